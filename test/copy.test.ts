@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { copyStore } from '../src/store/copy-store.ts'
+import { copyStore, replaceRows } from '../src/store/copy-store.ts'
 import { readPosition } from '../src/store/readings/coverage.ts'
 import { StoreError } from '../src/store/store.ts'
 import { TABLES } from '../src/store/tables.ts'
@@ -41,9 +41,9 @@ for (const fromKind of STORE_KINDS) {
         const reader = await openStore(to).openReader()
         assert.equal(await reader.read(readPosition), null, 'an incomplete copy counts as an empty store')
         await reader.close()
-        const tables = await openStore(to).openTableWriter()
-        await tables.replace(TABLES[0]!, { after: null, upTo: null }, [])
-        await tables.close()
+        const upkeep = await openStore(to).openUpkeep()
+        await replaceRows(upkeep, TABLES[0]!, { after: null, upTo: null }, [])
+        await upkeep.close()
         await copyStore(openStore(from), openStore(to))
         assert.deepEqual(await digestStore(to, true), await digestStore(from, true))
       })

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { formatTime, readTime } from '../domain/time.ts'
-import type { PruneBound } from '../store/pruning/pruner.ts'
+import type { PruneBound } from '../store/pruning/prune-bound.ts'
 
 /** Integers of this many digits are times: heights are far below, and times since 1970-01-12 above. */
 const TIME_DIGITS = 16

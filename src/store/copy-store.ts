@@ -1,8 +1,18 @@
 import { createHash, type Hash } from 'node:crypto'
+import type { Cell, TableRow } from '../resources/table.ts'
 import { readStore } from './read-store.ts'
 import { readCoverage } from './readings/coverage.ts'
-import { type Store, StoreError } from './store.ts'
-import { keyOf, TABLES, type Table, type TableReader, type TableWriter, type TextCell } from './tables.ts'
+import { type Store, StoreError, type Upkeep } from './store.ts'
+import {
+  keyOf,
+  type RowRange,
+  rangeClauses,
+  TABLES,
+  type Table,
+  type TableReader,
+  type TextCell,
+  tableReader,
+} from './tables.ts'
 import { walkTable } from './walk-table.ts'
 
 /** Rows that are read, compared and written at a time. */
@@ -32,15 +42,16 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
   // Held for as long as the copy takes: nothing else may write meanwhile.
   opened.adopt(await to.openWriter(options), (writer) => writer.close())
   const source = opened.adopt(await from.openTableReader(), (tables) => tables.close())
-  const target = opened.adopt(await to.openTableWriter(), (tables) => tables.close())
+  const target = opened.adopt(await to.openUpkeep(), (upkeep) => upkeep.close())
+  const copied = tableReader(target.read, target.close)
   const digests: TableDigest[] = []
-  for (const table of TABLES) digests.push(await copyTable(table, source, target, options))
+  for (const table of TABLES) digests.push(await copyTable(table, { source, target, copied }, options))
   for (const [index, table] of TABLES.entries()) {
     const { rows, sha256 } = digests[index]!
-    const copied = await digestTable(table, target)
-    if (copied.rows === rows && copied.sha256 === sha256) continue
+    const digest = await digestTable(table, copied)
+    if (digest.rows === rows && digest.sha256 === sha256) continue
     throw new StoreError(
-      `${table.name} differs after the copy: ${rows} rows in ${from.name}, ${copied.rows} in ${to.name}; run the copy again`,
+      `${table.name} differs after the copy: ${rows} rows in ${from.name}, ${digest.rows} in ${to.name}; run the copy again`,
     )
   }
   return digests
@@ -67,8 +78,7 @@ async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
 
 async function copyTable(
   table: Table,
-  source: TableReader,
-  target: TableWriter,
+  { source, target, copied }: { source: TableReader; target: Upkeep; copied: TableReader },
   { signal, onProgress }: CopyOptions,
 ): Promise<TableDigest> {
   const hash = createHash('sha256')
@@ -80,9 +90,9 @@ async function copyTable(
     const chunk = await source.read(table, { after, upTo: null }, CHUNK_ROWS)
     done = chunk.length < CHUNK_ROWS
     const upTo: readonly TextCell[] | null = done ? null : keyOf(table, chunk.at(-1)!)
-    const known = await target.read(table, { after, upTo }, CHUNK_ROWS + 1)
+    const known = await copied.read(table, { after, upTo }, CHUNK_ROWS + 1)
     if (JSON.stringify(known) !== JSON.stringify(chunk)) {
-      await target.replace(table, { after, upTo }, chunk)
+      await replaceRows(target, table, { after, upTo }, chunk)
       written += chunk.length
     }
     addRows(hash, chunk)
@@ -91,6 +101,33 @@ async function copyTable(
     onProgress?.({ table: table.name, rows, written })
   }
   return { table: table.name, rows, sha256: hash.digest('hex') }
+}
+
+/** Replaces the rows of a range, atomically. */
+export async function replaceRows(
+  target: Upkeep,
+  table: Table,
+  range: RowRange,
+  rows: readonly (readonly TextCell[])[],
+): Promise<void> {
+  const { where, values } = rangeClauses(table, range)
+  await target.write(function* () {
+    yield { text: `delete from ${table.name} ${where}`, values: [values] }
+    yield { table, rows: rows.map((row) => rowOf(table, row)), areNew: true }
+    // Rows that are gone count, too.
+    return rows.length + 1
+  })
+}
+
+/** A row to be written, of its cells as text. */
+function rowOf({ columns }: Table, cells: readonly TextCell[]): TableRow {
+  const row: Record<string, Cell> = {}
+  for (const [index, { name, type }] of columns.entries()) {
+    const text = cells[index]!
+    if (text === null || type === 'text' || type === 'digits') row[name] = text
+    else row[name] = type === 'integer' ? BigInt(text) : text === '1'
+  }
+  return row
 }
 
 /** Count and digest of all rows of a table, in the order of the key. */

@@ -1,10 +1,12 @@
 import type { Coverage, Gap } from '../domain/coverage.ts'
 import type { Batch } from '../resources/batch.ts'
+import type { Row } from '../resources/resource.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
-import type { Pruner } from './pruning/pruner.ts'
-import type { TableReader, TableWriter } from './tables.ts'
+import type { Statement } from './pages/statement.ts'
+import type { TableReader } from './tables.ts'
+import type { Steps } from './writing/steps.ts'
 
 /** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */
 export type HoldingsQuery = {
@@ -141,6 +143,17 @@ export type Writer = {
   close(): Promise<void>
 }
 
+/** Changes rows that are there while a writer and readers are active: pruning, copying. */
+export type Upkeep = {
+  read(statement: Statement): Promise<Row[]>
+  /**
+   * Runs steps that return how many rows they have changed in one short transaction, which also notes that anything
+   * may have changed if they have changed any. They are begun again if a writer was in the way.
+   */
+  write(steps: () => Steps<number>): Promise<number>
+  close(): Promise<void>
+}
+
 /** How a writer is opened. */
 export type WriterOptions = {
   /** Ends waiting: for another writer to go, for a database to come back. */
@@ -183,10 +196,8 @@ export type Store = {
   distribute?(): Promise<void>
   /** Opens the tables as they are, in one snapshot. */
   openTableReader(): Promise<TableReader>
-  /** Opens the tables as they are, to be written. */
-  openTableWriter(): Promise<TableWriter>
-  /** Opens for deleting old rows, beside a writer. */
-  openPruner(): Promise<Pruner>
+  /** Opens for changing rows beside a writer. */
+  openUpkeep(): Promise<Upkeep>
   /** Reads facts about the store without changing it; throws {@link StoreError} if there is no store. */
   inspect(): Promise<StoreFacts>
   /** Has the database check its files, tables and indexes; changes nothing. */

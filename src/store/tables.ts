@@ -1,10 +1,11 @@
 import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
 import { KEPT } from '../resources/kept.ts'
-import { wordsOfName } from '../resources/resource.ts'
+import { type KeyValue, type Row, wordsOfName } from '../resources/resource.ts'
 import {
   defineTable,
   integer,
   type MergeRule,
+  type NamedColumn,
   natural,
   oneOf,
   orNull,
@@ -13,6 +14,7 @@ import {
   type Table,
   text,
 } from '../resources/table.ts'
+import type { Statement } from './pages/statement.ts'
 
 export type { ColumnType, MergeRule, NamedColumn, Table } from '../resources/table.ts'
 
@@ -166,9 +168,24 @@ export type TableReader = {
   close(): Promise<void>
 }
 
-export type TableWriter = TableReader & {
-  /** Replaces the rows of a range, atomically. */
-  replace(table: Table, range: RowRange, rows: readonly (readonly TextCell[])[]): Promise<void>
+/** Reads tables by what runs a statement. */
+export function tableReader(
+  run: (statement: Statement) => Promise<Row[]>,
+  close: () => Promise<void>,
+): TableReader {
+  return {
+    read: async (table, range, limit) => {
+      const { where, order, values, next } = rangeClauses(table, range)
+      const text = `select ${table.columns.map(asText).join(', ')} from ${table.name} ${where} ${order} limit ${next}`
+      return (await run({ text, values: [...values, BigInt(limit)] })) as TextCell[][]
+    },
+    close,
+  }
+}
+
+function asText({ name, type }: NamedColumn): string {
+  if (type === 'text') return name
+  return `cast(${type === 'boolean' ? `cast(${name} as integer)` : name} as text)`
 }
 
 /** The key of a row. */
@@ -176,17 +193,28 @@ export function keyOf({ keyLength }: Table, row: readonly TextCell[]): readonly 
   return row.slice(0, keyLength)
 }
 
-/** `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn. */
-export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange) {
-  const key = columns.slice(0, keyLength).map(({ name }) => name)
-  let position = 0
-  const compare = (operator: string) =>
-    `(${key.join(', ')}) ${operator} (${key.map(() => `$${++position}`).join(', ')})`
-  const conditions = [...(after === null ? [] : [compare('>')]), ...(upTo === null ? [] : [compare('<=')])]
+/**
+ * `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn, integers bound as such. The
+ * table's name in `order by` is for PostgreSQL, to which a bare one means the output column, which is a text.
+ */
+export function rangeClauses({ name: table, columns, keyLength }: Table, { after, upTo }: RowRange) {
+  const key = columns.slice(0, keyLength)
+  const names = key.map(({ name }) => name).join(', ')
+  const values: KeyValue[] = []
+  const compare = (operator: string, ends: readonly TextCell[]) => {
+    const places = key.map(
+      ({ type }, index) => `$${values.push(type === 'integer' ? BigInt(ends[index]!) : ends[index]!)}`,
+    )
+    return `(${names}) ${operator} (${places.join(', ')})`
+  }
+  const conditions = [
+    ...(after === null ? [] : [compare('>', after)]),
+    ...(upTo === null ? [] : [compare('<=', upTo)]),
+  ]
   return {
     where: conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`,
-    order: `order by ${key.join(', ')}`,
-    values: [...(after ?? []), ...(upTo ?? [])],
-    next: `$${position + 1}`,
+    order: `order by ${key.map(({ name }) => `${table}.${name}`).join(', ')}`,
+    values,
+    next: `$${values.length + 1}`,
   }
 }

@@ -1,6 +1,6 @@
 import type { PostgresAddress } from './address.ts'
 import { hasCitus, isSpread } from './cluster.ts'
-import { connect, writerConfig } from './connection.ts'
+import { onConnection, writerConfig } from './connection.ts'
 
 /** The exact commands that copy a store to a file, and restore it. */
 export async function backupAdvice(address: PostgresAddress, file: string): Promise<string> {
@@ -25,17 +25,11 @@ function restoreSteps(name: string, url: URL, file: string): string {
 }
 
 /** False if the server cannot be asked, too: the commands are to be named all the same. */
-async function isOnCluster(address: PostgresAddress): Promise<boolean> {
-  try {
-    const client = await connect(writerConfig(address))
-    try {
-      return (await hasCitus(client)) && (await isSpread(client, address.schema))
-    } finally {
-      await client.end()
-    }
-  } catch {
-    return false
-  }
+function isOnCluster(address: PostgresAddress): Promise<boolean> {
+  return onConnection(
+    writerConfig(address),
+    async (client) => (await hasCitus(client)) && (await isSpread(client, address.schema)),
+  ).catch(() => false)
 }
 
 /** A text as one word of a POSIX shell. */

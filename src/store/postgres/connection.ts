@@ -94,6 +94,19 @@ export async function connect(config: ClientConfig): Promise<Client> {
   return client
 }
 
+/** Runs `work` on a connection that is closed afterwards. */
+export async function onConnection<T>(
+  config: ClientConfig,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await connect(config)
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
 /** Anything that runs statements. */
 export type Queryable = Pick<Client, 'query'>
 

@@ -3,8 +3,8 @@ import { StoreError } from '../store.ts'
 import { TABLES, type Table } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasCitus, isSpread, MAKE_UNPUBLISHED } from './cluster.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
-import { explainPostgresError } from './errors.ts'
+import { onConnection, rowsOf, writerConfig } from './connection.ts'
+import { explained } from './errors.ts'
 import { migrationLockName } from './migrate.ts'
 import { writerLockName } from './writer.ts'
 
@@ -26,24 +26,21 @@ const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== '
  *
  * @throws {StoreError} if the server has no Citus, or a writer is connected.
  */
-export async function distribute(address: PostgresAddress): Promise<void> {
-  let client: Client | null = null
-  try {
-    // Rows that are there are moved: that takes as long as it takes.
-    client = await connect({ ...writerConfig(address), query_timeout: 0 })
-    await client.query('set statement_timeout = 0')
-    if (!(await hasCitus(client))) {
-      throw new StoreError(
-        `${address.name}: the database has no Citus; install it and run \`create extension citus\` first`,
-      )
-    }
-    await rowsOf(client, LOCK, [migrationLockName(address)])
-    await spreadTables(client, address)
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
-  } finally {
-    await client?.end().catch(() => {})
-  }
+export function distribute(address: PostgresAddress): Promise<void> {
+  // Rows that are there are moved: that takes as long as it takes.
+  const config = { ...writerConfig(address), query_timeout: 0 }
+  return explained(address.name, () =>
+    onConnection(config, async (client) => {
+      await client.query('set statement_timeout = 0')
+      if (!(await hasCitus(client))) {
+        throw new StoreError(
+          `${address.name}: the database has no Citus; install it and run \`create extension citus\` first`,
+        )
+      }
+      await rowsOf(client, LOCK, [migrationLockName(address)])
+      await spreadTables(client, address)
+    }),
+  )
 }
 
 async function spreadTables(client: Client, address: PostgresAddress): Promise<void> {

@@ -120,6 +120,15 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
   }
 }
 
+/** Runs `work`; a fault becomes what {@link explainPostgresError} makes of it. */
+export async function explained<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw explainPostgresError(name, error)
+  }
+}
+
 /** A database's error as a {@link StoreError} that says what to do. */
 export function explainPostgresError(name: string, error: unknown): Error {
   if (error instanceof StoreError) return error

@@ -5,8 +5,8 @@ import { StoreError } from '../store.ts'
 import { TABLES } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { readClusterFaults } from './cluster.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
-import { explainPostgresError } from './errors.ts'
+import { onConnection, rowsOf, writerConfig } from './connection.ts'
+import { explained } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
 import { SCHEMA } from './schema.ts'
 import { writerLockName } from './writer.ts'
@@ -144,14 +144,6 @@ async function checkIndexes(
   }
 }
 
-async function ask<T>(address: PostgresAddress, work: (client: Client) => Promise<T>): Promise<T> {
-  let client: Client | null = null
-  try {
-    client = await connect(writerConfig(address))
-    return await work(client)
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
-  } finally {
-    await client?.end().catch(() => {})
-  }
+function ask<T>(address: PostgresAddress, work: (client: Client) => Promise<T>): Promise<T> {
+  return explained(address.name, () => onConnection(writerConfig(address), work))
 }

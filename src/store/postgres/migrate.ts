@@ -1,8 +1,9 @@
+import type { Client } from 'pg'
 import { completeUpgrade, newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
-import { explainPostgresError, withFreshConnections } from './errors.ts'
+import { onConnection, type Queryable, rowsOf, writerConfig } from './connection.ts'
+import { explained, withFreshConnections } from './errors.ts'
 import { runSteps } from './run-steps.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -16,34 +17,32 @@ export function migrationLockName({ schema }: PostgresAddress): string {
  *
  * @throws {StoreError} if the program does not know the schema's version, or the user may not create tables.
  */
-export async function migrate(
+export function migrate(
   address: PostgresAddress,
   onNotice: (message: string) => void = () => {},
 ): Promise<void> {
-  try {
-    await withFreshConnections(() => bringUpToDate(address, onNotice))
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
-  }
+  const bringUpToDate = (client: Client) => upgrade(client, address, onNotice)
+  return explained(address.name, () =>
+    withFreshConnections(() => onConnection(writerConfig(address), bringUpToDate)),
+  )
 }
 
-async function bringUpToDate(address: PostgresAddress, onNotice: (message: string) => void): Promise<void> {
-  const client = await connect(writerConfig(address))
-  try {
-    if ((await schemaVersion(client, address)) === newestVersion(SCHEMA)) return
-    await client.query('begin')
-    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
-    await client.query(`create schema if not exists ${address.schema}`)
-    await client.query('create table if not exists schema_version (version integer not null)')
-    const version = await schemaVersion(client, address)
-    for (const step of stepsFrom(SCHEMA, version)) await client.query(step)
-    await runSteps(client, completeUpgrade(SCHEMA, version, onNotice))
-    await client.query('delete from schema_version')
-    await client.query('insert into schema_version (version) values ($1)', [newestVersion(SCHEMA)])
-    await client.query('commit')
-  } finally {
-    await client.end().catch(() => {})
-  }
+async function upgrade(
+  client: Client,
+  address: PostgresAddress,
+  onNotice: (message: string) => void,
+): Promise<void> {
+  if ((await schemaVersion(client, address)) === newestVersion(SCHEMA)) return
+  await client.query('begin')
+  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
+  await client.query(`create schema if not exists ${address.schema}`)
+  await client.query('create table if not exists schema_version (version integer not null)')
+  const version = await schemaVersion(client, address)
+  for (const step of stepsFrom(SCHEMA, version)) await client.query(step)
+  await runSteps(client, completeUpgrade(SCHEMA, version, onNotice))
+  await client.query('delete from schema_version')
+  await client.query('insert into schema_version (version) values ($1)', [newestVersion(SCHEMA)])
+  await client.query('commit')
 }
 
 /**
@@ -56,17 +55,10 @@ export async function refuseOutdated(address: PostgresAddress): Promise<void> {
 }
 
 /** The schema's version, by a separate connection; 0 if there is none. */
-export async function schemaVersionOf(address: PostgresAddress): Promise<number> {
-  try {
-    const client = await connect(writerConfig(address))
-    try {
-      return await schemaVersion(client, address)
-    } finally {
-      await client.end().catch(() => {})
-    }
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
-  }
+export function schemaVersionOf(address: PostgresAddress): Promise<number> {
+  return explained(address.name, () =>
+    onConnection(writerConfig(address), (client) => schemaVersion(client, address)),
+  )
 }
 
 /** @throws {StoreError} for a version that is not this program's. */

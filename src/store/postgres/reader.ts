@@ -12,8 +12,8 @@ import { readFreshness, stateOf } from '../readings/freshness.ts'
 import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
-import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
-import { explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
+import { onConnection, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
+import { explained, explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
 import {
   columnsStatement,
@@ -47,7 +47,12 @@ export async function openPostgresReader(
   address: PostgresAddress,
   { onNotice = () => {} }: ReaderOptions = {},
 ): Promise<Reader> {
-  const spread = await openWith(address)
+  const spread = await explained(address.name, () =>
+    onConnection(writerConfig(address), async (client) => {
+      checkVersion(await schemaVersion(client, address), address)
+      return isSpread(client, address.schema)
+    }),
+  )
   const config = readerConfig(address, spread)
   const notice = countedNotice(onNotice)
   const connections = createReaderConnections({
@@ -106,21 +111,6 @@ export async function openPostgresReader(
     close: async () => {
       await connections.close()
     },
-  }
-}
-
-/** Whether the tables are spread over a cluster. */
-async function openWith(address: PostgresAddress): Promise<boolean> {
-  try {
-    const client = await connect(writerConfig(address))
-    try {
-      checkVersion(await schemaVersion(client, address), address)
-      return await isSpread(client, address.schema)
-    } finally {
-      await client.end().catch(() => {})
-    }
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
   }
 }
 

@@ -66,6 +66,10 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
     return results
   }
   const { table, countNewBy, besideImports } = step
+  if (step.areNew && !isSpread) {
+    await copyRows(client, table, step.rows)
+    return []
+  }
   const rows = countNewBy === undefined ? mergeRows(table, step.rows) : step.rows
   if (rows.length === 0) return []
   if (countNewBy !== undefined && !isSpread) {

@@ -23,13 +23,9 @@ export function postgresStore(text: string): Store {
       await refuseOutdated()
       return (await import('./tables.ts')).openPostgresTableReader(address)
     },
-    openTableWriter: async () => {
+    openUpkeep: async () => {
       await refuseOutdated()
-      return (await import('./tables.ts')).openPostgresTableWriter(address)
-    },
-    openPruner: async () => {
-      await refuseOutdated()
-      return (await import('./pruner.ts')).openPostgresPruner(address)
+      return (await import('./upkeep.ts')).openPostgresUpkeep(address)
     },
     inspect: async () => (await import('./inspect.ts')).inspectPostgres(address),
     checkDatabase: async () => (await import('./inspect.ts')).checkPostgres(address),

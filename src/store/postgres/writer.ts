@@ -9,7 +9,13 @@ import { writeSteps } from '../writing/write-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread, settle } from './cluster.ts'
 import { connect, rowsOf, writerConfig } from './connection.ts'
-import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
+import {
+  explained,
+  explainPostgresError,
+  isConnectionLost,
+  isPassing,
+  withFreshConnections,
+} from './errors.ts'
 import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
 import { runReading, runSteps } from './run-steps.ts'
 
@@ -37,11 +43,7 @@ export function writerLockName({ schema }: PostgresAddress): string {
  */
 export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
   const writer = new PostgresWriter(address, options)
-  try {
-    await withFreshConnections(() => writer.lock())
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
-  }
+  await explained(address.name, () => withFreshConnections(() => writer.lock()))
   return writer
 }
 
@@ -138,15 +140,15 @@ class PostgresWriter implements Writer {
       try {
         return await work(await this.lock())
       } catch (error) {
-        const explained = explainPostgresError(this.#address.name, error)
+        const explanation = explainPostgresError(this.#address.name, error)
         if (!isPassing(error)) {
           // With the connection goes the transaction that the error has left open.
           await this.close()
-          throw explained
+          throw explanation
         }
         if (isConnectionLost(error) || this.#locked === null) await this.close()
         else await this.#locked.client.query('rollback').catch(() => this.close())
-        this.#onNotice(`${explained.message}; trying again`)
+        this.#onNotice(`${explanation.message}; trying again`)
         await sleep(wait, undefined, { signal: this.#signal })
       }
     }

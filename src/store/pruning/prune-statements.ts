@@ -1,12 +1,11 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
-import type { Table } from '../../resources/table.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import { type PrunedTable, rangeClauses } from '../tables.ts'
 import type { Values, WriteStep } from '../writing/steps.ts'
-import type { PointKey, PruneBound, RowKey } from './pruner.ts'
+import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
 
 /* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */
 
@@ -31,14 +30,14 @@ export function oldKeys(
   limit: number,
 ): Statement {
   const range = rangeClauses(table, { after, upTo: null })
-  const keys = keyColumns(table).map(({ name, type }) =>
-    type === 'integer' ? `cast(${name} as text)` : name,
-  )
+  const keys = table.columns
+    .slice(0, table.keyLength)
+    .map(({ name, type }) => (type === 'integer' ? `cast(${name} as text)` : name))
   const isOld = `${table.pruned[by]} < ${range.next}`
   return {
     text: `select ${keys.join(', ')} from ${table.name} ${range.where} ${range.where === '' ? 'where' : 'and'} ${isOld}
-      order by ${keyColumns(table).map(({ name }) => `${table.name}.${name}`)} limit $${range.values.length + 2}`,
-    values: [...boundKey(table, after), before, BigInt(limit)],
+      ${range.order} limit $${range.values.length + 2}`,
+    values: [...range.values, before, BigInt(limit)],
   }
 }
 
@@ -52,16 +51,8 @@ export function deleteRows(
   const range = rangeClauses(table, { after, upTo: last })
   return {
     text: `delete from ${table.name} ${range.where} and ${table.pruned[by]} < ${range.next} returning 1`,
-    values: [[...boundKey(table, after), ...boundKey(table, last), before]],
+    values: [[...range.values, before]],
   }
-}
-
-const keyColumns = ({ columns, keyLength }: Table) => columns.slice(0, keyLength)
-
-/** A key as it is bound: integers are compared as such. */
-function boundKey(table: Table, key: RowKey | null): KeyValue[] {
-  if (key === null) return []
-  return keyColumns(table).map(({ type }, index) => (type === 'integer' ? BigInt(key[index]!) : key[index]!))
 }
 
 /** The period that a market's latest one is while it runs: seq and start. No row if it has ended. */

@@ -3,10 +3,11 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import { wordsOfName } from '../../resources/resource.ts'
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
-import type { Store } from '../store.ts'
+import type { Store, Upkeep } from '../store.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../tables.ts'
 import type { Steps } from '../writing/steps.ts'
 import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
+import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
 import {
   deleteEmptySpan,
   deletePoints,
@@ -20,7 +21,6 @@ import {
   type RunningPeriod,
   shrinkSpan,
 } from './prune-statements.ts'
-import type { PointKey, PruneBound, Pruner, RowKey } from './pruner.ts'
 
 /** Rows examined in one transaction, which takes a few milliseconds. */
 const CHUNK_ROWS = 1_000
@@ -79,17 +79,17 @@ export async function pruneStore(
     } while (after !== null)
   }
 
-  await withOpen(store.openPruner(), async (pruner) => {
+  await withOpen(store.openUpkeep(), async (upkeep) => {
     for (const table of PRUNED_TABLES) {
       if (table === dataPointTable) continue
-      await walk<RowKey>(table.counted, (after) => pruneRows(pruner, table, bound, after, isDryRun))
+      await walk<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
     }
-    for (const [number, marketId] of await pruner.read({ text: READ_MARKET_IDS, values: [] })) {
-      const running = await runningPeriod(pruner, String(marketId))
+    for (const [number, marketId] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
+      const running = await runningPeriod(upkeep, String(marketId))
       for (const source of SOURCES) {
         const run = { market: BigInt(number!), source }
         await walk<PointKey>(dataPointTable.counted!, (after) =>
-          prunePoints(pruner, bound, running, run, after, isDryRun),
+          prunePoints(upkeep, bound, running, run, after, isDryRun),
         )
       }
     }
@@ -97,24 +97,24 @@ export async function pruneStore(
   return report
 }
 
-async function runningPeriod(pruner: Pruner, marketId: string): Promise<RunningPeriod | null> {
-  const [row] = await pruner.read({ text: READ_RUNNING, values: [marketId] })
+async function runningPeriod(upkeep: Upkeep, marketId: string): Promise<RunningPeriod | null> {
+  const [row] = await upkeep.read({ text: READ_RUNNING, values: [marketId] })
   return row === undefined ? null : { seq: BigInt(row[0]!), start: BigInt(row[1]!) }
 }
 
 async function pruneRows(
-  pruner: Pruner,
+  upkeep: Upkeep,
   table: PrunedTable,
   bound: PruneBound,
   after: RowKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<RowKey>> {
-  const found = await pruner.read(oldKeys(table, bound, after, CHUNK_ROWS))
+  const found = await upkeep.read(oldKeys(table, bound, after, CHUNK_ROWS))
   const last = found.at(-1)?.map(String)
   if (last === undefined) return { rows: 0, last: null }
   const next = found.length < CHUNK_ROWS ? null : last
   if (isDryRun) return { rows: found.length, last: next }
-  const rows = await pruner.write(function* () {
+  const rows = await upkeep.write(function* () {
     const [gone] = yield deleteRows(table, bound, after, last)
     if (gone!.length > 0) yield noteBound(bound)
     return gone!.length
@@ -124,14 +124,14 @@ async function pruneRows(
 
 /** Also updates what is derived from points: spans and series. */
 async function prunePoints(
-  pruner: Pruner,
+  upkeep: Upkeep,
   bound: PruneBound,
   running: RunningPeriod | null,
   run: SeriesRun,
   after: PointKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
-  const found = await pruner.read(nextPoints(bound, running, run, after, CHUNK_ROWS))
+  const found = await upkeep.read(nextPoints(bound, running, run, after, CHUNK_ROWS))
   const [timestamp, seq] = (found.at(-1) ?? []) as string[]
   if (timestamp === undefined) return { rows: 0, last: null }
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
@@ -140,7 +140,7 @@ async function prunePoints(
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const times = old.map(([time]) => BigInt(time!))
   const seqs = [...new Set(old.map(([, of]) => BigInt(of!)))]
-  const rows = await pruner.write(function* (): Steps<number> {
+  const rows = await upkeep.write(function* (): Steps<number> {
     // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
     yield holdSpans(run, times[0]!, times.at(-1)!)
     const runs = SOURCES.map((source) => ({ market: run.market, source }))

@@ -28,7 +28,8 @@ function runStep(connection: Connection, step: WriteStep): Row[][] {
       type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
     )
   if (countNewBy === undefined) {
-    for (const row of mergeRows(table, rows)) connection.run(insert.orUpdate, valuesOf(row))
+    const apart = step.areNew ? rows : mergeRows(table, rows)
+    for (const row of apart) connection.run(insert.orUpdate, valuesOf(row))
     return []
   }
   const inserted = rows.filter((row) => {

@@ -17,8 +17,7 @@ export function sqliteStore(path: string): Store {
       existsSync(path) ? explained(path, () => Connection.schemaVersionOf(path)) : 0,
     migrate: async (onNotice) => Connection.openMigrated(path, onNotice).close(),
     openTableReader: async () => (await import('./tables.ts')).openSqliteTableReader(path),
-    openTableWriter: async () => (await import('./tables.ts')).openSqliteTableWriter(path),
-    openPruner: async () => (await import('./pruner.ts')).openSqlitePruner(path),
+    openUpkeep: async () => (await import('./upkeep.ts')).openSqliteUpkeep(path),
     inspect: async () => (await import('./inspect.ts')).inspectSqlite(path),
     checkDatabase: async () => {
       const { checkSqlite } = await import('./inspect.ts')

@@ -26,7 +26,7 @@ type Known = {
   coverage: Coverage | null
   /** The number of commits so far, by this writer, all before it, and upkeep. */
   commits: bigint
-  /** How many of them are upkeep's, which deletes rows while a writer is active (pruner.ts). */
+  /** How many of them are upkeep's, which deletes rows while a writer is active (upkeep.ts). */
   upkeepCommits: bigint
   /** How many of them the file had when its present WAL began (log-check.ts). */
   logFrom: bigint

@@ -13,6 +13,8 @@ export type WriteStep = { text: string; values: readonly Values[] } | RowStep
 export type RowStep = {
   table: Table
   rows: readonly TableRow[]
+  /** Whether no row of these keys is there, nor two of one key among these. */
+  areNew?: true
   /**
    * Asks for the number of rows that were not there, by the values of two columns: `[value, value, count]`. No two rows
    * have the same key then.

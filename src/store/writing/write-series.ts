@@ -17,7 +17,7 @@ import {
 import { seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
 import type { RowOf } from '../../resources/table.ts'
-import type { PointKey } from '../pruning/pruner.ts'
+import type { PointKey } from '../pruning/prune-bound.ts'
 import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from '../readings/counted-points.ts'
 import { READ_LAST_START } from './period-starts.ts'
 import { asSteps, runTogether, type Steps } from './steps.ts'
@@ -62,9 +62,6 @@ export type SeriesChange = {
   /** Whether the market had no points of a later period than those of `points`. */
   isAhead: boolean
 }
-
-/** Which point of a run. */
-export type PointPlace = { timestamp: bigint; seq: bigint }
 
 /** Buckets of earlier points written at a time: their points are in memory. */
 const BUCKETS_AT_A_TIME = 100

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { EVERY_CHANGE } from '../changes.ts'
-import type { Pruner } from '../pruning/pruner.ts'
+import type { Upkeep } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
-import { explainPostgresError, isConnectionLost, isPassing } from './errors.ts'
+import { explained, explainPostgresError, isConnectionLost, isPassing } from './errors.ts'
 import { runSteps } from './run-steps.ts'
 
 /** How long a transaction waits for rows that a writer holds before it releases those that it holds itself, in milliseconds. */
@@ -18,8 +18,8 @@ const RETRY_MS = 250
 /** SQLSTATE of a lock that was not given in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** Opens a pruner on a separate connection, beside the one that holds the writer's lock. */
-export async function openPostgresPruner(address: PostgresAddress): Promise<Pruner> {
+/** Opens upkeep on a separate connection, beside the one that holds the writer's lock. */
+export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upkeep> {
   let client: Client | null = null
   /** Whether the tables are spread over a cluster. */
   let spread = false
@@ -50,11 +50,7 @@ export async function openPostgresPruner(address: PostgresAddress): Promise<Prun
     }
   }
 
-  try {
-    await connected()
-  } catch (error) {
-    throw explainPostgresError(address.name, error)
-  }
+  await explained(address.name, connected)
 
   return {
     read: ({ text, values }) => persist((asked) => rowsOf(asked, text, values)),

@@ -1,5 +1,5 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
-import type { Pruner } from '../pruning/pruner.ts'
+import type { Upkeep } from '../store.ts'
 import { Connection, explained, refuseReadOnly } from './connection.ts'
 import { logBytes } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
@@ -14,8 +14,8 @@ const COUNT_COMMIT = `
 /** The log is copied to the file once it holds this many bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 
-/** Opens a pruner on a separate connection. */
-export function openSqlitePruner(path: string): Pruner {
+/** Opens upkeep on a separate connection. */
+export function openSqliteUpkeep(path: string): Upkeep {
   refuseReadOnly(path)
   const connection = Connection.openForWriting(path)
   return {
