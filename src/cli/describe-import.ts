@@ -1,7 +1,7 @@
 import { describeHeights } from '../domain/coverage.ts'
 import { formatTime } from '../domain/time.ts'
+import { wordsOfName } from '../domain/words.ts'
 import type { ImportedResource, ImportReport } from '../import/import-report.ts'
-import { wordsOfName } from '../resources/resource.ts'
 import { describeLacks } from './describe-report.ts'
 import { count, elapsed } from './figures.ts'
 

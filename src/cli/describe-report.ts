@@ -1,7 +1,7 @@
 import { describeHeights } from '../domain/coverage.ts'
+import { wordsOfName } from '../domain/words.ts'
 import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
-import { wordsOfName } from '../resources/resource.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { count, elapsed, formatBytes } from './figures.ts'
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { wordsOfName } from '../domain/words.ts'
 import { exportFolder } from '../export/export-folder.ts'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
@@ -56,7 +57,7 @@ function folderOf({ out, format }: ExportCommandOptions, command: Command): stri
   const given = (name: string) => command.getOptionValueSource(name) === 'cli'
   const foreign = OF_ONE.find(given)
   if (foreign !== undefined) {
-    const flag = `--${foreign.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    const flag = `--${wordsOfName(foreign, '-')}`
     throw new InvalidSettingError(`${flag} applies to one resource only; omit it with all`)
   }
   if (given('format') && format !== 'parquet')

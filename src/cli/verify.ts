@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { ID_PREFIX, MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
 import { printable } from '../domain/printable.ts'
+import { wordsOfName } from '../domain/words.ts'
 import type { FundingParameters } from '../events/event.ts'
 import { parseDecimal } from '../funding/decimal.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
@@ -87,7 +88,7 @@ export function verifyCommand(): Command {
         .default('running-sum'),
     )
   for (const [name, [, description]] of Object.entries(PARAMETERS)) {
-    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const flag = wordsOfName(name, '-')
     const variable = `LYRA_VERIFY_${flag.replaceAll('-', '_').toUpperCase()}`
     command.addOption(
       new Option(`--${flag} <number>`, description)

@@ -1,5 +1,5 @@
 import type { HeightRange } from '../domain/coverage.ts'
-import { isObject, namesOf } from '../resources/field.ts'
+import { columnOf, isObject, namesOf } from '../resources/field.ts'
 import type { Key, KeyValue, Resource } from '../resources/resource.ts'
 import { CompareError } from './compare-error.ts'
 
@@ -68,7 +68,7 @@ export function isByMarket({ scope, needsFilter, filters }: Resource): boolean {
  */
 export function keyOfNode(resource: Resource, node: Readonly<Record<string, unknown>>, from: string): Key {
   return resource.key.map(({ column, type }): KeyValue => {
-    const field = resource.fields.find((one) => one.column === column && !isObject(one.form))
+    const field = resource.fields.find((one) => columnOf(one) === column && !isObject(one.form))
     if (field === undefined) throw new TypeError(`${resource.name}: no field of its node shows ${column}`)
     const value = node[field.name]
     const names = namesOf(field.form)

@@ -1,5 +1,5 @@
 import { QUOTIENT_SCALE } from '../funding/decimal.ts'
-import { type Field, isNodeOf, isObject, isStored, namesOf } from '../resources/field.ts'
+import { columnOf, type Field, isNodeOf, isObject, isStored, namesOf } from '../resources/field.ts'
 import type { Resource, Row, Selection } from '../resources/resource.ts'
 
 /** A value of a table: text, an integer as digits, a list of texts joined by commas, or none. */
@@ -58,7 +58,7 @@ export function exportTableOf({ name, fields, exportFirst = [], storage }: Resou
 
 function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColumns {
   const { name, column, form } = field
-  const at = rowColumns.indexOf(column)
+  const at = rowColumns.indexOf(columnOf(field))
   const nullable = field.ifNull !== undefined
   if (isStored(form)) {
     const shown = form.stored.filter(({ isRepeated }) => isRepeated !== true)

@@ -1,3 +1,4 @@
+import { wordsOfName } from '../domain/words.ts'
 import type { Row, Selection } from './row.ts'
 
 /** Form of a value. In JSON every value is a string; only texts may contain characters that need escaping. */
@@ -33,8 +34,11 @@ export type Field = {
   name: string
   /** Description for OpenAPI and the client's types. */
   meaning: string
-  /** The row's column with its value, or whose null decides; `scope`: the market of the request. */
-  column: string
+  /**
+   * The row's column with its value, or whose null decides, if its name is not the field's in snake case; `scope`: the
+   * market of the request.
+   */
+  column?: string
   form: ValueForm | StoredForm | ObjectForm | NodeOf
   /** Result if the column is null; without it the column is never null. */
   ifNull?: 'null' | 'left out'
@@ -65,6 +69,20 @@ export const isNodeOf = (form: Field['form']): form is NodeOf => typeof form ===
 export const namesOf = (form: Field['form']): readonly string[] | null =>
   typeof form === 'object' && 'names' in form ? form.names : null
 
+/** The column of a field. */
+export const columnOf = ({ name, column }: Field): string => column ?? wordsOfName(name, '_')
+
+/** The columns of a row that fields show, each with the form of its values. */
+export function* shownColumns(
+  fields: readonly Field[],
+): Generator<[column: string, form: Field['form']], void, undefined> {
+  for (const field of fields) {
+    const column = columnOf(field)
+    if (isObject(field.form)) yield* shownColumns(field.form.object)
+    else if (column !== 'scope') yield [column, field.form]
+  }
+}
+
 /** A piece of a node's text, as it follows from a row. */
 type ValueText = (row: Row, scope: string) => string
 
@@ -89,8 +107,9 @@ function objectParts(fields: readonly Field[], columns: readonly string[]): Text
   const parts: TextPart[] = [constant('{')]
   for (const [index, field] of fields.entries()) {
     const head = `${index === 0 ? '' : ','}"${field.name}":`
-    const at = columns.indexOf(field.column)
-    if (at < 0 && field.column !== 'scope') throw new TypeError(`no column ${field.column}`)
+    const column = columnOf(field)
+    const at = columns.indexOf(column)
+    if (at < 0 && column !== 'scope') throw new TypeError(`no column ${column}`)
     const own = [constant(head), ...valueParts(field, columns, at)]
     if (field.ifNull === undefined) {
       parts.push(...own)
@@ -173,13 +192,15 @@ export function nodeSql(fields: readonly Field[], known: Readonly<Record<string,
     }
     const value = joinSql([constant(head), ...valueSql(field, known)])
     const none = field.ifNull === 'null' ? sqlText(`${head}null`) : "''"
-    parts.push({ sql: `case when ${field.column} is null then ${none} else ${value} end` })
+    parts.push({ sql: `case when ${columnOf(field)} is null then ${none} else ${value} end` })
   }
   parts.push(constant('}'))
   return parts
 }
 
-function valueSql({ column, form }: Field, known: Readonly<Record<string, string>>): SqlPart[] {
+function valueSql(field: Field, known: Readonly<Record<string, string>>): SqlPart[] {
+  const { form } = field
+  const column = columnOf(field)
   if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
   if (isStored(form) || isNodeOf(form)) return [{ sql: column }]
   if (isObject(form)) return nodeSql(form.object, known)

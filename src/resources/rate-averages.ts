@@ -17,7 +17,6 @@ export const rateAverages: { nodeName: string; meaning: string; fields: readonly
   fields: AVERAGE_WINDOWS.map(({ name }) => ({
     name,
     meaning: `Over the last ${name.replace('h', ' hours').replace('d', ' days')}.`,
-    column: name,
     form: 'text',
     ifNull: 'null',
   })),

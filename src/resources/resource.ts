@@ -1,7 +1,9 @@
+import { wordsOfName } from '../domain/words.ts'
 import type { CursorCodec } from './cursor-codec.ts'
-import { type Field, nodeWriter } from './field.ts'
+import { type Field, isNodeOf, isStored, namesOf, nodeWriter, shownColumns } from './field.ts'
 import type { FilterName, Key, KeyColumn, Row, Selection } from './row.ts'
 import type { RowType, Table } from './table.ts'
+import { textCursor } from './text-cursor.ts'
 
 export type { FilterName, Key, KeyColumn, KeyType, KeyValue, Row, Selection } from './row.ts'
 export { FILTER_COLUMNS } from './row.ts'
@@ -15,7 +17,7 @@ export type Storage = {
   table: string
   /** A select of the rows, if they are in more than one table. */
   from?: string
-  /** Columns of a row, the key first. */
+  /** Columns of a row: the key, and those that its fields show. */
   columns: readonly RowColumn[]
   /** The tables whose writing changes the rows, if it is not the one that holds them. */
   madeOf?: readonly string[]
@@ -40,11 +42,8 @@ export type Storage = {
 /** Name of a resource in answers, streams, exports and the client. */
 export type ResourceName = string
 
-/** As {@link Storage}, with columns of a table by their names alone. */
-type DescribedStorage = Omit<Storage, 'table' | 'columns'> & {
-  table: Table | string
-  columns: readonly (string | RowColumn)[]
-}
+/** As {@link Storage}, with the table itself; the columns follow from the key and the fields. */
+type DescribedStorage = Omit<Storage, 'table' | 'columns'> & { table: Table | string }
 
 /** A resource as described; {@link defineResource} adds the derived parts. */
 type Description = {
@@ -59,7 +58,8 @@ type Description = {
   grpcMethod?: string
   /** Prefix of its stream ids. Never change or reuse it. */
   tag: number
-  cursor: CursorCodec
+  /** Of its own, or those of texts (text-cursor.ts), by their letter, which is never changed, and never used again. */
+  cursor: CursorCodec | string
   /** Identity and ascending order, and the content of cursors. */
   key: readonly KeyColumn[]
   /** The filter that every request carries, where cursors are bound to its value instead of holding it. */
@@ -94,7 +94,8 @@ export type CoverageForm =
  * A served resource: everything that the stages between the database and the client need to know. Its source events and
  * tables are beside its description.
  */
-export type Resource = Omit<Description, 'storage'> & {
+export type Resource = Omit<Description, 'storage' | 'cursor'> & {
+  cursor: CursorCodec
   storage: Storage
   /** `funding-period-data-points`: its name in paths and on the command line. */
   kebabName: string
@@ -108,37 +109,48 @@ export type Resource = Omit<Description, 'storage'> & {
  * @throws {TypeError} for a description that names a column which its table or its rows do not have.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, fields } = description
-  const storage = storageOf(description)
-  const columns = storage.columns.map((column) => column.name)
-  for (const [index, { column }] of key.entries()) {
-    if (columns[index] !== column) throw new TypeError(`${name}: a row begins with its key, ${column} here`)
-  }
+  const { name, key, scope, fields, storage, cursor } = description
+  const { table } = storage
+  const columns = columnsOf(description)
   return {
     ...description,
-    storage,
-    kebabName: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-    node: nodeWriter(fields, columns),
+    cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
+    storage: { ...storage, table: typeof table === 'string' ? table : table.name, columns },
+    kebabName: wordsOfName(name, '-'),
+    node: nodeWriter(
+      fields,
+      columns.map((column) => column.name),
+    ),
   }
 }
 
-function storageOf({ name, storage }: Description): Storage {
-  const { table } = storage
-  const columns = storage.columns.map((column): RowColumn => {
-    if (typeof column !== 'string') return column
-    const found = typeof table === 'string' ? undefined : table.columns.find((other) => other.name === column)
-    if (found === undefined) throw new TypeError(`${name}: its table has no column ${column}`)
-    return { name: column, type: found.rowType }
+/** The columns of a row, those after the key in the order of the table; of several tables, in that of the fields. */
+function columnsOf({ name, key, fields, storage: { table } }: Description): RowColumn[] {
+  const shown = new Map(shownColumns(fields))
+  const types = new Map(
+    typeof table === 'string'
+      ? [...shown].map(([column, form]) => [column, rowTypeOf(form)])
+      : table.columns.map((column) => [column.name, column.rowType]),
+  )
+  const names = new Set(key.map(({ column }) => column))
+  for (const column of types.keys()) if (shown.has(column)) names.add(column)
+  return [...names].map((column) => {
+    const type = types.get(column)
+    if (type === undefined) throw new TypeError(`${name}: its table has no column ${column}`)
+    return { name: column, type }
   })
-  return { ...storage, table: typeof table === 'string' ? table : table.name, columns }
+}
+
+/** How values of a form are read that come from no one table. */
+function rowTypeOf(form: Field['form']): RowType {
+  if (form === 'integer' || form === 'signed' || form === 'time') return 'int64'
+  if (form === 'marketId' || form === 'partyId') return 'line'
+  if (namesOf(form) !== null) return 'small'
+  return isStored(form) || isNodeOf(form) ? 'json' : 'text'
 }
 
 /** Name of a resource in a sentence: `funding period data points`. */
 export const wordsOf = ({ name }: Resource): string => wordsOfName(name)
-
-/** The same of a name in camel case: that of a resource, or of rows in reports. */
-export const wordsOfName = (name: string): string =>
-  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** The key of a row. */
 export function keyOf({ key }: Resource, row: Row): Key {

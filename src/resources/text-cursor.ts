@@ -42,7 +42,7 @@ function readText(text: string): string | null {
 /**
  * The cursors of a resource, by its key.
  *
- * @param letter distinguishes the resource's cursors from all others. Never changed, never used again.
+ * @param letter distinguishes the resource's cursors from all others
  * @param scope the filter whose value cursors are bound to
  */
 export function textCursor(

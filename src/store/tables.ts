@@ -1,6 +1,7 @@
 import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
+import { wordsOfName } from '../domain/words.ts'
 import { KEPT } from '../resources/kept.ts'
-import { type KeyValue, type Row, wordsOfName } from '../resources/resource.ts'
+import type { KeyValue, Row } from '../resources/resource.ts'
 import {
   defineTable,
   integer,

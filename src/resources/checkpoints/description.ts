@@ -1,11 +1,5 @@
-import { defineResource, type KeyColumn } from '../resource.ts'
-import { textCursor } from '../text-cursor.ts'
+import { defineResource } from '../resource.ts'
 import { checkpointTable } from './table.ts'
-
-const key: readonly KeyColumn[] = [
-  { column: 'at_block', type: 'uint64' },
-  { column: 'hash', type: 'text' },
-]
 
 /** The checkpoints of the network. */
 export const checkpoints = defineResource({
@@ -16,29 +10,29 @@ export const checkpoints = defineResource({
   path: '/api/v2/checkpoints',
   grpcMethod: 'ListCheckpoints',
   tag: 1,
-  cursor: textCursor('c', key),
-  key,
+  cursor: 'c',
+  key: [
+    { column: 'at_block', type: 'uint64' },
+    { column: 'hash', type: 'text' },
+  ],
   scope: null,
   filters: [],
   needsFilter: false,
   dateRange: false,
   storage: {
     table: checkpointTable,
-    columns: ['at_block', 'hash', 'block_hash'],
     arrivals: 'all rows',
   },
   fields: [
-    { name: 'hash', meaning: 'Hash of the checkpoint.', column: 'hash', form: 'text' },
+    { name: 'hash', meaning: 'Hash of the checkpoint.', form: 'text' },
     {
       name: 'blockHash',
       meaning: 'Hash of the block of the checkpoint.',
-      column: 'block_hash',
       form: 'text',
     },
     {
       name: 'atBlock',
       meaning: 'Height of the block of the checkpoint.',
-      column: 'at_block',
       form: 'integer',
     },
   ],

@@ -26,7 +26,6 @@ export const fundingPeriodDataPoints = defineResource({
   dateRange: true,
   storage: {
     table: dataPointTable,
-    columns: ['timestamp', 'seq', 'source', 'price', 'twap'],
     scopeBy: 'number',
     // Real markets have one external point to dozens or hundreds of internal ones, and an oracle may be silent for
     // months. With the source in front of the key, a page of one source reads that source's rows alone.
@@ -37,7 +36,7 @@ export const fundingPeriodDataPoints = defineResource({
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },
-    { name: 'seq', meaning: 'Number of the funding period.', column: 'seq', form: 'integer' },
+    { name: 'seq', meaning: 'Number of the funding period.', form: 'integer' },
     {
       name: 'dataPointType',
       meaning: 'Source of the price.',
@@ -47,14 +46,12 @@ export const fundingPeriodDataPoints = defineResource({
     {
       name: 'price',
       meaning: "Price in the settlement asset's decimals.",
-      column: 'price',
       form: 'number',
     },
-    { name: 'timestamp', meaning: 'Unix nanoseconds.', column: 'timestamp', form: 'time' },
+    { name: 'timestamp', meaning: 'Unix nanoseconds.', form: 'time' },
     {
       name: 'twap',
       meaning: 'Time-weighted average price of the source in this period, up to this point.',
-      column: 'twap',
       form: 'number',
     },
   ],

@@ -1,11 +1,5 @@
-import { defineResource, type KeyColumn } from '../resource.ts'
-import { textCursor } from '../text-cursor.ts'
+import { defineResource } from '../resource.ts'
 import { fundingPeriodTable } from './table.ts'
-
-const key: readonly KeyColumn[] = [
-  { column: 'start_timestamp', type: 'int64' },
-  { column: 'seq', type: 'uint64' },
-]
 
 /** The funding periods of a perpetual market. */
 export const fundingPeriods = defineResource({
@@ -16,29 +10,23 @@ export const fundingPeriods = defineResource({
   path: '/api/v2/funding-periods/:marketId',
   grpcMethod: 'ListFundingPeriods',
   tag: 4,
-  cursor: textCursor('f', key, 'marketId'),
-  key,
+  cursor: 'f',
+  key: [
+    { column: 'start_timestamp', type: 'int64' },
+    { column: 'seq', type: 'uint64' },
+  ],
   scope: 'marketId',
   filters: [],
   needsFilter: false,
   dateRange: true,
   storage: {
     table: fundingPeriodTable,
-    columns: [
-      'start_timestamp',
-      'seq',
-      'end_timestamp',
-      'funding_payment',
-      'funding_rate',
-      'internal_twap',
-      'external_twap',
-    ],
     scopeBy: 'id',
     arrivals: 'all rows',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },
-    { name: 'seq', meaning: 'Number of the period within its market.', column: 'seq', form: 'integer' },
+    { name: 'seq', meaning: 'Number of the period within its market.', form: 'integer' },
     {
       name: 'start',
       meaning: 'Start of the period, Unix nanoseconds.',
@@ -56,28 +44,24 @@ export const fundingPeriods = defineResource({
       name: 'fundingPayment',
       meaning:
         "Payment per whole unit of position at the end of the period, in the settlement asset's decimals. Positive if long positions pay short ones.",
-      column: 'funding_payment',
       form: 'number',
       ifNull: 'left out',
     },
     {
       name: 'fundingRate',
       meaning: 'Payment divided by the external TWAP, for this period.',
-      column: 'funding_rate',
       form: 'rate',
       ifNull: 'left out',
     },
     {
       name: 'internalTwap',
       meaning: "Time-weighted average of the market's mark prices.",
-      column: 'internal_twap',
       form: 'number',
       ifNull: 'left out',
     },
     {
       name: 'externalTwap',
       meaning: "Time-weighted average of the oracle's prices.",
-      column: 'external_twap',
       form: 'number',
       ifNull: 'left out',
     },

@@ -1,8 +1,5 @@
 import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
-import { defineResource, type KeyColumn } from '../resource.ts'
-import { textCursor } from '../text-cursor.ts'
-
-const key: readonly KeyColumn[] = [{ column: 'market_id', type: 'id', filter: 'marketId' }]
+import { defineResource } from '../resource.ts'
 
 /** The later of the two events that a row is made from: a market's instrument changes with its asset too. */
 const later = (column: 'height' | 'event_index') => `case
@@ -17,8 +14,8 @@ export const instruments = defineResource({
   meaning: 'Name, product, decimals and terms of a market.',
   path: '/api/v2/instruments',
   tag: 5,
-  cursor: textCursor('i', key),
-  key,
+  cursor: 'i',
+  key: [{ column: 'market_id', type: 'id', filter: 'marketId' }],
   scope: null,
   filters: ['marketId'],
   needsFilter: false,
@@ -34,75 +31,42 @@ export const instruments = defineResource({
       from instruments left join assets on assets.asset_id = instruments.settlement_asset
         left join instrument_terms on instrument_terms.market_id = instruments.market_id`,
     madeOf: ['instruments', 'instrument_terms', 'assets'],
-    columns: [
-      { name: 'market_id', type: 'line' },
-      { name: 'code', type: 'text' },
-      { name: 'name', type: 'text' },
-      { name: 'product', type: 'small' },
-      { name: 'quote_name', type: 'text' },
-      { name: 'decimal_places', type: 'int64' },
-      { name: 'position_decimal_places', type: 'int64' },
-      { name: 'state', type: 'small' },
-      { name: 'trading_mode', type: 'small' },
-      { name: 'settlement_asset', type: 'text' },
-      { name: 'asset_symbol', type: 'text' },
-      { name: 'asset_name', type: 'text' },
-      { name: 'asset_decimals', type: 'int64' },
-      { name: 'interest_rate', type: 'text' },
-      { name: 'clamp_lower_bound', type: 'text' },
-      { name: 'clamp_upper_bound', type: 'text' },
-      { name: 'scaling_factor', type: 'text' },
-      { name: 'rate_lower_bound', type: 'text' },
-      { name: 'rate_upper_bound', type: 'text' },
-      { name: 'schedule_initial', type: 'int64' },
-      { name: 'schedule_every', type: 'int64' },
-      { name: 'sla_price_range', type: 'text' },
-      { name: 'sla_min_time_fraction', type: 'text' },
-      { name: 'sla_hysteresis_epochs', type: 'int64' },
-      { name: 'sla_competition_factor', type: 'text' },
-    ],
     arrivals: 'all rows',
   },
   fields: [
-    { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
-    { name: 'code', meaning: 'Short name, such as `BTC/PERP`.', column: 'code', form: 'text' },
-    { name: 'name', meaning: 'Long name.', column: 'name', form: 'text' },
+    { name: 'marketId', meaning: 'The market.', form: 'marketId' },
+    { name: 'code', meaning: 'Short name, such as `BTC/PERP`.', form: 'text' },
+    { name: 'name', meaning: 'Long name.', form: 'text' },
     {
       name: 'product',
       meaning: 'Kind of product.',
-      column: 'product',
       form: { typeName: 'Product', names: PRODUCTS },
     },
-    { name: 'quoteName', meaning: 'Name of the unit of the prices.', column: 'quote_name', form: 'text' },
+    { name: 'quoteName', meaning: 'Name of the unit of the prices.', form: 'text' },
     {
       name: 'decimalPlaces',
       meaning: 'Decimals of order and trade prices.',
-      column: 'decimal_places',
       form: 'integer',
     },
     {
       name: 'positionDecimalPlaces',
       meaning: 'Decimals of position sizes. May be negative.',
-      column: 'position_decimal_places',
       form: 'signed',
     },
     {
       name: 'state',
       meaning: 'State of the market.',
-      column: 'state',
       form: { typeName: 'MarketState', names: MARKET_STATES },
     },
     {
       name: 'tradingMode',
       meaning: 'Trading mode.',
-      column: 'trading_mode',
       form: { typeName: 'TradingMode', names: TRADING_MODES },
     },
     {
       name: 'settlementAsset',
       meaning:
         'Asset whose decimals apply to the prices and TWAPs of data points and periods and to the amounts of providers. For a spot market, the quote asset.',
-      column: 'settlement_asset',
       ifNull: 'null',
       form: {
         typeName: 'SettlementAsset',
@@ -138,25 +102,21 @@ export const instruments = defineResource({
           {
             name: 'interestRate',
             meaning: 'Interest rate per year. Empty means 0.',
-            column: 'interest_rate',
             form: 'text',
           },
           {
             name: 'clampLowerBound',
             meaning: 'Minimum interest component, as a fraction of the external TWAP.',
-            column: 'clamp_lower_bound',
             form: 'text',
           },
           {
             name: 'clampUpperBound',
             meaning: 'Maximum interest component, as a fraction of the external TWAP.',
-            column: 'clamp_upper_bound',
             form: 'text',
           },
           {
             name: 'scalingFactor',
             meaning: 'Factor that payments are multiplied by.',
-            column: 'scaling_factor',
             form: 'text',
             ifNull: 'null',
           },
@@ -234,7 +194,6 @@ export const instruments = defineResource({
           {
             name: 'slaCompetitionFactor',
             meaning: 'Maximum fraction of fees lost as a penalty.',
-            column: 'sla_competition_factor',
             form: 'text',
           },
         ],

@@ -1,11 +1,5 @@
-import { defineResource, type KeyColumn } from '../resource.ts'
-import { textCursor } from '../text-cursor.ts'
+import { defineResource } from '../resource.ts'
 import { providerTable } from './table.ts'
-
-const key: readonly KeyColumn[] = [
-  { column: 'market_id', type: 'id', filter: 'marketId' },
-  { column: 'party_id', type: 'id', filter: 'partyId' },
-]
 
 /** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
 export const liquidityProviders = defineResource({
@@ -16,15 +10,17 @@ export const liquidityProviders = defineResource({
   path: '/api/v2/liquidity/providers',
   grpcMethod: 'ListLiquidityProviders',
   tag: 3,
-  cursor: textCursor('l', key),
-  key,
+  cursor: 'l',
+  key: [
+    { column: 'market_id', type: 'id', filter: 'marketId' },
+    { column: 'party_id', type: 'id', filter: 'partyId' },
+  ],
   scope: null,
   filters: ['marketId', 'partyId'],
   needsFilter: true,
   dateRange: false,
   storage: {
     table: providerTable,
-    columns: ['market_id', 'party_id', 'fee_share', 'sla'],
     // Of a party with a live provision on the market: active, undeployed, pending (docs/events.md).
     condition: `exists (
       select 1 from liquidity_provisions
@@ -35,12 +31,11 @@ export const liquidityProviders = defineResource({
     arrivals: 'all rows',
   },
   fields: [
-    { name: 'partyId', meaning: 'The party.', column: 'party_id', form: 'partyId' },
-    { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
+    { name: 'partyId', meaning: 'The party.', form: 'partyId' },
+    { name: 'marketId', meaning: 'The market.', form: 'marketId' },
     {
       name: 'feeShare',
       meaning: "The provider's share of the liquidity fees.",
-      column: 'fee_share',
       form: {
         typeName: 'LiquidityProviderFeeShare',
         stored: [
@@ -67,7 +62,6 @@ export const liquidityProviders = defineResource({
     {
       name: 'sla',
       meaning: 'How well the party meets its commitment. Null if the market has no report of it.',
-      column: 'sla',
       ifNull: 'null',
       form: {
         typeName: 'LiquidityProviderSla',

@@ -6,29 +6,25 @@ export const marketData: { nodeName: string; meaning: string; fields: readonly F
   nodeName: 'MarketData',
   meaning: 'Latest data of a market.',
   fields: [
-    { name: 'timestamp', meaning: 'Time of the data, Unix nanoseconds.', column: 'timestamp', form: 'time' },
+    { name: 'timestamp', meaning: 'Time of the data, Unix nanoseconds.', form: 'time' },
     {
       name: 'markPrice',
       meaning: "Mark price in the market's decimals. Empty if there is none.",
-      column: 'mark_price',
       form: 'text',
     },
     {
       name: 'openInterest',
       meaning: "Open interest in the market's position decimals.",
-      column: 'open_interest',
       form: 'integer',
     },
     {
       name: 'marketState',
       meaning: 'State of the market.',
-      column: 'market_state',
       form: { typeName: 'MarketState', names: MARKET_STATES },
     },
     {
       name: 'tradingMode',
       meaning: 'Trading mode.',
-      column: 'trading_mode',
       form: { typeName: 'TradingMode', names: TRADING_MODES },
     },
   ],

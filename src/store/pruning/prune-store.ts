@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
-import { wordsOfName } from '../../resources/resource.ts'
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import type { Store, Upkeep } from '../store.ts'
