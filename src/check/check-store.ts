@@ -22,8 +22,8 @@ import {
 } from '../store/walk-table.ts'
 import { BLOCKS_OF_SPAN } from '../store/writing/block-spans.ts'
 import { withOpen } from '../with-open.ts'
-import { BlockSpanCheck } from './check-block-spans.ts'
 import { SeriesCheck } from './check-series.ts'
+import { SpanCheck, type SpanRules, type Times } from './check-spans.ts'
 import { Problems } from './problems.ts'
 import { faultsOf, isUnplacedRow } from './row-rules.ts'
 
@@ -51,9 +51,6 @@ const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
 
 /** Heights that rows may come from, by the stream's own tables. */
 type Heights = { first: bigint; last: bigint; missing: GapList; imported: readonly HeightRange[] }
-
-/** First time, last time and number of the points of a period. */
-type PeriodSpan = { first: bigint; last: bigint; points: bigint }
 
 /**
  * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
@@ -94,12 +91,14 @@ async function checkTables(
   const lists = new Set<TextCell>()
   const series = new SeriesCheck(reader, problems)
   const imported = heights?.imported ?? []
+  const spanCheck = (rules: SpanRules) => new SpanCheck(rules, reader, problems)
+  const spans = spanCheck(periodSpans(reader, markets))
+  const spansOfBlocks = spanCheck(blockSpans(BLOCK_SPANS))
+  const spansOfImports = spanCheck(blockSpans(IMPORTED_SPANS))
+  let market: TextCell = null
   let unplaced = 0
   for (const table of TABLES) {
     onStep(table.name)
-    const spans = new SpanCheck(reader, markets, problems)
-    const blockSpans = new BlockSpanCheck(BLOCK_SPANS, reader, problems)
-    const importedSpans = new BlockSpanCheck(IMPORTED_SPANS, reader, problems)
     let before: readonly TextCell[] | null = null
     rows[table.name] = 0
     for await (const chunk of walkTable(reader, table, {}, signal)) {
@@ -128,16 +127,17 @@ async function checkTables(
         }
         for (const what of faults) problems.add(describeRow(table, row), what)
         if (table.name !== 'funding_period_data_points') continue
-        if (spans.isOfOtherMarket(named)) await spans.compare()
+        if (named.market !== market) await spans.compare()
+        market = named.market!
         spans.add(named)
         if (!isUnplacedRow(named)) {
-          const spansOf = isWithin(imported, BigInt(named.height!)) ? importedSpans : blockSpans
+          const spansOf = isWithin(imported, BigInt(named.height!)) ? spansOfImports : spansOfBlocks
           spansOf.add(named)
         }
         await series.add(named)
       }
-      await blockSpans.compare()
-      await importedSpans.compare()
+      await spansOfBlocks.compare()
+      await spansOfImports.compare()
     }
     await spans.compare()
     await series.end()
@@ -253,78 +253,59 @@ async function marketNumbers(reader: TableReader, signal: AbortSignal | undefine
 /** The id of a market, by its number. */
 type MarketIds = ReadonlyMap<TextCell, TextCell>
 
-/** Compares the spans of each market with its points, which come market by market. */
-class SpanCheck {
-  readonly #reader: TableReader
-  readonly #markets: MarketIds
-  readonly #problems: Problems
-  #market: TextCell = null
-  #spans = new Map<string, PeriodSpan>()
-
-  constructor(reader: TableReader, markets: MarketIds, problems: Problems) {
-    this.#reader = reader
-    this.#markets = markets
-    this.#problems = problems
+/** The spans of periods say exactly where their points lie, how many they are, and when the period starts. */
+function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
+  return {
+    table: SPANS,
+    ofPoint: ({ seq }) => BigInt(seq!),
+    rangeOf: ([market]) => periodsOf(market!),
+    faultsOf: async ([market]) => {
+      const starts = new Map<TextCell, TextCell>()
+      for await (const chunk of walkTable(reader, PERIODS, periodsOf(markets.get(market!) ?? ''))) {
+        for (const row of chunk) starts.set(row[1]!, row[2]!)
+      }
+      return (span, found) => faultsOfPeriodSpan(span, starts.get(span.seq!) ?? null, found)
+    },
+    describe: (points) => `${points} points`,
   }
+}
 
-  /** Whether a row begins a new market after a market's points. */
-  isOfOtherMarket({ market }: NamedRow): boolean {
-    return this.#market !== null && market !== this.#market
+function faultsOfPeriodSpan(span: NamedRow, start: TextCell, found: Times | undefined): string[] {
+  const { first_timestamp, last_timestamp, points, start_timestamp } = span
+  const faults: string[] = []
+  if (start_timestamp !== start) {
+    const say = (time: TextCell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
+    faults.push(`it starts ${say(start_timestamp)}, and its period ${say(start)}`)
   }
+  if (found === undefined) return [...faults, 'the period has no points']
+  const stored = `${points} points from ${first_timestamp} to ${last_timestamp}`
+  const actual = `${found.points} points from ${found.first} to ${found.last}`
+  if (stored !== actual) faults.push(`it says ${stored}, but there are ${actual}`)
+  return faults
+}
 
-  add({ market, seq, timestamp }: NamedRow): void {
-    this.#market = market!
-    const time = BigInt(timestamp!)
-    const span = this.#spans.get(seq!)
-    if (span === undefined) {
-      this.#spans.set(seq!, { first: time, last: time, points: 1n })
-      return
-    }
-    if (time < span.first) span.first = time
-    if (time > span.last) span.last = time
-    span.points++
+/**
+ * Every point lies within the span of the blocks that it came in. A wider span, or one without points, is lawful: pruning
+ * leaves them. Points come in the order of their times, so that their blocks lie close together.
+ */
+function blockSpans(table: Table): SpanRules {
+  return {
+    table,
+    ofPoint: ({ height }) => BigInt(height!) / BLOCKS_OF_SPAN,
+    rangeOf: (owner, first, last) => ({ after: [...owner, `${first - 1n}`], upTo: [...owner, `${last}`] }),
+    faultsOf: async () => faultsOfBlockSpan,
+    describe: (points) => `${points} points or more`,
   }
+}
 
-  /** Compares the totals of a market's points; the next market may follow. */
-  async compare(): Promise<void> {
-    if (this.#market === null) return
-    const starts = new Map<TextCell, TextCell>()
-    const id = this.#markets.get(this.#market) ?? ''
-    for await (const chunk of walkTable(this.#reader, PERIODS, periodsOf(id))) {
-      for (const row of chunk) starts.set(row[1]!, row[2]!)
-    }
-    for await (const chunk of walkTable(this.#reader, SPANS, periodsOf(this.#market))) {
-      for (const row of chunk) this.#compareSpan(row, starts)
-    }
-    for (const [seq, { points }] of this.#spans) {
-      this.#problems.add(
-        `${SPANS.name} (${this.#market}, ${seq})`,
-        `missing, although there are ${points} points`,
-      )
-    }
-    this.#spans = new Map()
-    this.#market = null
-  }
-
-  #compareSpan(row: readonly TextCell[], starts: ReadonlyMap<TextCell, TextCell>): void {
-    const { seq, first_timestamp, last_timestamp, points, start_timestamp: start } = namedRow(SPANS, row)
-    const known = starts.get(seq!) ?? null
-    if (start !== known) {
-      const say = (time: TextCell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
-      this.#problems.add(describeRow(SPANS, row), `it starts ${say(start)}, and its period ${say(known)}`)
-    }
-    const found = this.#spans.get(seq!)
-    this.#spans.delete(seq!)
-    if (found === undefined) {
-      this.#problems.add(describeRow(SPANS, row), 'the period has no points')
-      return
-    }
-    const stored = `${points} points from ${first_timestamp} to ${last_timestamp}`
-    const actual = `${found.points} points from ${found.first} to ${found.last}`
-    if (stored !== actual) {
-      this.#problems.add(describeRow(SPANS, row), `it says ${stored}, but there are ${actual}`)
-    }
-  }
+function faultsOfBlockSpan(
+  { first_timestamp, last_timestamp }: NamedRow,
+  found: Times | undefined,
+): string[] {
+  if (found === undefined) return []
+  const { first, last } = found
+  if (first >= BigInt(first_timestamp!) && last <= BigInt(last_timestamp!)) return []
+  return [`it covers ${first_timestamp} to ${last_timestamp}, but there are points from ${first} to ${last}`]
 }
 
 /** The rows of a market in a table whose key is market and seq. */
