@@ -1,5 +1,6 @@
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
 import { MARKET_ID } from '../domain/ids.ts'
+import { least } from '../domain/integers.ts'
 import { exportRows } from '../export/export-rows.ts'
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points/description.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
@@ -70,7 +71,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
   const held = heldOf(coverageBody(holdings))
   // Commits after the snapshot are not in its rows.
   const heights = held.heights.flatMap(({ from, to }) =>
-    from > height ? [] : [{ from, to: to < height ? to : height }],
+    from > height ? [] : [{ from, to: least([to, height]) }],
   )
   const selectionOf = (marketId: string | null): Selection => (marketId === null ? {} : { marketId })
   return {

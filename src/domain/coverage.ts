@@ -217,13 +217,7 @@ export function isWithin(ranges: readonly HeightRange[], height: bigint): boolea
 
 /** Heights, ascending or not, as ranges: ascending, and apart. */
 export function rangesOf(heights: readonly bigint[]): HeightRange[] {
-  const ranges: HeightRange[] = []
-  for (const height of [...new Set(heights)].sort((a, b) => (a < b ? -1 : 1))) {
-    const last = ranges.at(-1)
-    if (last !== undefined && last.to + 1n === height) last.to = height
-    else ranges.push({ from: height, to: height })
-  }
-  return ranges
+  return merged(heights.map((height) => ({ from: height, to: height })))
 }
 
 /** The heights below the block at which a store began that are missing, ascending. */

@@ -1,4 +1,5 @@
 import { type Coverage, firstGapFrom, type HeightRange, isWithin } from './coverage.ts'
+import { least } from './integers.ts'
 import { isBefore, type Place } from './place.ts'
 
 /** The events after a place, up to the end of block `to`. */
@@ -71,11 +72,11 @@ export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): L
       if (state === 'missing' || (state === 'imported' && range.imported)) return [part]
       const rest = afterPlace(part, place)
       if (state === 'events') return rest
-      const to = lower(part.to, place.height - 1n)
+      const to = least([part.to, place.height - 1n])
       return part.height <= to ? [{ ...part, to, imported: true }, ...rest] : rest
     }),
   )
-  const first = lower(lacks.first, coverage.first)
+  const first = least([lacks.first, coverage.first])
   if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
   // Incomplete blocks below the position are sent, or sent again, once complete.
   if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
@@ -95,12 +96,12 @@ function split(range: LackedRange, coverage: Coverage): StatedRange[] {
     parts.push({ range: { ...range, height: from.height, index: from.index, to }, state })
     from = { height: to + 1n, index: 0 }
   }
-  cut(lower(first - 1n, range.to), 'missing')
+  cut(least([first - 1n, range.to]), 'missing')
   for (const { from: start, to, imported } of notFromEvents(coverage, range.height, range.to)) {
     cut(start - 1n, 'events')
-    cut(lower(to, range.to), imported ? 'imported' : 'missing')
+    cut(least([to, range.to]), imported ? 'imported' : 'missing')
   }
-  cut(lower(range.to, height), 'events')
+  cut(least([range.to, height]), 'events')
   cut(range.to, 'missing')
   return parts
 }
@@ -130,7 +131,7 @@ function notFromEvents(
 /** The ranges of some heights missing for a follower that has received everything stored of them. */
 function lackedWithin(coverage: Coverage, from: bigint, to: bigint): LackedRange[] {
   return notFromEvents(coverage, from, to).map((range) => ({
-    ...{ height: range.from > from ? range.from : from, index: 0, to: lower(range.to, to) },
+    ...{ height: range.from > from ? range.from : from, index: 0, to: least([range.to, to]) },
     ...(range.imported ? { imported: true } : {}),
   }))
 }
@@ -149,8 +150,4 @@ function joined(ranges: readonly LackedRange[]): LackedRange[] {
 
 function lastOf(ranges: readonly LackedRange[]): readonly LackedRange[] {
   return ranges.length > MAX_GAPS ? ranges.slice(-MAX_GAPS) : ranges
-}
-
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

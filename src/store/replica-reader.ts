@@ -1,3 +1,4 @@
+import { greatest } from '../domain/integers.ts'
 import { sharedRuns } from '../shared-runs.ts'
 import { readPosition } from './readings/coverage.ts'
 import { type Reader, type Store, StoreRefusedError, StoreUnavailableError } from './store.ts'
@@ -63,10 +64,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
 
   async function checkAll(): Promise<unknown[]> {
     const faults = await Promise.all(members.map(check))
-    const highest = members.reduce<bigint>(
-      (most, { height }) => (height !== null && height > most ? height : most),
-      0n,
-    )
+    const highest = greatest(members.map(({ height }) => height ?? 0n))
     for (const [index, checked] of members.entries()) {
       if (faults[index] !== null) continue
       const lag = highest - (checked.height ?? 0n)

@@ -6,7 +6,7 @@ import {
   type HeightRange,
   isWithin,
 } from '../../domain/coverage.ts'
-import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
 import { isBefore, type Place } from '../../domain/place.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
@@ -221,10 +221,7 @@ function* readSpans(
   for (const row of [...spans, ...(yield { text: IMPORTED_SPANS, values })]) {
     const [run, first, last] = row.map((cell) => BigInt(cell!)) as [bigint, bigint, bigint]
     const known = runs.get(run) ?? { first, last }
-    runs.set(run, {
-      first: first < known.first ? first : known.first,
-      last: last > known.last ? last : known.last,
-    })
+    runs.set(run, { first: least([first, known.first]), last: greatest([last, known.last]) })
   }
   return [...runs]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -242,11 +239,7 @@ function* readPeriod({ resource, selection, market }: Asked): Generator<Statemen
 
 /** Blocks with the times that a period's points among theirs lie between. */
 function within(period: KeySpan, { through, first, last }: PassRange): PassRange {
-  return {
-    through,
-    first: first > period.first ? first : period.first,
-    last: last < period.last ? last : period.last,
-  }
+  return { through, first: greatest([first, period.first]), last: least([last, period.last]) }
 }
 
 /** Looks at the next rows of a pass; the rows come with the last ones. */
@@ -279,11 +272,8 @@ function cutAt(limit: number, rows: ArrivedRow[], through: bigint): Pick<RangeRe
 type PassRange = Pick<Pass, 'through' | 'first' | 'last'>
 
 function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange): PassRange {
-  let [first, last] = [MAX_INT64, MIN_INT64]
-  for (const [, from, upTo] of spans) {
-    if (BigInt(from!) < first) first = BigInt(from!)
-    if (BigInt(upTo!) > last) last = BigInt(upTo!)
-  }
+  const first = least(spans.map(([, from]) => BigInt(from!)))
+  const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
   const end = (BigInt(spans.at(-1)![0]!) + 1n) * BLOCKS_OF_SPAN - 1n
   return { through: isWhole || end > to ? to : end, first, last }
 }

@@ -1,4 +1,4 @@
-import { MAX_INT64, MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
+import { greatest, least, MAX_INT64, MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { compareCounted, countedPoints, type SeriesPoint } from '../../domain/series.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
@@ -221,8 +221,8 @@ function* readStarts(
 ): Reading<void> {
   const unknown = [...new Set(points.map(({ seq }) => seq))].filter((seq) => !known.has(seq))
   if (unknown.length === 0) return
-  const [low, high] = [unknown.reduce((a, b) => (b < a ? b : a)), unknown.reduce((a, b) => (b > a ? b : a))]
-  for (const [seq, start] of yield { text: READ_STARTS, values: [market, low, high] })
+  const range = [least(unknown), greatest(unknown)]
+  for (const [seq, start] of yield { text: READ_STARTS, values: [market, ...range] })
     starts.set(BigInt(seq!), BigInt(start!))
   for (const seq of unknown) known.add(seq)
 }

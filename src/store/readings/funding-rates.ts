@@ -1,4 +1,4 @@
-import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import { nearestInt64 } from '../../domain/integers.ts'
 import type { Interval } from '../../domain/intervals.ts'
 import { indexAt } from '../../domain/series.ts'
 import { add, type Decimal, textOfDecimal, ZERO } from '../../funding/decimal.ts'
@@ -66,8 +66,7 @@ export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRate
 
 function* readBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Reading<RateBucket[]> {
   const sums = new Map<bigint, { count: number; sum: Decimal }>()
-  const [lower, upper] = [from < MIN_INT64 ? MIN_INT64 : from, to > MAX_INT64 ? MAX_INT64 : to - 1n]
-  yield* readEndedPeriods(marketId, lower, upper, ({ end, paid }) => {
+  yield* readEndedPeriods(marketId, nearestInt64(from), nearestInt64(to - 1n), ({ end, paid }) => {
     if (paid === null) return
     const start = indexAt(end, length) * length
     const known = sums.get(start) ?? { count: 0, sum: ZERO }

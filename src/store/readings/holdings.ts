@@ -1,3 +1,4 @@
+import { least, MAX_INT64 } from '../../domain/integers.ts'
 import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
 import type { KeyValue, Resource, Row } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
@@ -13,9 +14,6 @@ import {
 } from '../statements.ts'
 import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from '../store.ts'
 import { coverageOf } from './coverage.ts'
-
-/** More than any list has. */
-const NO_LIMIT = 9_223_372_036_854_775_807n
 
 /** How much there is of a resource, as a statement says it. */
 type HoldingStatement = Statement & {
@@ -113,7 +111,7 @@ function holdingsStatements(
   imported: Statement
   resources: HoldingStatement[]
 } {
-  const most = limit === null ? NO_LIMIT : BigInt(limit) + 1n
+  const most = limit === null ? MAX_INT64 : BigInt(limit) + 1n
   const markets: MarketsAsked =
     marketId === null
       ? { where: 'market_id > $1', values: [afterMarket ?? '', afterMarket === null ? 0n : most] }
@@ -158,14 +156,14 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
 
   const limit = query.limit ?? Number.POSITIVE_INFINITY
   // Gaps and imported ranges lie apart: if a list is cut, none of the other's reaches across.
-  const fromHeight = endOfLists([gaps, imported], limit)
+  const fromHeight = endOfLists([gaps, imported], limit, ([, to]) => BigInt(to!) + 1n)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(
     ...([stream, gaps.filter(isShownRange), resourceGaps, imported.filter(isShownRange)] as const),
   )
   if (coverage === null) return null
   const byMarket = resources.filter((_, index) => statements.resources[index]!.isByMarket)
-  const afterMarket = lastMarket(byMarket, limit)
+  const afterMarket = endOfLists(byMarket, limit, ([marketId]) => String(marketId))
   const isShown = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
   const held = RESOURCES.map(({ name }, index) => {
     const { fields, isByMarket } = statements.resources[index]!
@@ -181,16 +179,14 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
   }
 }
 
-/** The height up to which every list of ranges is whole, if one of them is cut; null if none is. */
-function endOfLists(lists: readonly (readonly Row[])[], limit: number): bigint | null {
-  const ends = lists.filter((list) => list.length > limit).map((list) => BigInt(list[limit - 1]![1]!) + 1n)
-  return ends.length === 0 ? null : ends.reduce((least, end) => (end < least ? end : least))
-}
-
-/** The last market up to which every list is whole, if one of them is cut; null if none is. */
-function lastMarket(lists: readonly (readonly Row[])[], limit: number): string | null {
-  const ends = lists.filter((list) => list.length > limit).map((list) => list[limit - 1]![0] as string)
-  return ends.length === 0 ? null : ends.reduce((least, end) => (end < least ? end : least))
+/** Up to where every list is whole, if one of them is cut; null if none is. `endOf` says where a row ends. */
+function endOfLists<End extends bigint | string>(
+  lists: readonly (readonly Row[])[],
+  limit: number,
+  endOf: (row: Row) => End,
+): End | null {
+  const cut = lists.filter((list) => list.length > limit)
+  return cut.length === 0 ? null : least(cut.map((list) => endOf(list[limit - 1]!)))
 }
 
 /** How far old rows have been pruned, from the row that says so; null if there is none. */

@@ -1,3 +1,4 @@
+import { greatest, least } from '../../domain/integers.ts'
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
 import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
 import type { Position, Reading } from '../pages/page.ts'
@@ -68,8 +69,8 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
     runs.push({ market, source, first: ends.first, last: ends.last, closing })
   }
   if (runs.length === 0) return none
-  const from = query.start ?? runs.map(({ first }) => first).reduce((a, b) => (b < a ? b : a))
-  const end = query.end ?? runs.map(({ last }) => last).reduce((a, b) => (b > a ? b : a)) + 1n
+  const from = query.start ?? least(runs.map(({ first }) => first))
+  const end = query.end ?? greatest(runs.map(({ last }) => last)) + 1n
   if (from >= end) return none
   const interval = intervalOf(query, from, end)
   if (touched(interval, from, end) > MAX_BUCKETS) {
@@ -115,7 +116,7 @@ function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> 
   let level = LEVELS.findLast(({ nanoseconds }) => interval.nanoseconds % nanoseconds === 0n) ?? null
   for (; level !== null && at < to; level = level.of) {
     const closed = indexAt(run.closing, level.nanoseconds) * level.nanoseconds
-    const upTo = closed < to ? closed : to
+    const upTo = least([closed, to])
     if (at >= upTo) continue
     yield* readLevel(run, range, level, at, upTo, made)
     at = upTo

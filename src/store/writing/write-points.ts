@@ -1,4 +1,5 @@
 import { type Coverage, isWithin } from '../../domain/coverage.ts'
+import { greatest } from '../../domain/integers.ts'
 import { isBefore } from '../../domain/place.ts'
 import type { SeriesPoint } from '../../domain/series.ts'
 import {
@@ -116,7 +117,8 @@ export function* writePoints(
 }
 
 function latest(times: readonly (bigint | null)[]): bigint | null {
-  return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
+  const known = times.filter((time) => time !== null)
+  return known.length === 0 ? null : greatest(known)
 }
 
 /** The periods that a batch touches: its own, those of its points, and those of points that are gone. */
