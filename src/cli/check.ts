@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { checkAgainstFiles, type FilesComparison } from '../check/check-against-files.ts'
 import { checkStore, type StoreCheck } from '../check/check-store.ts'
-import { describeHeights } from '../domain/coverage.ts'
+import { describeRanges } from '../domain/coverage.ts'
 import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
@@ -80,9 +80,8 @@ function describe(
   lines.push(...notes.map((note) => printable(`note: ${note}`)))
   lines.push(`${name}: ${sum(rows)} rows checked`)
   if (compared !== null) {
-    const ranges = compared.heights.slice(0, SHOWN_RANGES).map(describeHeights)
-    if (ranges.length < compared.heights.length) ranges.push('more')
-    lines.push(`${sum(compared.rows)} rows match the event files, over ${ranges.join(', ')}`)
+    const ranges = describeRanges(compared.heights, SHOWN_RANGES)
+    lines.push(`${sum(compared.rows)} rows match the event files, over ${ranges}`)
   }
   if (problems.count === 0) lines.push('No problems found.')
   else if (problems.count === 1) lines.push('1 problem found.')

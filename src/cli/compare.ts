@@ -3,12 +3,12 @@ import {
   type Comparison,
   compareSides,
   type Difference,
-  describeRanges,
   type ResourceComparison,
 } from '../compare/compare-sides.ts'
 import { openServiceSide } from '../compare/service-side.ts'
 import type { Side } from '../compare/side.ts'
 import { openStoreSide } from '../compare/store-side.ts'
+import { describeRanges } from '../domain/coverage.ts'
 import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { wordsOf } from '../resources/resource.ts'
@@ -73,10 +73,9 @@ function openSide(name: string, signal: AbortSignal): Promise<Side> {
 }
 
 function describe({ a, b, heights, resources }: Comparison): string {
-  const both = heights.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))
   const lines = [
     ...[`A: ${printable(a)}`, `B: ${printable(b)}`],
-    ...[`in both: ${describeRanges(both, SHOWN_RANGES)}`, ''],
+    ...[`in both: ${describeRanges(heights, SHOWN_RANGES)}`, ''],
   ]
   for (const part of resources) lines.push(...describePart(part))
   const different = resources.filter(({ difference }) => difference !== null).length

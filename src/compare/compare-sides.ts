@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '../domain/compare-numbers.ts'
 import {
-  describeHeights,
+  describeRanges,
   type HeightRange,
   type InText,
   inText,
@@ -11,11 +11,11 @@ import {
 } from '../domain/coverage.ts'
 import { cutToMicrosecond } from '../domain/time.ts'
 import type { Field } from '../resources/field.ts'
-import type { Resource } from '../resources/resource.ts'
+import { compareKeys, type Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { CompareError } from './compare-error.ts'
 import { mergeByKey } from './merge-by-key.ts'
-import { type ComparedRow, compareKeys, HeightMovedError, isByMarket, type Side } from './side.ts'
+import { type ComparedRow, HeightMovedError, isByMarket, type Side } from './side.ts'
 
 /** The first difference between two sides; null: no row. */
 export type Difference = {
@@ -56,6 +56,9 @@ export type Comparison = {
 
 export type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
 
+/** Ranges of heights that an error lists. */
+const SHOWN_RANGES = 5
+
 /** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
 const MAX_GROUP_ROWS = 100_000
 
@@ -92,7 +95,8 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
   const heights = merged(intersection(a.held.heights, b.held.heights))
   if (heights.length === 0) {
     throw new CompareError(
-      `${a.name} contains ${describeRanges(a.held.heights)}, ${b.name} ${describeRanges(b.held.heights)}: they have no block in common`,
+      `${a.name} contains ${describeRanges(a.held.heights, SHOWN_RANGES)}, ` +
+        `${b.name} ${describeRanges(b.held.heights, SHOWN_RANGES)}: they have no block in common`,
     )
   }
   const resources: ResourceComparison[] = []
@@ -108,12 +112,6 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
     heights: heights.map(inText),
     resources,
   }
-}
-
-/** Ranges of heights, for people: so many at most. */
-export function describeRanges(ranges: readonly HeightRange[], most = 5): string {
-  const shown = ranges.slice(0, most).map(describeHeights)
-  return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
 }
 
 async function compareResource(

@@ -80,12 +80,3 @@ export function keyOfNode(resource: Resource, node: Readonly<Record<string, unkn
     )
   })
 }
-
-/** Which of two keys comes first: below 0, 0 or above. */
-export function compareKeys(a: Key, b: Key): number {
-  for (const [index, value] of a.entries()) {
-    const other = b[index]!
-    if (value !== other) return value < other ? -1 : 1
-  }
-  return 0
-}

@@ -234,6 +234,12 @@ export function describeHeights({ from, to }: HeightRange | InText<HeightRange>)
   return from === to ? `height ${from}` : `heights ${from} to ${to}`
 }
 
+/** Ranges of heights, for people: so many at most. */
+export function describeRanges(ranges: readonly (HeightRange | InText<HeightRange>)[], most: number): string {
+  const shown = ranges.slice(0, most).map(describeHeights)
+  return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
+}
+
 /** The parts of ranges that lie in others, too; both ascending and without overlap. */
 export function intersection(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return without(ranges, without(ranges, others))

@@ -7,6 +7,15 @@ export type KeyValue = bigint | string
 /** A row's identity and its place in the order, in the order of the resource's key columns. */
 export type Key = readonly KeyValue[]
 
+/** Which of two keys comes first: below 0, 0 or above. */
+export function compareKeys(a: Key, b: Key): number {
+  for (const [index, value] of a.entries()) {
+    const other = b[index]!
+    if (value !== other) return value < other ? -1 : 1
+  }
+  return 0
+}
+
 /** A row as read, in the order of its columns. 64-bit integers are decimal text. */
 export type Row = readonly (string | number | null)[]
 

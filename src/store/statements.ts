@@ -43,16 +43,3 @@ export const WRITE_STREAM = `
   on conflict (id) do update
     set first_height = excluded.first_height, began_height = excluded.began_height,
       block_one_hashes = excluded.block_one_hashes, height = excluded.height, timestamp = excluded.timestamp`
-
-export const DELETE_GAPS = 'delete from gaps'
-
-export const DELETE_RESOURCE_GAPS = 'delete from kept_from'
-
-export const INSERT_RESOURCE_GAP =
-  'insert into kept_from (resource, missing_from, height) values ($1, $2, $3)'
-
-export const INSERT_GAP = 'insert into gaps (from_height, to_height, kind) values ($1, $2, $3)'
-
-export const DELETE_IMPORTED = 'delete from imported'
-
-export const INSERT_IMPORTED = 'insert into imported (from_height, to_height) values ($1, $2)'

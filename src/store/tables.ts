@@ -113,6 +113,12 @@ export function keepsPlaces({ columns }: Table): boolean {
   return columns.some(({ name }) => name === 'event_index')
 }
 
+/** The statement that inserts a row of a table, with a placeholder for each column. */
+export function insertText({ name, columns }: Table): string {
+  const names = columns.map((column) => column.name).join(', ')
+  return `insert into ${name} (${names}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`
+}
+
 /**
  * `on conflict ... do update` of a table: which values of a row that is there stand, column by column.
  *

@@ -1,5 +1,5 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { Key, KeyValue, Resource, Selection } from '../../resources/resource.ts'
+import { compareKeys, type Key, type Resource, type Selection } from '../../resources/resource.ts'
 import type { PageQuery } from './page.ts'
 
 /** One end of a range of keys. */
@@ -47,15 +47,11 @@ export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint
   if (cursor === null) return { page: whole, atOrBefore: null }
   const ahead = { key: cursor, inclusive: false }
   const passed = { key: cursor, inclusive: true }
-  return descending
-    ? {
-        page: { ...whole, upper: lowest(whole.upper, ahead) },
-        atOrBefore: { ...whole, lower: highest(whole.lower, passed) },
-      }
-    : {
-        page: { ...whole, lower: highest(whole.lower, ahead) },
-        atOrBefore: { ...whole, upper: lowest(whole.upper, passed) },
-      }
+  const [start, end] = descending ? (['upper', 'lower'] as const) : (['lower', 'upper'] as const)
+  return {
+    page: { ...whole, [start]: narrower(start, whole[start], ahead) },
+    atOrBefore: { ...whole, [end]: narrower(end, whole[end], passed) },
+  }
 }
 
 /** Whether a selection cannot match any row: an empty or reversed date range, a seq out of range. */
@@ -76,25 +72,10 @@ function earlier(a: bigint | undefined, b: bigint | undefined): bigint | undefin
   return a === undefined || (b !== undefined && b < a) ? b : a
 }
 
-/** The lower end that lets fewer rows through. */
-function highest(a: Bound | null, b: Bound): Bound {
+/** The end of two that lets fewer rows through: of lower ones the greater key, of upper ones the other. */
+function narrower(end: 'lower' | 'upper', a: Bound | null, b: Bound): Bound {
   if (a === null) return b
   const order = compareKeys(a.key, b.key)
-  return order > 0 || (order === 0 && !a.inclusive) ? a : b
-}
-
-/** The upper end that lets fewer rows through. */
-function lowest(a: Bound | null, b: Bound): Bound {
-  if (a === null) return b
-  const order = compareKeys(a.key, b.key)
-  return order < 0 || (order === 0 && !a.inclusive) ? a : b
-}
-
-function compareKeys(a: Key, b: Key): number {
-  for (let index = 0; index < a.length; index++) {
-    const left: KeyValue = a[index]!
-    const right: KeyValue = b[index]!
-    if (left !== right) return left < right ? -1 : 1
-  }
-  return 0
+  if (order === 0) return a.inclusive ? b : a
+  return order > 0 === (end === 'lower') ? a : b
 }

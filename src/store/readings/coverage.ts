@@ -2,18 +2,13 @@ import type { Coverage, Gap, HeightRange, ResourceGap } from '../../domain/cover
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import {
-  DELETE_GAPS,
-  DELETE_IMPORTED,
-  DELETE_RESOURCE_GAPS,
-  INSERT_GAP,
-  INSERT_IMPORTED,
-  INSERT_RESOURCE_GAP,
   READ_GAPS,
   READ_IMPORTED,
   READ_POSITION,
   READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
+import { insertText, tableOf } from '../tables.ts'
 
 /** The last block that the store holds; null in an empty store. */
 export function* readPosition(): Reading<Position | null> {
@@ -26,25 +21,18 @@ export function streamValues({ chainId, first, began, blockOne, height, timestam
   return [chainId, first, began, blockOne === null ? null : JSON.stringify(blockOne), height, timestamp]
 }
 
-/** The ranges of heights of a coverage: how those that stand are deleted, and the others inserted (statements.ts). */
+/** Ranges of heights of a coverage: how those that stand in their table are deleted, and the others inserted. */
+function rangesIn(name: string, valuesOf: (coverage: Coverage) => KeyValue[][]) {
+  return { remove: `delete from ${name}`, insert: insertText(tableOf(name)), valuesOf }
+}
+
 export const RANGES = {
-  imported: {
-    remove: DELETE_IMPORTED,
-    insert: INSERT_IMPORTED,
-    valuesOf: ({ imported }: Coverage) => imported.map(({ from, to }) => [from, to]),
-  },
-  gaps: {
-    remove: DELETE_GAPS,
-    insert: INSERT_GAP,
-    valuesOf: ({ gaps }: Coverage) => gaps.map(({ from, to, kind }) => [from, to, kind]),
-  },
-  resourceGaps: {
-    remove: DELETE_RESOURCE_GAPS,
-    insert: INSERT_RESOURCE_GAP,
-    valuesOf: ({ resourceGaps }: Coverage) =>
-      resourceGaps.map(({ resource, from, to }) => [resource, from, to + 1n]),
-  },
-} satisfies Record<string, { remove: string; insert: string; valuesOf: (coverage: Coverage) => KeyValue[][] }>
+  imported: rangesIn('imported', ({ imported }) => imported.map(({ from, to }) => [from, to])),
+  gaps: rangesIn('gaps', ({ gaps }) => gaps.map(({ from, to, kind }) => [from, to, kind])),
+  resourceGaps: rangesIn('kept_from', ({ resourceGaps }) =>
+    resourceGaps.map(({ resource, from, to }) => [resource, from, to + 1n]),
+  ),
+}
 
 export type RangesName = keyof typeof RANGES
 

@@ -2,7 +2,7 @@ import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import { onConflict, type Table } from '../tables.ts'
+import { insertText, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
 import { countPairs, type Steps, type WriteStep } from '../writing/steps.ts'
 
@@ -50,9 +50,7 @@ function insertOf(table: Table, besideImports: boolean): Inserts {
   const key = besideImports ? `${table.name} beside imports` : table.name
   let known = inserts.get(key)
   if (known === undefined) {
-    const names = table.columns.map(({ name }) => name)
-    const text = `insert into ${table.name} (${names.join(', ')})
-      values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
+    const text = insertText(table)
     known = {
       orUpdate: `${text} ${onConflict(table, besideImports ? isImported : null)}`,
       orNothing: `${text} on conflict do nothing`,
