@@ -1,5 +1,4 @@
-import { FILTER_COLUMNS, type Resource, type Selection, scopeOf } from '../../resources/resource.ts'
-import { FIND_MARKET } from '../statements.ts'
+import { FILTER_COLUMNS, type Resource } from '../../resources/resource.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 import { type Role, type Slots, templateOf } from './statement-template.ts'
@@ -78,27 +77,6 @@ export function existsText(scan: Scan, slots: Slots, role: Role): string {
   const from = fromClause(scan.resource)
   const parts = runs.map((run) => `exists (select 1 from ${from} ${where(scan, slots, { run, role })})`)
   return `(${parts.join(' or ')})`
-}
-
-/** The statement that gives the span of a selection's rows, if there is a table of them; null otherwise. */
-export function spanStatement(
-  { storage }: Resource,
-  selection: Selection,
-  market: bigint | null,
-): Statement | null {
-  const { span } = storage
-  if (span === undefined || selection[span.filter] === undefined) return null
-  return {
-    text: `select cast(first_timestamp as text), cast(last_timestamp as text) from ${span.table}
-      where market = $1 and ${FILTER_COLUMNS[span.filter]} = $2`,
-    values: [market!, selection[span.filter]!],
-  }
-}
-
-/** The statement that gives the number of the market in scope; null if the resource's rows do not name it by that. */
-export function marketStatement(resource: Resource, selection: Selection): Statement | null {
-  if (resource.storage.scopeBy !== 'number') return null
-  return { text: FIND_MARKET, values: [scopeOf(resource, selection)!] }
 }
 
 /** The values of the runs that a selection leaves open; null if there is one range alone. */

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Client } from 'pg'
 import { countedNotice } from '../../counted-notice.ts'
-import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
+import { type Row, type RowColumn, scopeOf } from '../../resources/resource.ts'
 import { READ_STATE } from '../changes.ts'
 import { cutRows } from '../pages/edges.ts'
+import { locateRows } from '../pages/locate.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
-import { type KeySpan, pageScans, selectsNothing } from '../pages/scan.ts'
-import { marketStatement, spanStatement } from '../pages/scan-sql.ts'
+import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
 import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
@@ -135,25 +135,22 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readStoreState(client)) })
   if (selectsNothing(selection)) return nothing()
+  const scope = resource.storage.scopeBy === 'number' ? scopeOf(resource, selection) : null
   let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
-    const market = await marketOf(client, resource, selection, markets)
-    if (market === undefined) return nothing()
-    const spanOf = spanStatement(resource, selection, market)
-    let span: KeySpan | null = null
-    if (spanOf !== null) {
-      const [found] = await rows(client, spanOf)
-      if (found === undefined) return nothing()
-      span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
-    }
+    const known = scope === null ? undefined : markets.numbers.get(scope)
+    const located = await runReading(client, locateRows(resource, selection, known))
+    if (located === null) return nothing()
+    const { market, span } = located
+    if (market !== null) markets.numbers.set(scope!, market)
     const scans = pageScans(query, span, market)
     const statementOf = asColumns ? columnsStatement : rowsStatement
     const statement = statementOf(scans, { limit: limit + 1, withState: !markets.spread })
     const [apart, answer] = await withStateApart(client, statement, markets.spread)
     const found = asColumns ? foundInColumns(query, answer) : foundInRows(query, answer)
     const [hasRowsAtOrBefore, marketId, ...state] = [...found.facts, ...apart]
-    if (market !== null && marketId !== scopeOf(resource, selection)) {
-      markets.numbers.delete(scopeOf(resource, selection)!)
+    if (market !== null && marketId !== scope) {
+      markets.numbers.delete(scope!)
       continue
     }
     if (found.rows === null) {
@@ -202,24 +199,6 @@ async function withStateApart(
     rows(client, statement),
   ])
   return [state!, found]
-}
-
-/** The number of the market in scope; null if rows do not name it by that, undefined for one that is not known. */
-async function marketOf(
-  client: Queryable,
-  resource: Resource,
-  selection: Selection,
-  markets: Markets,
-): Promise<bigint | null | undefined> {
-  const statement = marketStatement(resource, selection)
-  if (statement === null) return null
-  const id = scopeOf(resource, selection)!
-  const known = markets.numbers.get(id)
-  if (known !== undefined) return known
-  const [found] = await rows(client, statement)
-  if (found === undefined) return undefined
-  markets.numbers.set(id, BigInt(found[0]!))
-  return BigInt(found[0]!)
 }
 
 /**

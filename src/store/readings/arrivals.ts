@@ -11,15 +11,10 @@ import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
 import { isBefore, type Place } from '../../domain/place.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/resource.ts'
+import { type Located, locateRows } from '../pages/locate.ts'
 import type { Reading } from '../pages/page.ts'
 import { type KeySpan, selectsNothing } from '../pages/scan.ts'
-import {
-  columnList,
-  fromClause,
-  marketStatement,
-  selectionConditions,
-  spanStatement,
-} from '../pages/scan-sql.ts'
+import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { BLOCKS_OF_SPAN } from '../writing/block-spans.ts'
 import { readCoverage, readPosition } from './coverage.ts'
@@ -103,8 +98,9 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   if (limit === 0 || selectsNothing(selection)) return { coverage, rows: found, reached: null, pass: null }
   // A gap that has been filled since is not held yet: its rows come when it is.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
-  const asked = yield* askFor(resource, selection)
-  if (asked === null) return { coverage, rows: found, reached: null, pass: null }
+  const located = yield* locateRows(resource, selection)
+  if (located === null) return { coverage, rows: found, reached: null, pass: null }
+  const asked = { resource, selection, ...located }
   let going = pass
   let readRows = 0
   for (const range of heldOf(lacks, coverage)) {
@@ -132,24 +128,16 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   return { coverage, rows: found, reached: null, pass: null }
 }
 
-/** The selection, with the number of its market if rows name the market by number. */
-type Asked = { resource: Resource; selection: Selection; market: bigint | null }
+/** The selection, and where its rows lie. */
+type Asked = Located & { resource: Resource; selection: Selection }
 
 type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'> & Pick<Coverage, 'imported'>
-
-/** Null if no row is of the market in scope. */
-function* askFor(resource: Resource, selection: Selection): Generator<Statement, Asked | null, Row[]> {
-  const statement = marketStatement(resource, selection)
-  if (statement === null) return { resource, selection, market: null }
-  const [found] = yield statement
-  return found === undefined ? null : { resource, selection, market: BigInt(found[0]!) }
-}
 
 /** The first rows of some blocks, how far these have been read, and how many rows that took. */
 type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
 
 /** Reads as {@link readRange}, imported blocks whole: places within one are made up, so that no cursor points there. */
-function* readBlocks(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+function* readBlocks(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   const part = yield* readRange(query, range)
   const { height, index } = part.reached
   if (part.pass !== null || index === 0 || !isWithin(query.imported, height)) return part
@@ -158,7 +146,7 @@ function* readBlocks(query: RangeQuery, range: PlaceRange): Generator<Statement,
   return yield* readRange({ ...query, limit: NO_LIMIT, pass: null }, { height, index: 0, to: height })
 }
 
-function* readRange(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
   const { limit } = query
   const rows = (yield rowsStatement(query, range, limit + 1)).map(arrivedRow)
@@ -180,21 +168,17 @@ const isAt = (a: Place, b: Place) => a.height === b.height && a.index === b.inde
 /** More than any event makes. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-function* readPoints(
-  { limit, pass, imported, ...asked }: RangeQuery,
-  range: PlaceRange,
-): Generator<Statement, RangeRead, Row[]> {
+function* readPoints({ limit, pass, imported, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
-  const { selection } = asked
+  const { selection, span } = asked
   const spans = yield* readSpans(asked, range, imported)
   let readRows = STATEMENTS_IN_ROWS
-  const period = yield* readPeriod(asked)
-  if (spans.length === 0 || period === null) return { ...cutAt(limit, [], range.to), readRows, pass: null }
+  if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
   const enough = selection.seq === undefined ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
-    const part = within(period, rangeOfSpans(spans.slice(0, count), isWhole, range))
+    const part = within(span, rangeOfSpans(spans.slice(0, count), isWhole, range))
     const [[total]] = (yield countStatement(asked, part)) as [Row]
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
@@ -212,7 +196,7 @@ function* readSpans(
   { market }: Asked,
   { height, to }: PlaceRange,
   imported: readonly HeightRange[],
-): Generator<Statement, Row[], Row[]> {
+): Reading<Row[]> {
   const values = [market!, height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN, BigInt(SPANS_AT_ONCE)]
   const spans = yield { text: SPANS, values }
   const next = imported[firstGapFrom(imported, height)]
@@ -229,21 +213,14 @@ function* readSpans(
     .map(([run, { first, last }]) => [run, first, last].map(String))
 }
 
-/** Between which times a period's points lie, all times if none is selected; null if it has no point. */
-function* readPeriod({ resource, selection, market }: Asked): Generator<Statement, KeySpan | null, Row[]> {
-  const statement = spanStatement(resource, selection, market)
-  if (statement === null) return { first: MIN_INT64, last: MAX_INT64 }
-  const [found] = yield statement
-  return found === undefined ? null : { first: BigInt(found[0]!), last: BigInt(found[1]!) }
-}
-
 /** Blocks with the times that a period's points among theirs lie between. */
-function within(period: KeySpan, { through, first, last }: PassRange): PassRange {
+function within(period: KeySpan | null, { through, first, last }: PassRange): PassRange {
+  if (period === null) return { through, first, last }
   return { through, first: greatest([first, period.first]), last: least([last, period.last]) }
 }
 
 /** Looks at the next rows of a pass; the rows come with the last ones. */
-function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
   const { limit } = pass
   const blocks = { ...range, to: pass.through }
   const [next] = yield windowStatement(asked, pass)
@@ -417,9 +394,9 @@ function placeStatement(
 
 /** The event that a row comes from, by the row's key; null if there is no such row. */
 export function* readPlace(resource: Resource, selection: Selection, key: Key): Reading<Place | null> {
-  const asked = yield* askFor(resource, selection)
-  if (asked === null) return null
-  const [row] = yield placeStatement(resource, selection, key, asked.market)
+  const located = yield* locateRows(resource, selection)
+  if (located === null) return null
+  const [row] = yield placeStatement(resource, selection, key, located.market)
   return row === undefined ? null : placeOf(row)
 }
 

@@ -1,13 +1,7 @@
 import type { Coverage, Gap, HeightRange, ResourceGap } from '../../domain/coverage.ts'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import {
-  READ_GAPS,
-  READ_IMPORTED,
-  READ_POSITION,
-  READ_RESOURCE_GAPS,
-  READ_STREAM,
-} from '../statements.ts'
+import { READ_GAPS, READ_IMPORTED, READ_POSITION, READ_RESOURCE_GAPS, READ_STREAM } from '../statements.ts'
 import { insertText, tableOf } from '../tables.ts'
 
 /** The last block that the store holds; null in an empty store. */

@@ -1,9 +1,8 @@
-import type { Resource, Selection } from '../../resources/resource.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
+import { locateRows } from '../pages/locate.ts'
 import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
-import type { Scan } from '../pages/scan.ts'
-import { type KeySpan, pageScans, selectsNothing } from '../pages/scan.ts'
-import { marketStatement, pageStatement, spanStatement } from '../pages/scan-sql.ts'
+import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
+import { pageStatement } from '../pages/scan-sql.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
@@ -72,7 +71,7 @@ function readPage(connection: Connection, query: PageQuery, pauses = false): Pag
   const state = readStoreState(connection)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   if (selectsNothing(selection)) return none
-  const located = locateRows(connection, resource, selection)
+  const located = runReading(connection, locateRows(resource, selection))
   if (located === null) return none
   const { market, span } = located
   const scans = pageScans(query, span, market)
@@ -92,38 +91,11 @@ function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
   const none = { text: new Uint8Array(), count: 0 }
   if (selectsNothing(selection)) return none
-  const found = locateRows(connection, resource, selection)
+  const found = runReading(connection, locateRows(resource, selection))
   if (found === null) return none
   const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
   const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]
   return lines === null ? none : { text: lines, count }
-}
-
-/** Finds the time range of a selection's rows; null if there are none. */
-function locateRows(
-  connection: Connection,
-  resource: Resource,
-  selection: Selection,
-): { market: bigint | null; span: KeySpan | null } | null {
-  const market = readMarket(connection, resource, selection)
-  if (market === undefined) return null
-  const spanOf = spanStatement(resource, selection, market)
-  if (spanOf === null) return { market, span: null }
-  const found = connection.row(spanOf.text, spanOf.values)
-  if (found === null) return null
-  return { market, span: { first: BigInt(found[0] as string), last: BigInt(found[1] as string) } }
-}
-
-/** The number of the market in scope; null if rows do not name it by that, undefined for one that is not known. */
-function readMarket(
-  connection: Connection,
-  resource: Resource,
-  selection: Selection,
-): bigint | null | undefined {
-  const statement = marketStatement(resource, selection)
-  if (statement === null) return null
-  const found = connection.row(statement.text, statement.values)
-  return found === null ? undefined : BigInt(found[0]!)
 }
 
 function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
