@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { keyOf } from '../src/resources/resource.ts'
 import { HEAD_ROOM } from '../src/store/pages/edges.ts'
 import { pageScans } from '../src/store/pages/scan.ts'
-import { marketStatement } from '../src/store/pages/scan-sql.ts'
 import type { Statement } from '../src/store/pages/statement.ts'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '../src/store/postgres/page-statements.ts'
 import { edgesStatement } from '../src/store/sqlite/page-statements.ts'
@@ -30,7 +29,7 @@ function sqlOf({ text, values }: Statement): string {
 }
 
 for (const { resource, selection, rows } of RESOURCE_ROWS) {
-  const market = marketStatement(resource, selection) === null ? null : 1n
+  const market = resource.storage.scopeBy === 'number' ? 1n : null
   const query = { resource, selection, descending: true, cursor: keyOf(resource, rows[0]!), limit: LIMIT }
   const scans = pageScans(query, null, market)
   const ofPostgres = isReadAsColumns(resource, false) ? columnsStatement : rowsStatement

@@ -21,9 +21,11 @@ import type { EventInput } from '../records/event-paths.ts'
 import { describeCutOff, noEventsError } from '../records/read-records.ts'
 import { KEPT } from '../resources/kept.ts'
 import { findStore } from '../store/open-store.ts'
+import { readCoverage } from '../store/readings/coverage.ts'
 import { prunedBeforeOf } from '../store/readings/holdings.ts'
 import type { Store } from '../store/store.ts'
-import type { RowRange, Table, TableReader, TextCell } from '../store/tables.ts'
+import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
+import type { RowRange, Table, TextCell } from '../store/tables.ts'
 import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
 import {
   compareKeys,
@@ -189,27 +191,18 @@ async function compareStores(
 /** One snapshot of a store; null if it holds no block. */
 async function openSide(name: string, store: Store): Promise<Side | null> {
   const reader = await store.openTableReader()
-  const rowsOf = async (table: Table) =>
-    (await reader.read(table, { after: null, upTo: null }, Number.MAX_SAFE_INTEGER)).map((row) =>
-      namedRow(table, row),
-    )
-  const [stream] = await rowsOf(tableOf('stream'))
-  if (stream === undefined) {
+  const coverage = await reader.run(readCoverage())
+  if (coverage === null) {
     await reader.close()
     return null
   }
-  const range = ({ from_height: from, to_height: to }: NamedRow) => ({ from: BigInt(from!), to: BigInt(to!) })
-  const gaps = (await rowsOf(tableOf('gaps'))).map(range)
-  const imported = (await rowsOf(tableOf('imported'))).map(range)
-  const height = BigInt(stream.height!)
-  const whole = without([{ from: BigInt(stream.first_height!), to: height }], gaps)
+  const { chainId, first, height, timestamp, gaps, imported, resourceGaps } = coverage
+  const whole = without([{ from: first, to: height }], gaps)
+  const markets = await reader.read(tableOf('markets'), ALL_ROWS, Number.MAX_SAFE_INTEGER)
   return {
-    ...{ name, reader, chainId: stream.chain_id!, height, timestamp: BigInt(stream.timestamp!) },
-    ...{ whole, imported, fromEvents: without(whole, imported) },
-    resourceGaps: (await rowsOf(tableOf('kept_from'))).map(({ resource, missing_from, height }) => ({
-      ...{ resource: resource!, from: BigInt(missing_from!), to: BigInt(height!) - 1n },
-    })),
-    markets: new Map((await rowsOf(tableOf('markets'))).map((row) => [row.market_id!, row.market!])),
+    ...{ name, reader, chainId, height, timestamp, whole, imported, resourceGaps },
+    fromEvents: without(whole, imported),
+    markets: new Map(markets.map(([number, id]) => [id!, number!])),
   }
 }
 
@@ -224,7 +217,7 @@ function lacks({ resourceGaps }: Side, { name }: Table, height: bigint): boolean
 }
 
 async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> {
-  const [row] = await reader.read(tableOf('pruned'), { after: null, upTo: null }, 1)
+  const [row] = await reader.read(tableOf('pruned'), ALL_ROWS, 1)
   const pruned = prunedBeforeOf(row?.slice(1))
   const isBefore = (value: TextCell | undefined, bound: string | null | undefined) =>
     bound !== null && bound !== undefined && value != null && BigInt(value) < BigInt(bound)

@@ -1,6 +1,7 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '../domain/series.ts'
-import { type TableReader, type TextCell, tableOf } from '../store/tables.ts'
+import type { TableReader } from '../store/table-reader.ts'
+import { type TextCell, tableOf } from '../store/tables.ts'
 import { describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
 import { OpenBuckets } from '../store/writing/fill-series.ts'
 import { bucketRow, closingTime, LEVELS, type Level } from '../store/writing/write-series.ts'

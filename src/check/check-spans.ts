@@ -1,4 +1,5 @@
-import type { RowRange, Table, TableReader, TextCell } from '../store/tables.ts'
+import type { TableReader } from '../store/table-reader.ts'
+import type { RowRange, Table, TextCell } from '../store/tables.ts'
 import { describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import type { Problems } from './problems.ts'
 

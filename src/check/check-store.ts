@@ -3,15 +3,8 @@ import { MAX_INT64 } from '../domain/integers.ts'
 import { isOfFile } from '../domain/place.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
-import {
-  keepsPlaces,
-  keyOf,
-  TABLES,
-  type Table,
-  type TableReader,
-  type TextCell,
-  tableOf,
-} from '../store/tables.ts'
+import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
+import { keepsPlaces, keyOf, TABLES, type Table, type TextCell, tableOf } from '../store/tables.ts'
 import {
   compareKeys,
   describeRow,
@@ -161,7 +154,7 @@ async function checkStream(
   problems: Problems,
   signal: AbortSignal | undefined,
 ): Promise<Heights | null> {
-  const streams = await reader.read(tableOf('stream'), { after: null, upTo: null }, 2)
+  const streams = await reader.read(tableOf('stream'), ALL_ROWS, 2)
   if (streams.length === 0) return null
   if (streams.length > 1) problems.add('stream', 'more than one row')
   const stream = namedRow(tableOf('stream'), streams[0]!)

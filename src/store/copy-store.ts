@@ -3,16 +3,8 @@ import type { Cell, TableRow } from '../resources/table.ts'
 import { readStore } from './read-store.ts'
 import { readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError, type Upkeep } from './store.ts'
-import {
-  keyOf,
-  type RowRange,
-  rangeClauses,
-  TABLES,
-  type Table,
-  type TableReader,
-  type TextCell,
-  tableReader,
-} from './tables.ts'
+import { type TableReader, tableReader } from './table-reader.ts'
+import { keyOf, type RowRange, rangeClauses, TABLES, type Table, type TextCell } from './tables.ts'
 import { walkTable } from './walk-table.ts'
 
 /** Rows that are read, compared and written at a time. */

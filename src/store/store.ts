@@ -5,7 +5,7 @@ import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
-import type { TableReader } from './tables.ts'
+import type { TableReader } from './table-reader.ts'
 import type { Steps } from './writing/steps.ts'
 
 /** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */

@@ -1,12 +1,11 @@
 import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
 import { wordsOfName } from '../domain/words.ts'
 import { KEPT } from '../resources/kept.ts'
-import type { KeyValue, Row } from '../resources/resource.ts'
+import type { KeyValue } from '../resources/resource.ts'
 import {
   defineTable,
   integer,
   type MergeRule,
-  type NamedColumn,
   natural,
   oneOf,
   orNull,
@@ -15,7 +14,6 @@ import {
   type Table,
   text,
 } from '../resources/table.ts'
-import type { Statement } from './pages/statement.ts'
 
 export type { ColumnType, MergeRule, NamedColumn, Table } from '../resources/table.ts'
 
@@ -167,33 +165,6 @@ export function onConflict(table: Table, isImported: ((height: string) => string
 
 /** Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. */
 export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
-
-/** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */
-export type TableReader = {
-  /** Up to `limit` rows of a range, in the order of the key. */
-  read(table: Table, range: RowRange, limit: number): Promise<TextCell[][]>
-  close(): Promise<void>
-}
-
-/** Reads tables by what runs a statement. */
-export function tableReader(
-  run: (statement: Statement) => Promise<Row[]>,
-  close: () => Promise<void>,
-): TableReader {
-  return {
-    read: async (table, range, limit) => {
-      const { where, order, values, next } = rangeClauses(table, range)
-      const text = `select ${table.columns.map(asText).join(', ')} from ${table.name} ${where} ${order} limit ${next}`
-      return (await run({ text, values: [...values, BigInt(limit)] })) as TextCell[][]
-    },
-    close,
-  }
-}
-
-function asText({ name, type }: NamedColumn): string {
-  if (type === 'text') return name
-  return `cast(${type === 'boolean' ? `cast(${name} as integer)` : name} as text)`
-}
 
 /** The key of a row. */
 export function keyOf({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {

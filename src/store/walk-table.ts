@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Place } from '../domain/place.ts'
-import { keyOf, type RowRange, type Table, type TableReader, type TextCell } from './tables.ts'
+import type { TableReader } from './table-reader.ts'
+import { keyOf, type RowRange, type Table, type TextCell } from './tables.ts'
 
 /** Rows that are read at a time. */
 const CHUNK_ROWS = 5_000

@@ -1,11 +1,11 @@
-import type { Gap } from '../domain/coverage.ts'
 import { isBefore, type Place } from '../domain/place.ts'
 import type { FundingParameters } from '../events/event.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
+import { readCoverage } from '../store/readings/coverage.ts'
 import { prunedBeforeOf } from '../store/readings/holdings.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import type { Store } from '../store/store.ts'
-import type { TableReader } from '../store/tables.ts'
+import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
 import { tableOf } from '../store/tables.ts'
 import { namedRow, placeOfRow, walkTable } from '../store/walk-table.ts'
 import { withOpen } from '../with-open.ts'
@@ -88,21 +88,15 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
 
 /** Null if no block is held. */
 async function readStream(reader: TableReader): Promise<StoredStream | null> {
-  const all = { after: null, upTo: null }
-  const [stream] = await reader.read(tableOf('stream'), all, 1)
-  if (stream === undefined) return null
-  const gaps = await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)
-  const imported = await reader.read(tableOf('imported'), all, Number.MAX_SAFE_INTEGER)
-  const [pruned] = await reader.read(tableOf('pruned'), all, 1)
+  const coverage = await reader.run(readCoverage())
+  if (coverage === null) return null
+  const { first, gaps, imported } = coverage
+  const [pruned] = await reader.read(tableOf('pruned'), ALL_ROWS, 1)
   return {
-    first: BigInt(namedRow(tableOf('stream'), stream).first_height!),
-    gaps: [...gaps, ...imported.map(([from, to]) => [from!, to!, 'imported'])]
-      .map(([from, to, kind]) => ({
-        from: BigInt(from!),
-        to: BigInt(to!),
-        kind: kind as Gap['kind'] | 'imported',
-      }))
-      .sort((a, b) => (a.from < b.from ? -1 : 1)),
+    first,
+    gaps: [...gaps, ...imported.map((range) => ({ ...range, kind: 'imported' as const }))].sort((a, b) =>
+      a.from < b.from ? -1 : 1,
+    ),
     pruned: prunedBeforeOf(pruned?.slice(1)),
   }
 }

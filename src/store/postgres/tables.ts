@@ -1,4 +1,4 @@
-import { type TableReader, tableReader } from '../tables.ts'
+import { type TableReader, tableReader } from '../table-reader.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explained } from './errors.ts'

@@ -225,7 +225,7 @@ function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<Ran
   const blocks = { ...range, to: pass.through }
   const [next] = yield windowStatement(asked, pass)
   const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
-  const rows = yield windowPointsStatement(asked, blocks, pass, upTo, limit + 1)
+  const rows = yield pointsStatement(asked, blocks, pass, limit + 1, { ...pass, upTo })
   const found = [...pass.found, ...rows.map(arrivedRow)]
     .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
     .slice(0, limit + 1)
@@ -318,23 +318,34 @@ function countStatement({ selection, market }: Asked, { first, last }: PassRange
   return { text: `select ${counts.join(' + ')}`, values: [market!, first, last] }
 }
 
-/** A market's points of some blocks, which are known to lie between two times. */
+/** A source's points from one key on up to another one. */
+type Window = Pick<Pass, 'source' | 'after'> & { upTo: Pass['after'] }
+
+/** A market's points of some blocks, which are known to lie between two times; or those of them in a window. */
 function pointsStatement(
   { selection, market }: Asked,
   { height, index, to }: PlaceRange,
   { first, last }: PassRange,
   limit: number,
+  window?: Window,
 ): Statement {
   const { seq } = selection
   const values = [market!, height, BigInt(index), to, first, last, BigInt(limit)]
-  if (seq !== undefined) values.push(seq)
+  const bind = (value: bigint) => `$${values.push(value)}`
+  const conditions = [
+    'timestamp between $5 and $6 and (height, event_index) > ($2, $3) and height <= $4',
+    ...(seq === undefined ? [] : [`seq = ${bind(seq)}`]),
+  ]
+  if (window !== undefined) {
+    const [after, upTo] = [window.after, window.upTo].map((key) => key.map(bind).join(', '))
+    conditions.push(`(timestamp, seq) > (${after}) and (timestamp, seq) <= (${upTo})`)
+  }
   // Sources as literals, so that the planner knows them.
-  const parts = sourcesOf(selection).map(
+  const parts = (window === undefined ? sourcesOf(selection) : [window.source]).map(
     (
       source,
     ) => `select timestamp, seq, source, price, twap, height, event_index from funding_period_data_points
-      where market = $1 and source = ${source} and timestamp between $5 and $6
-        and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $8'}`,
+      where market = $1 and source = ${source} and ${conditions.join(' and ')}`,
   )
   return {
     text: `select ${POINT_COLUMNS}, ${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived
@@ -352,26 +363,6 @@ function windowStatement({ market }: Asked, { source, first, last, after }: Pass
       order by funding_period_data_points.timestamp, funding_period_data_points.seq
       limit 1 offset ${MAX_READ_ROWS - 1}`,
     values: [market!, first, last, ...after],
-  }
-}
-
-/** Those of a source's points up to a key that come from some blocks, the first ones by event. */
-function windowPointsStatement(
-  { selection: { seq }, market }: Asked,
-  { height, index, to }: PlaceRange,
-  { source, first, last, after }: Pass,
-  upTo: Pass['after'],
-  limit: number,
-): Statement {
-  const values = [market!, height, BigInt(index), to, first, last, ...after, ...upTo, BigInt(limit)]
-  if (seq !== undefined) values.push(seq)
-  return {
-    text: `select ${POINT_COLUMNS}, ${PLACE_COLUMNS} from funding_period_data_points
-      where market = $1 and source = ${source} and timestamp between $5 and $6
-        and (timestamp, seq) > ($7, $8) and (timestamp, seq) <= ($9, $10)
-        and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $12'}
-      order by funding_period_data_points.height, funding_period_data_points.event_index limit $11`,
-    values,
   }
 }
 

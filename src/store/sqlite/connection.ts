@@ -83,24 +83,11 @@ export class Connection {
    * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
    */
   static openForReading(path: string, cacheKib = READER_CACHE_KIB, isOldAllowed = false): Connection {
-    return explained(path, () => {
-      if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-      const connection = new Connection(path, true)
-      try {
-        connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-        const isOutdated = connection.#schemaVersion() < newestVersion(SCHEMA)
-        if (isOutdated && !(isOldAllowed && !connection.#isNew())) {
-          throw new StoreError(
-            connection.#isNew()
-              ? `${path}: the file contains no store`
-              : outdated(path, connection.#schemaVersion()),
-          )
-        }
-        return connection
-      } catch (error) {
-        connection.close()
-        throw error
-      }
+    return Connection.#open(path, true, (connection) => {
+      connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
+      const version = connection.#schemaVersion()
+      if (version === 0) throw new StoreError(`${path}: the file contains no store`)
+      if (!isOldAllowed) connection.#refuseOutdated()
     })
   }
 
@@ -111,10 +98,7 @@ export class Connection {
    */
   static openForWriting(path: string): Connection {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-    return Connection.#openToWrite(path, (connection) => {
-      const version = connection.#schemaVersion()
-      if (version < newestVersion(SCHEMA)) throw new StoreError(outdated(path, version))
-    })
+    return Connection.#openToWrite(path, (connection) => connection.#refuseOutdated())
   }
 
   /**
@@ -127,10 +111,17 @@ export class Connection {
   }
 
   static #openToWrite(path: string, prepare: (connection: Connection) => void): Connection {
+    return Connection.#open(path, false, (connection) => {
+      connection.#database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
+      prepare(connection)
+    })
+  }
+
+  static #open(path: string, readOnly: boolean, prepare: (connection: Connection) => void): Connection {
     return explained(path, () => {
-      const connection = new Connection(path, false)
+      if (readOnly && !existsSync(path)) throw new StoreError(`${path}: no such file`)
+      const connection = new Connection(path, readOnly)
       try {
-        connection.#database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
         prepare(connection)
         return connection
       } catch (error) {
@@ -301,9 +292,13 @@ export class Connection {
     this.truncateLog()
   }
 
-  /** Whether nothing has been written to the file yet. */
-  #isNew(): boolean {
-    return this.#schemaVersion() === 0
+  /** @throws {StoreError} for a store with an older schema. */
+  #refuseOutdated(): void {
+    const version = this.#schemaVersion()
+    if (version === newestVersion(SCHEMA)) return
+    throw new StoreError(
+      `${this.path}: its schema is version ${version}, this program's ${newestVersion(SCHEMA)}; run lyra migrate --store ${this.path}`,
+    )
   }
 
   /** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
@@ -324,11 +319,6 @@ export class Connection {
     const [buckets] = emptiesSeries(SCHEMA, version) ? this.row(COUNT_BUCKETS)! : [0]
     return LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   }
-}
-
-/** The message for a store with an older schema. */
-function outdated(path: string, version: number): string {
-  return `${path}: its schema is version ${version}, this program's ${newestVersion(SCHEMA)}; run lyra migrate --store ${path}`
 }
 
 /** @throws {StoreRefusedError} for a file that is there and may only be read, which SQLite says with the first commit. */

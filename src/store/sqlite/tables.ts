@@ -1,4 +1,4 @@
-import { type TableReader, tableReader } from '../tables.ts'
+import { type TableReader, tableReader } from '../table-reader.ts'
 import { Connection, explained } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
 

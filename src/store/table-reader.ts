@@ -1,0 +1,45 @@
+import type { Row } from '../resources/resource.ts'
+import type { Reading } from './pages/page.ts'
+import { type Statement, valueLists } from './pages/statement.ts'
+import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './tables.ts'
+
+/** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */
+export type TableReader = {
+  /** Up to `limit` rows of a range, in the order of the key. */
+  read(table: Table, range: RowRange, limit: number): Promise<TextCell[][]>
+  /** Runs the statements of a reading. */
+  run<T>(reading: Reading<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export const ALL_ROWS: RowRange = { after: null, upTo: null }
+
+/** Reads tables by what runs a statement, which takes its values once. */
+export function tableReader(
+  ask: (statement: Statement) => Promise<Row[]>,
+  close: () => Promise<void>,
+): TableReader {
+  return {
+    read: async (table, range, limit) => {
+      const { where, order, values, next } = rangeClauses(table, range)
+      const text = `select ${table.columns.map(asText).join(', ')} from ${table.name} ${where} ${order} limit ${next}`
+      return (await ask({ text, values: [...values, BigInt(limit)] })) as TextCell[][]
+    },
+    run: async (reading) => {
+      let step = reading.next()
+      while (!step.done) {
+        const { text } = step.value
+        const found: Row[] = []
+        for (const values of valueLists(step.value)) found.push(...(await ask({ text, values })))
+        step = reading.next(found)
+      }
+      return step.value
+    },
+    close,
+  }
+}
+
+function asText({ name, type }: NamedColumn): string {
+  if (type === 'text') return name
+  return `cast(${type === 'boolean' ? `cast(${name} as integer)` : name} as text)`
+}
