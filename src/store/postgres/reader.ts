@@ -104,9 +104,7 @@ export async function openPostgresReader(
       ask((client) => snapshot(client, () => runReading(client, reading({ isSpread: spread })))),
     freshness: (since) => askShared((client) => runReading(client, readFreshness(since))),
     openSnapshot: () =>
-      openPostgresSnapshot(address, config, {
-        page: (client, query) => readPageWithin(client, query, markets),
-      }),
+      openPostgresSnapshot(address, config, (client, query) => readPageWithin(client, query, markets)),
     ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
     close: async () => {
       await connections.close()

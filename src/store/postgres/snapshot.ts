@@ -10,16 +10,15 @@ import { runReading } from './run-steps.ts'
 /** One moment for all that follows. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
-/** The reads of a snapshot, within a transaction. */
-export type SnapshotReads = {
-  page(client: Queryable, query: PageQuery): Promise<Page>
-}
-
-/** Opens a transaction of repeatable reads on a separate connection, which lasts until it is closed. */
+/**
+ * Opens a transaction of repeatable reads on a separate connection, which lasts until it is closed.
+ *
+ * @param readPage reads a page within the transaction
+ */
 export async function openPostgresSnapshot(
   address: PostgresAddress,
   config: ClientConfig,
-  read: SnapshotReads,
+  readPage: (client: Queryable, query: PageQuery) => Promise<Page>,
 ): Promise<Snapshot> {
   /** The error that ended the transaction; later errors only report that it has ended. */
   let first: unknown = null
@@ -44,7 +43,7 @@ export async function openPostgresSnapshot(
     })
     return {
       position,
-      page: (query) => reading(() => read.page(client, query)),
+      page: (query) => reading(() => readPage(client, query)),
       read: (several) => reading(() => runReading(client, several)),
       close,
     }

@@ -4,7 +4,7 @@ import type { KeyValue } from '../../resources/resource.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import { type PrunedTable, rangeClauses } from '../tables.ts'
-import type { Values, WriteStep } from '../writing/steps.ts'
+import type { Steps, WriteStep } from '../writing/steps.ts'
 import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
 
 /* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */
@@ -144,21 +144,18 @@ export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): W
   }
 }
 
-/** Takes the numbers of points that have gone off the spans of their periods, and moves their ends. */
-export function shrinkSpan({ market }: SeriesRun, gone: readonly Values[]): WriteStep {
-  return {
+/** Takes points that have gone off the spans of their periods, given by their seqs, and deletes spans that are empty then. */
+export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Steps {
+  const bySeq = Map.groupBy(gone, (seq) => seq)
+  yield {
     text: `update funding_period_spans as span set points = span.points - $3,
         first_timestamp = coalesce(${edge('min')}, span.first_timestamp),
         last_timestamp = coalesce(${edge('max')}, span.last_timestamp)
       where market = $1 and seq = $2`,
-    values: gone.map((row) => [market, ...row]),
+    values: [...bySeq].map(([seq, { length }]) => [market, seq, BigInt(length)]),
   }
-}
-
-/** Deletes the spans of periods of which no point is left. */
-export function deleteEmptySpan({ market }: SeriesRun, seqs: readonly bigint[]): WriteStep {
-  return {
+  yield {
     text: `delete from funding_period_spans as span where market = $1 and seq = $2 and ${edge('min')} is null`,
-    values: seqs.map((seq) => [market, seq]),
+    values: [...bySeq.keys()].map((seq) => [market, seq]),
   }
 }

@@ -9,7 +9,6 @@ import type { Steps } from '../writing/steps.ts'
 import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
 import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
 import {
-  deleteEmptySpan,
   deletePoints,
   deleteRows,
   holdSpans,
@@ -19,7 +18,7 @@ import {
   READ_MARKET_IDS,
   READ_RUNNING,
   type RunningPeriod,
-  shrinkSpan,
+  shrinkSpans,
 } from './prune-statements.ts'
 
 /** Rows examined in one transaction, which takes a few milliseconds. */
@@ -150,17 +149,12 @@ async function prunePoints(
     const gone = deleted.flat()
     if (gone.length === 0) return 0
     yield noteBound(bound)
-    const bySeq = Map.groupBy(gone, ([of]) => String(of))
-    yield shrinkSpan(
+    const places = gone.map(([of, time]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
+    yield* shrinkSpans(
       run,
-      [...bySeq].map(([of, { length }]) => [BigInt(of), BigInt(length)]),
-    )
-    yield deleteEmptySpan(
-      run,
-      [...bySeq.keys()].map((of) => BigInt(of)),
+      places.map((place) => place.seq),
     )
     const now = yield* readClosing(runs)
-    const places = gone.map(([of, time]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
     for (const [index, other] of runs.entries()) {
       const isPruned = other.source === run.source
       // Without the last point of a period its start closes nothing any more, of the other sources too.

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { printable } from '../../domain/printable.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
-import { Connection, createPrivately, explained } from './connection.ts'
+import { Connection, createPrivately, explain, explained } from './connection.ts'
 import { hasLog } from './log-check.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -31,7 +31,7 @@ export async function backupSqlite(
     source.begin('deferred')
     source.row('select commits from store_file')
     explained(path, () => refuseDamaged(source))
-    explained(file, () => createPrivately(partial))
+    createPrivately(partial)
     await source.copyTo(partial, {
       rate: STEP_PAGES,
       progress: ({ totalPages, remainingPages }) => {
@@ -40,14 +40,12 @@ export async function backupSqlite(
       },
     })
     signal?.throwIfAborted()
-    explained(file, () => {
-      sync(partial)
-      renameSync(partial, file)
-      if (process.platform !== 'win32') sync(dirname(file))
-    })
+    sync(partial)
+    renameSync(partial, file)
+    if (process.platform !== 'win32') sync(dirname(file))
   } catch (error) {
     rmSync(partial, { force: true })
-    throw explainBackupError(file, error)
+    throw explain(file, error)
   } finally {
     source.close()
     shortenLog(path)
@@ -88,14 +86,4 @@ function sync(path: string): void {
   const descriptor = openSync(path, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)
-}
-
-function explainBackupError(file: string, error: unknown): unknown {
-  try {
-    return explained(file, () => {
-      throw error
-    })
-  } catch (explainedError) {
-    return explainedError
-  }
 }

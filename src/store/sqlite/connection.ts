@@ -354,16 +354,21 @@ function fileAt(path: string): FileState | null {
   }
 }
 
-/** Runs `work`, turning the errors of SQLite and the file system into a {@link StoreError} that says what to do. */
+/** Runs `work`; a fault becomes what {@link explain} makes of it. */
 export function explained<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const { errcode, syscall, message } = error as SqliteError
-    if (errcode === undefined && syscall === undefined) throw error
-    const cause = (errcode === undefined ? undefined : CAUSES[errcode & 0xff]) ?? message
-    const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
-    const Kind = isReadOnly ? StoreRefusedError : StoreError
-    throw new Kind(`${path}: ${cause}`, { cause: error })
+    throw explain(path, error)
   }
+}
+
+/** An error of SQLite or the file system as a {@link StoreError} that says what to do; others as they are. */
+export function explain(path: string, error: unknown): unknown {
+  const { errcode, syscall, message } = error as SqliteError
+  if (errcode === undefined && syscall === undefined) return error
+  const cause = (errcode === undefined ? undefined : CAUSES[errcode & 0xff]) ?? message
+  const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
+  const Kind = isReadOnly ? StoreRefusedError : StoreError
+  return new Kind(`${path}: ${cause}`, { cause: error })
 }

@@ -1,21 +1,15 @@
-import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
 import { readPosition } from '../readings/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
+import { readLines, readPage } from './read-page.ts'
 import { runReading } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** Page cache: a reader that reads to the end rarely returns to a page. */
 const CACHE_KIB = 1024
 
-/** The reads of a snapshot, within a transaction. */
-export type SnapshotReads = {
-  page(connection: Connection, query: PageQuery): Page
-  lines(connection: Connection, query: LinesQuery): Lines
-}
-
 /** Opens a read transaction on a separate connection, which lasts until it is closed. */
-export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot {
+export function openSqliteSnapshot(path: string): Snapshot {
   const connection = reading(() => Connection.openForReading(path, CACHE_KIB))
 
   function reading<T>(work: () => T): T {
@@ -34,8 +28,8 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     })
     return {
       position,
-      page: async (query) => reading(() => read.page(connection, query)),
-      lines: async (query) => reading(() => read.lines(connection, query)),
+      page: async (query) => reading(() => readPage(connection, query)),
+      lines: async (query) => reading(() => readLines(connection, query)),
       read: async (several) => reading(() => runReading(connection, several)),
       close: async () => {
         connection.close()

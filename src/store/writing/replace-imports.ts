@@ -4,7 +4,7 @@ import { hasBlock, noBlockInSql, SET_START_UNPLACED, SET_UNPLACED } from '../../
 import { cutToMicrosecond, MICROSECOND } from '../../domain/time.ts'
 import type { PointRow } from '../../resources/funding-period-data-points/table.ts'
 import type { Row } from '../../resources/resource.ts'
-import { deleteEmptySpan, holdSpans, READ_MARKET_IDS, shrinkSpan } from '../pruning/prune-statements.ts'
+import { holdSpans, READ_MARKET_IDS } from '../pruning/prune-statements.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
 import type { Steps, Values } from './steps.ts'
@@ -130,18 +130,6 @@ function addGone(gone: GonePoints, run: SeriesRun, points: readonly Row[]): void
   for (const [seq, timestamp] of points) {
     known.seqs.push(BigInt(seq!))
     known.times.push(BigInt(timestamp!))
-  }
-}
-
-/** Takes points that are gone off the spans of their periods. */
-export function* shrinkSpans(gone: GonePoints): Steps {
-  for (const { run, seqs } of gone.values()) {
-    const bySeq = Map.groupBy(seqs, (seq) => seq)
-    yield shrinkSpan(
-      run,
-      [...bySeq].map(([seq, { length }]) => [seq, BigInt(length)]),
-    )
-    yield deleteEmptySpan(run, [...bySeq.keys()])
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../resources/funding-period-data-points/table.ts'
 import type { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import type { RowOf } from '../../resources/table.ts'
+import { shrinkSpans } from '../pruning/prune-statements.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
@@ -20,7 +21,6 @@ import {
   deleteImportedSpans,
   deleteUnplacedPoints,
   type GonePoints,
-  shrinkSpans,
   withoutExactCopies,
 } from './replace-imports.ts'
 import { runTogether, type Steps, type Values } from './steps.ts'
@@ -68,7 +68,7 @@ export function* writePoints(
     }
   }
   const lasts = yield* readLastTimestamps([...runs.values()].map(({ run }) => run))
-  if (gone.size > 0) yield* shrinkSpans(gone)
+  for (const { run, seqs } of gone.values()) yield* shrinkSpans(run, seqs)
   // In the order of the key: neighbours are written to the same page.
   const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
   const lastImported = imported.at(-1)?.to ?? -1n

@@ -1,0 +1,66 @@
+import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
+import { locateRows } from '../pages/locate.ts'
+import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
+import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
+import { pageStatement } from '../pages/scan-sql.ts'
+import type { Connection } from './connection.ts'
+import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
+import { readStoreState } from './latest-freshness.ts'
+import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
+import { runReading } from './run-steps.ts'
+
+/** A page, within the caller's transaction. */
+export function readPage(connection: Connection, query: PageQuery, pauses = false): Page {
+  const { resource, selection } = query
+  const state = readStoreState(connection)
+  const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
+  if (selectsNothing(selection)) return none
+  const located = runReading(connection, locateRows(resource, selection))
+  if (located === null) return none
+  const { market, span } = located
+  const scans = pageScans(query, span, market)
+  const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
+  const found =
+    query.edges === undefined
+      ? readRows(connection, query, scans.page)
+      : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
+  return {
+    ...found,
+    hasRowsAtOrBefore: scans.atOrBefore !== null && exists(connection, scans.atOrBefore),
+    ...state,
+  }
+}
+
+/** Lines of an export, within the caller's transaction. */
+export function readLines(connection: Connection, query: LinesQuery): Lines {
+  const { resource, selection, limit, cursors } = query
+  const none = { text: new Uint8Array(), count: 0 }
+  if (selectsNothing(selection)) return none
+  const found = runReading(connection, locateRows(resource, selection))
+  if (found === null) return none
+  const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
+  const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]
+  return lines === null ? none : { text: lines, count }
+}
+
+function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
+  const reversed = order === 'reversed'
+  const { text, values } = edgesStatement(scan, limit + 1, reversed, HEAD_ROOM)
+  const [edges, count] = connection.values(text, values) as [Uint8Array | null, number]
+  const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
+  return cutEdges(bytes, count, limit, reversed)
+}
+
+function readRows(
+  connection: Connection,
+  { limit }: PageQuery,
+  scan: Scan,
+): Pick<Page, 'rows' | 'edges' | 'more'> {
+  const { text, values } = pageStatement(scan, limit + 1, 'lazy')
+  return { ...cutRows(connection.rows(text, values), limit), edges: null }
+}
+
+function exists(connection: Connection, scan: Scan): boolean {
+  const { text, values } = existsStatement(scan)
+  return connection.row(text, values)![0] === 1
+}
