@@ -10,6 +10,7 @@ import { EXIT } from './exit.ts'
 import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, jsonOption, logLevelOption, storeOption } from './options.ts'
+import { printJson } from './output.ts'
 
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
@@ -53,13 +54,7 @@ async function check(paths: string[], { store: name, json, logLevel }: CheckComm
   const { problems, notes, rows } = result
   if (json) {
     const { count, reported } = problems
-    console.log(
-      JSON.stringify(
-        { ok: count === 0, problemCount: count, problems: reported, notes, rows, compared },
-        null,
-        2,
-      ),
-    )
+    printJson({ ok: count === 0, problemCount: count, problems: reported, notes, rows, compared })
   } else {
     console.log(describe(store.name, result, compared))
   }

@@ -19,6 +19,7 @@ import { EXIT } from './exit.ts'
 import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, jsonOption, logLevelOption } from './options.ts'
+import { printJson } from './output.ts'
 
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
@@ -61,7 +62,7 @@ async function compare(
   const result = await interruptible(log, 'interrupted', stores, compareNamed)
   if (result === null) return
   const differs = result.resources.some(({ difference }) => difference !== null)
-  if (json) console.log(JSON.stringify({ same: !differs, ...result }, null, 2))
+  if (json) printJson({ same: !differs, ...result })
   else console.log(describe(result))
   if (differs) process.exitCode = EXIT.failure
 }

@@ -3,8 +3,8 @@ import { wordsOfName } from '../domain/words.ts'
 import { exportFolder } from '../export/export-folder.ts'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
+import { withSnapshot } from '../store/read-store.ts'
 import { StoreError } from '../store/store.ts'
-import { withOpen } from '../with-open.ts'
 import type { ExportCommandOptions } from './export-options.ts'
 import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
@@ -27,14 +27,12 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
     `interrupted; run the same command again to resume: ${folder} is incomplete until then`,
     [store],
     (signal) =>
-      withOpen(store.openReader(), (reader) =>
-        withOpen(reader.openSnapshot(), (snapshot) =>
-          exportFolder({
-            ...{ folder, snapshot, asText: options.text, signal },
-            onRows: (count) => progress.add(count),
-            onNotice: (message) => log.warn(message),
-          }),
-        ),
+      withSnapshot(store, (snapshot) =>
+        exportFolder({
+          ...{ folder, snapshot, asText: options.text, signal },
+          onRows: (count) => progress.add(count),
+          onNotice: (message) => log.warn(message),
+        }),
       ),
   ).catch((error) => {
     const { syscall, message } = error as NodeJS.ErrnoException

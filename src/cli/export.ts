@@ -13,11 +13,10 @@ import { createLogger } from '../log.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
-import { readStore } from '../store/read-store.ts'
+import { readStore, withSnapshot } from '../store/read-store.ts'
 import { readPosition } from '../store/readings/coverage.ts'
 import { isKnownMarket } from '../store/readings/ids.ts'
 import { type Snapshot, type Store, StoreError } from '../store/store.ts'
-import { withOpen } from '../with-open.ts'
 import { type GivenTime, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
 import type { ExportCommandOptions } from './export-options.ts'
@@ -145,16 +144,14 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   }
   const progress = rowProgress(log)
   const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
-    withOpen(store.openReader(), (reader) =>
-      withOpen(reader.openSnapshot(), async (snapshot) => {
-        async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
-          yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
-          if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
-        }
-        await write(out, all())
-        return true
-      }),
-    ),
+    withSnapshot(store, async (snapshot) => {
+      async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
+        yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
+        if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
+      }
+      await write(out, all())
+      return true
+    }),
   )
   if (exported && out !== undefined) {
     console.log(`${count(progress.rows)} rows written to ${out}.`)

@@ -6,6 +6,11 @@ export function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }
 
+/** Prints a command's one result as JSON. */
+export function printJson(result: object): void {
+  console.log(JSON.stringify(result, null, 2))
+}
+
 /** Whole rows of an export as a terminal may show them, one a line. */
 export function forTerminal(rows: string, format: TextFormatName): string {
   return printableLines(

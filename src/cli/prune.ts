@@ -11,6 +11,7 @@ import { describeBound, type GivenBound, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, jsonOption, logLevelOption, storeOption } from './options.ts'
+import { printJson } from './output.ts'
 import { progressLines } from './progress.ts'
 
 const NOTES = `
@@ -56,13 +57,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
   })
   if (json) {
     const { by, before } = bound
-    console.log(
-      JSON.stringify(
-        { by, before: before.toString(), dryRun, ...report, interrupted: signal.aborted },
-        null,
-        2,
-      ),
-    )
+    printJson({ by, before: before.toString(), dryRun, ...report, interrupted: signal.aborted })
   } else {
     const done = dryRun ? 'Would be deleted' : 'Deleted'
     console.log(`${done} from ${store.name}, older than ${describeBound(bound)}: ${describePruned(report)}.`)

@@ -6,6 +6,7 @@ import { findStore } from '../store/open-store.ts'
 import { describeStatus } from './describe-status.ts'
 import { EXIT } from './exit.ts'
 import { InvalidSettingError, jsonOption, storeOption } from './options.ts'
+import { printJson } from './output.ts'
 
 const NOTES = `
 For a store, shows its size, schema and writer; for a running service, its readiness, replicas and live ingestion; for
@@ -31,7 +32,8 @@ export function statusCommand(): Command {
       const report = isOfService(options, command)
         ? await statusOfService(options.url!)
         : await statusOfStore(findStore(options.store))
-      console.log(options.json ? JSON.stringify(report, null, 2) : printableLines(describeStatus(report)))
+      if (options.json) printJson(report)
+      else console.log(printableLines(describeStatus(report)))
       const { store } = report
       if (store === null || store.schemaVersion === store.programSchemaVersion) return
       console.error(

@@ -26,6 +26,7 @@ import {
   logLevelOption,
   storeOption,
 } from './options.ts'
+import { printJson } from './output.ts'
 import { progressLines } from './progress.ts'
 
 const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
@@ -158,8 +159,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   const { report, failure, cutOff, isInterrupted } = verified
   if (failure === null) refuseNothing(report, options)
   if (options.market !== null && report.markets > 1) throw severalMarkets(options.market, report.markets)
-  if (json)
-    console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
+  if (json) printJson({ method, ...report, cutOff, error: failure?.message ?? null })
   else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
   if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
   if (report.differenceCount + report.funding.differenceCount > 0 || failure !== null)

@@ -223,8 +223,7 @@ async function* cut(
   chunks: AsyncIterable<readonly ComparedRow[]>,
   { a, b, resource }: RowsCompared,
 ): AsyncGenerator<readonly ComparedRow[], void, undefined> {
-  const isTime = resource.dateRange && resource.key[0]!.type === 'int64'
-  if (!isTime || !(a.isReference || b.isReference)) return yield* chunks
+  if (!resource.dateRange || !(a.isReference || b.isReference)) return yield* chunks
   for await (const rows of chunks) {
     yield rows.map((row) => {
       const [time, ...rest] = row.key

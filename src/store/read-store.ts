@@ -1,6 +1,11 @@
 import { withOpen } from '../with-open.ts'
 import type { Reading } from './pages/page.ts'
-import type { Store, StoreTraits } from './store.ts'
+import type { Snapshot, Store, StoreTraits } from './store.ts'
+
+/** Opens one snapshot of a store, and closes it whatever happens meanwhile. */
+export function withSnapshot<T>(store: Store, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  return withOpen(store.openReader(), (reader) => withOpen(reader.openSnapshot(), use))
+}
 
 /** Opens a store for one reading. */
 export function readStore<T>(store: Store, reading: (traits: StoreTraits) => Reading<T>): Promise<T> {

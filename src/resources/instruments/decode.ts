@@ -15,6 +15,7 @@ import {
   type LeftOutSink,
   MAX_NUMBER_LENGTH,
   MAX_TEXT_LENGTH,
+  unlessFault,
 } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 
@@ -77,13 +78,8 @@ export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): Ins
       reader.leave(end)
     } else reader.skip(tag)
   }
-  const fault = faultOfInstrument(event)
-  if (fault !== null) {
-    leaveOut(fault)
-    return null
-  }
-  event.settlementAsset = event.settlementAsset === null ? null : assetId(event.settlementAsset)
-  return event
+  event.settlementAsset &&= assetId(event.settlementAsset)
+  return unlessFault(event, faultOfInstrument(event), leaveOut)
 }
 
 /** Enters the reader's message, and calls `visit` at each message at the end of a path of fields. */
@@ -213,13 +209,8 @@ export function decodeAsset(reader: WireReader, leaveOut: LeftOutSink): AssetEve
     } else if (tag === uint(3)) event.status = reader.uint32()
     else reader.skip(tag)
   }
-  const fault = faultOfAsset(event)
-  if (fault !== null) {
-    leaveOut(fault)
-    return null
-  }
   event.assetId = assetId(event.assetId)
-  return event
+  return unlessFault(event, faultOfAsset(event), leaveOut)
 }
 
 function decodeAssetDetails(reader: WireReader, event: AssetEvent): void {

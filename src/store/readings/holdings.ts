@@ -19,8 +19,9 @@ import { coverageOf } from './coverage.ts'
 type HoldingStatement = Statement & {
   /** The fields of a row; the first is the market if there is a row for each. */
   fields: readonly string[]
-  isByMarket: boolean
 }
+
+const isByMarket = ({ fields }: HoldingStatement) => fields[0] === 'marketId'
 
 type MarketsAsked = { where: string; values: KeyValue[] }
 
@@ -35,19 +36,16 @@ type MarketsAsked = { where: string; values: KeyValue[] }
 function statementOf(resource: Resource, { where, values }: MarketsAsked, spread = false): HoldingStatement {
   const { coverage, storage, key } = resource
   const { table, span } = storage
-  const total = { isByMarket: false, values: [] }
-  const times = { isByMarket: true, fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'], values }
+  const times = { fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'], values }
   switch (coverage) {
     case 'count':
       return {
-        ...total,
-        fields: ['count'],
+        ...{ fields: ['count'], values: [] },
         text: `select cast(count(*) as text) from ${fromClause(resource)}`,
       }
     case 'count and block times':
       return {
-        ...total,
-        fields: ['count', 'firstTimestamp', 'lastTimestamp'],
+        ...{ fields: ['count', 'firstTimestamp', 'lastTimestamp'], values: [] },
         text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
           from ${table}`,
       }
@@ -84,7 +82,6 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
     case 'blocks by market':
       if (table !== liquidityProviders.storage.table) throw new TypeError(`${resource.name}: it has no lists`)
       return {
-        isByMarket: true,
         fields: ['marketId', 'count', 'atBlock'],
         text: `
           select market_id, cast((
@@ -162,14 +159,14 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
     ...([stream, gaps.filter(isShownRange), resourceGaps, imported.filter(isShownRange)] as const),
   )
   if (coverage === null) return null
-  const byMarket = resources.filter((_, index) => statements.resources[index]!.isByMarket)
+  const byMarket = resources.filter((_, index) => isByMarket(statements.resources[index]!))
   const afterMarket = endOfLists(byMarket, limit, ([marketId]) => String(marketId))
   const isShown = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
   const held = RESOURCES.map(({ name }, index) => {
-    const { fields, isByMarket } = statements.resources[index]!
-    const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
+    const statement = statements.resources[index]!
+    const named = (row: Row) => Object.fromEntries(statement.fields.map((field, at) => [field, row[at]]))
     const found = resources[index]!
-    return [name, isByMarket ? found.filter(isShown).map(named) : named(found[0]!)]
+    return [name, isByMarket(statement) ? found.filter(isShown).map(named) : named(found[0]!)]
   })
   return {
     coverage,
