@@ -28,6 +28,7 @@ import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
 import type { RowRange, Table, TextCell } from '../store/tables.ts'
 import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
 import {
+  allRows,
   compareKeys,
   describeRow,
   type NamedRow,
@@ -36,7 +37,7 @@ import {
   walkTable,
 } from '../store/walk-table.ts'
 import { withOpen } from '../with-open.ts'
-import type { StoreCheck } from './check-store.ts'
+import { pointsOf, type StoreCheck } from './check-store.ts'
 import type { Problems } from './problems.ts'
 import { isUnplacedRow } from './row-rules.ts'
 
@@ -198,7 +199,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
   }
   const { chainId, first, height, timestamp, gaps, imported, resourceGaps } = coverage
   const whole = without([{ from: first, to: height }], gaps)
-  const markets = await reader.read(tableOf('markets'), ALL_ROWS, Number.MAX_SAFE_INTEGER)
+  const markets = await allRows(reader, tableOf('markets'))
   return {
     ...{ name, reader, chainId, height, timestamp, whole, imported, resourceGaps },
     fromEvents: without(whole, imported),
@@ -385,19 +386,14 @@ async function comparePoints(comparison: Comparison): Promise<number> {
   const { store, files } = comparison
   const table = tableOf('funding_period_data_points')
   let same = 0
+  // No market has the number of one that a side does not know.
   for (const id of new Set([...store.markets.keys(), ...files.markets.keys()])) {
     same += await compareTable(comparison, table, {
-      store: pointsOfMarket(store.markets.get(id)),
-      files: pointsOfMarket(files.markets.get(id)),
+      store: pointsOf(store.markets.get(id) ?? '-1'),
+      files: pointsOf(files.markets.get(id) ?? '-1'),
     })
   }
   return same
-}
-
-/** The range of a market's points; an empty one if the side does not know the market. */
-function pointsOfMarket(number: string | undefined): RowRange {
-  const market = number ?? '-1'
-  return { after: [market, '-1', '0', '0'], upTo: [market, '3', '0', '0'] }
 }
 
 const isPlace = (name: string) => name === 'height' || name === 'event_index'

@@ -2,7 +2,7 @@ import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '../domain/series.ts'
 import type { TableReader } from '../store/table-reader.ts'
 import { type TextCell, tableOf } from '../store/tables.ts'
-import { describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
+import { allRows, describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
 import { OpenBuckets } from '../store/writing/fill-series.ts'
 import { bucketRow, closingTime, LEVELS, type Level } from '../store/writing/write-series.ts'
 import type { Problems } from './problems.ts'
@@ -79,7 +79,7 @@ export class SeriesCheck {
     return {
       ...{ market, source, last: 0n, alike: [], carried: [], closed },
       buckets: new OpenBuckets((level, index, bucket) => closed.push({ level, index, bucket })),
-      rows: new Map(LEVELS.map((level) => [level, this.#rowsOf(market, source, level)])),
+      rows: new Map(LEVELS.map((level) => [level, this.#allRows(market, source, level)])),
     }
   }
 
@@ -146,19 +146,17 @@ export class SeriesCheck {
   async #startsOf(market: string): Promise<Starts> {
     const starts: Starts = { market, bySeq: new Map(), last: null }
     const range = { after: [market, '-1'], upTo: [market, MAX_INT64.toString()] }
-    for await (const chunk of walkTable(this.#reader, SPANS, range)) {
-      for (const row of chunk) {
-        const [seq, text] = [row[1]!, row.at(-1)]
-        if (text == null) continue
-        const start = BigInt(text)
-        starts.bySeq.set(BigInt(seq), start)
-        if (starts.last === null || start > starts.last) starts.last = start
-      }
+    for (const row of await allRows(this.#reader, SPANS, range)) {
+      const [seq, text] = [row[1]!, row.at(-1)]
+      if (text == null) continue
+      const start = BigInt(text)
+      starts.bySeq.set(BigInt(seq), start)
+      if (starts.last === null || start > starts.last) starts.last = start
     }
     return starts
   }
 
-  #rowsOf(market: string, source: string, { seconds }: Level): RowQueue {
+  #allRows(market: string, source: string, { seconds }: Level): RowQueue {
     const key = [market, source, seconds.toString()]
     const range = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
     return new RowQueue(walkTable(this.#reader, SERIES, range))

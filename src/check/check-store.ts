@@ -4,8 +4,17 @@ import { isOfFile } from '../domain/place.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
-import { keepsPlaces, keyOf, TABLES, type Table, type TextCell, tableOf } from '../store/tables.ts'
 import {
+  keepsPlaces,
+  keyOf,
+  type RowRange,
+  TABLES,
+  type Table,
+  type TextCell,
+  tableOf,
+} from '../store/tables.ts'
+import {
+  allRows,
   compareKeys,
   describeRow,
   type NamedRow,
@@ -165,18 +174,16 @@ async function checkStream(
   const gaps = tableOf('gaps')
   const missing: { from: bigint; to: bigint; kind: 'missing' }[] = []
   let end = first - 1n
-  for await (const chunk of walkTable(reader, gaps, {}, signal)) {
-    for (const row of chunk) {
-      const { from_height, to_height, kind } = namedRow(gaps, row)
-      const from = BigInt(from_height!)
-      const to = BigInt(to_height!)
-      const where = describeRow(gaps, row)
-      if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
-      if (from <= end) problems.add(where, `it begins at or before ${end}`)
-      if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
-      if (to > end) end = to
-      if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
-    }
+  for (const row of await allRows(reader, gaps, {}, signal)) {
+    const { from_height, to_height, kind } = namedRow(gaps, row)
+    const from = BigInt(from_height!)
+    const to = BigInt(to_height!)
+    const where = describeRow(gaps, row)
+    if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
+    if (from <= end) problems.add(where, `it begins at or before ${end}`)
+    if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
+    if (to > end) end = to
+    if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
   }
   const heights = { first, last, missing: new GapList(missing) }
   return { ...heights, imported: await checkImported(reader, problems, heights, signal) }
@@ -191,17 +198,15 @@ async function checkImported(
 ): Promise<HeightRange[]> {
   const table = tableOf('imported')
   const ranges: HeightRange[] = []
-  for await (const chunk of walkTable(reader, table, {}, signal)) {
-    for (const row of chunk) {
-      const [from, to] = row.map((cell) => BigInt(cell!)) as [bigint, bigint]
-      const where = describeRow(table, row)
-      const end = ranges.at(-1)?.to
-      if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
-      if (from < first) problems.add(where, `it begins before the first block, ${first}`)
-      if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
-      if (end !== undefined && from <= end) problems.add(where, `it begins at or before ${end}`)
-      else if (from <= to) ranges.push({ from, to })
-    }
+  for (const row of await allRows(reader, table, {}, signal)) {
+    const [from, to] = row.map((cell) => BigInt(cell!)) as [bigint, bigint]
+    const where = describeRow(table, row)
+    const end = ranges.at(-1)?.to
+    if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
+    if (from < first) problems.add(where, `it begins before the first block, ${first}`)
+    if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
+    if (end !== undefined && from <= end) problems.add(where, `it begins at or before ${end}`)
+    else if (from <= to) ranges.push({ from, to })
   }
   for (const { from, to } of missing.all) {
     const range = ranges[firstGapFrom(ranges, from)]
@@ -236,11 +241,8 @@ function heightFault(height: TextCell | undefined, heights: Heights | null): str
 }
 
 async function marketNumbers(reader: TableReader, signal: AbortSignal | undefined): Promise<MarketIds> {
-  const ids = new Map<TextCell, TextCell>()
-  for await (const chunk of walkTable(reader, tableOf('markets'), {}, signal)) {
-    for (const [number, id] of chunk) ids.set(number!, id!)
-  }
-  return ids
+  const rows = await allRows(reader, tableOf('markets'), {}, signal)
+  return new Map(rows.map(([number, id]) => [number!, id!]))
 }
 
 /** The id of a market, by its number. */
@@ -253,10 +255,8 @@ function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
     ofPoint: ({ seq }) => BigInt(seq!),
     rangeOf: ([market]) => periodsOf(market!),
     faultsOf: async ([market]) => {
-      const starts = new Map<TextCell, TextCell>()
-      for await (const chunk of walkTable(reader, PERIODS, periodsOf(markets.get(market!) ?? ''))) {
-        for (const row of chunk) starts.set(row[1]!, row[2]!)
-      }
+      const periods = await allRows(reader, PERIODS, periodsOf(markets.get(market!) ?? ''))
+      const starts = new Map(periods.map(([, seq, start]) => [seq!, start!]))
       return (span, found) => faultsOfPeriodSpan(span, starts.get(span.seq!) ?? null, found)
     },
     describe: (points) => `${points} points`,
@@ -304,6 +304,12 @@ function faultsOfBlockSpan(
 /** The rows of a market in a table whose key is market and seq. */
 const periodsOf = (market: TextCell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })
 
+/** The points of a market, by its number. */
+export const pointsOf = (market: TextCell): RowRange => ({
+  after: [market, '-1', '0', '0'],
+  upTo: [market, '3', '0', '0'],
+})
+
 /** Spans of markets without any point, which no point leads to. */
 async function checkSpansWithoutPoints(
   reader: TableReader,
@@ -316,8 +322,7 @@ async function checkSpansWithoutPoints(
     for (const row of chunk) {
       if (row[0] === market) continue
       market = row[0]!
-      const range = { after: [market, '-1', '0', '0'], upTo: [market, '3', '0', '0'] }
-      const [found] = await reader.read(points, range, 1)
+      const [found] = await reader.read(points, pointsOf(market), 1)
       if (found === undefined) problems.add(describeRow(SPANS, row), 'the market has no points')
     }
   }

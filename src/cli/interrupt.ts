@@ -31,7 +31,8 @@ export async function interruptible<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   const signal = stopOnSignals()
-  const watches = read.map((store) => watchLog(store, log))
+  using watches = new DisposableStack()
+  for (const store of read) watches.defer(watchLog(store, log))
   try {
     return await run(signal)
   } catch (error) {
@@ -39,7 +40,5 @@ export async function interruptible<T>(
     log.info(message)
     process.exitCode = EXIT.interrupted
     return null
-  } finally {
-    for (const end of watches) end()
   }
 }

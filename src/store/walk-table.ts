@@ -37,6 +37,11 @@ export async function* walkTable(
   }
 }
 
+/** All rows of a table, or of a range in it, that are few enough to be in memory together. */
+export async function allRows(...walk: Parameters<typeof walkTable>): Promise<TextCell[][]> {
+  return (await Array.fromAsync(walkTable(...walk))).flat()
+}
+
 /** How two keys of a table stand to each other: numbers by their value, texts by their bytes. */
 export function compareKeys({ columns }: Table, a: readonly TextCell[], b: readonly TextCell[]): number {
   for (const [index, left] of a.entries()) {

@@ -133,12 +133,8 @@ export class Connection {
 
   /** The schema version of a file; 0 for an empty one. */
   static schemaVersionOf(path: string): number {
-    const connection = new Connection(path, true)
-    try {
-      return connection.#schemaVersion()
-    } finally {
-      connection.close()
-    }
+    using connection = new Connection(path, true)
+    return connection.#schemaVersion()
   }
 
   /** The rows of a statement, each an array of its columns. Integers must be within JavaScript's numbers. */
@@ -230,6 +226,10 @@ export class Connection {
 
   close(): void {
     if (this.#database.isOpen) this.#database.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
   }
 
   /**

@@ -60,10 +60,9 @@ function schemaProblems(connection: Connection): string[] {
   const READ = `
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
   const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
-  const fresh = new DatabaseSync(':memory:')
+  using fresh = new DatabaseSync(':memory:')
   for (const step of SCHEMA.steps) fresh.exec(step)
   const expected = fresh.prepare(READ).all() as SchemaObject[]
-  fresh.close()
   const problems: string[] = []
   for (const { type, name, sql } of expected) {
     const object = found.find((other) => other.name === name)

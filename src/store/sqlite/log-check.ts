@@ -61,7 +61,7 @@ function belongs(own: FileState | null, logged: FileState): boolean {
 function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
   const location = pathToFileURL(realpathSync(path))
   if (how === 'without log') location.searchParams.set('immutable', '1')
-  const database = new DatabaseSync(location, {
+  using database = new DatabaseSync(location, {
     readOnly: true,
     timeout: LOCK_WAIT_MS,
     defensive: false,
@@ -77,7 +77,5 @@ function readFileState(path: string, how: 'with log' | 'without log'): FileState
     const code = (error as { errcode?: number }).errcode
     if (code === NO_SUCH_TABLE || how === 'without log') return null
     throw error
-  } finally {
-    database.close()
   }
 }

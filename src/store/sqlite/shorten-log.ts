@@ -17,14 +17,10 @@ export function sqliteLog(path: string): StoreLog {
 export function shortenLog(path: string): void {
   if (logBytes(path) <= LEFT_TO_WRITER_BYTES) return
   try {
-    const connection = Connection.openForWriting(path)
-    try {
-      // Copies most of it without blocking the writer.
-      connection.copyLog()
-      connection.truncateLog()
-    } finally {
-      connection.close()
-    }
+    using connection = Connection.openForWriting(path)
+    // Copies most of it without blocking the writer.
+    connection.copyLog()
+    connection.truncateLog()
   } catch {
     // The next one who has read tries again, and the writer does.
   }
