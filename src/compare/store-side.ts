@@ -1,4 +1,5 @@
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
+import { byFrom } from '../domain/coverage.ts'
 import { MARKET_ID } from '../domain/ids.ts'
 import { least } from '../domain/integers.ts'
 import { exportRows } from '../export/export-rows.ts'
@@ -33,7 +34,7 @@ export function heldOf({ coverage }: CoverageBody): Held {
   const imported = heights(blocks.imported)
   return {
     chainId,
-    heights: [...heights(blocks.ranges), ...imported].sort((a, b) => (a.from < b.from ? -1 : 1)),
+    heights: [...heights(blocks.ranges), ...imported].sort(byFrom),
     imported,
     timestamp: BigInt(blocks.lastTimestamp),
     isPruned: prunedBefore !== null,

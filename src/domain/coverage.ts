@@ -15,6 +15,9 @@ export type ResourceGap = { resource: string; from: bigint; to: bigint }
 /** Heights of blocks, both ends included. */
 export type HeightRange = { from: bigint; to: bigint }
 
+/** Orders ranges by their beginnings. */
+export const byFrom = (a: HeightRange, b: HeightRange) => Number(a.from - b.from)
+
 /** Such a range as JSON has it: numbers of 64 bits are text. */
 export type InText<Range extends HeightRange> = Omit<Range, 'from' | 'to'> & { from: string; to: string }
 
@@ -189,7 +192,7 @@ export function coverageOfResource(coverage: Coverage, resource: string): Covera
   // Of a block that is incomplete some events are there; without those of the resource it is missing.
   const lacking = new GapList(own.map(({ from, to }) => ({ from, to, kind: 'missing' })))
   const gaps = coverage.gaps.filter(({ from, kind }) => kind === 'missing' || !lacking.has(from))
-  const all = [...gaps, ...lacking.all].sort((a, b) => (a.from < b.from ? -1 : 1))
+  const all = [...gaps, ...lacking.all].sort(byFrom)
   return { ...coverage, gaps: all, imported: without(coverage.imported, own) }
 }
 
@@ -248,7 +251,7 @@ export function intersection(ranges: readonly HeightRange[], others: readonly He
 /** Ranges in any order as a list that is ascending and apart. */
 export function merged(ranges: readonly HeightRange[]): HeightRange[] {
   const result: HeightRange[] = []
-  for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
+  for (const range of ranges.toSorted(byFrom)) {
     const last = result.at(-1)
     if (last === undefined || range.from > last.to + 1n) result.push({ ...range })
     else if (range.to > last.to) last.to = range.to

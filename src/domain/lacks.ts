@@ -1,4 +1,4 @@
-import { type Coverage, firstGapFrom, type HeightRange, isWithin } from './coverage.ts'
+import { byFrom, type Coverage, firstGapFrom, type HeightRange, isWithin } from './coverage.ts'
 import { least } from './integers.ts'
 import { isBefore, type Place } from './place.ts'
 
@@ -125,7 +125,7 @@ function notFromEvents(
       .map((range) => ({ from: range.from, to: range.to, imported }))
   const missing = within(gaps, false)
   if (imported.length === 0) return missing
-  return [...missing, ...within(imported, true)].sort((a, b) => (a.from < b.from ? -1 : 1))
+  return [...missing, ...within(imported, true)].sort(byFrom)
 }
 
 /** The ranges of some heights missing for a follower that has received everything stored of them. */

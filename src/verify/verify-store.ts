@@ -1,3 +1,4 @@
+import { byFrom } from '../domain/coverage.ts'
 import { isBefore, type Place } from '../domain/place.ts'
 import type { FundingParameters } from '../events/event.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
@@ -94,9 +95,7 @@ async function readStream(reader: TableReader): Promise<StoredStream | null> {
   const [pruned] = await reader.read(tableOf('pruned'), ALL_ROWS, 1)
   return {
     first,
-    gaps: [...gaps, ...imported.map((range) => ({ ...range, kind: 'imported' as const }))].sort((a, b) =>
-      a.from < b.from ? -1 : 1,
-    ),
+    gaps: [...gaps, ...imported.map((range) => ({ ...range, kind: 'imported' as const }))].sort(byFrom),
     pruned: prunedBeforeOf(pruned?.slice(1)),
   }
 }

@@ -17,6 +17,7 @@ import {
   MAX_TEXT_LENGTH,
   unlessFault,
 } from '../../events/left-out.ts'
+import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 
 /** An asset's id if it is not a name. */
@@ -25,9 +26,7 @@ const HEX_ID = /^[0-9a-fA-F]{64}$/
 /** Nanoseconds. */
 const SECOND = 1_000_000_000n
 
-/** The highest number of each enum. */
-const LAST_STATE = 10
-const LAST_TRADING_MODE = 8
+/** The highest number of the enum. */
 const LAST_ASSET_STATUS = 4
 
 /** The products of an instrument by their tags in its oneof. */
@@ -227,8 +226,8 @@ function decodeAssetDetails(reader: WireReader, event: AssetEvent): void {
 /** Why a market is left out; null if it is kept. */
 export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
-  if (event.state > LAST_STATE) return 'unknown market state'
-  if (event.tradingMode > LAST_TRADING_MODE) return 'unknown trading mode'
+  if (event.state >= MARKET_STATES.length) return 'unknown market state'
+  if (event.tradingMode >= TRADING_MODES.length) return 'unknown trading mode'
   if (event.decimalPlaces > MAX_INT64) return 'decimal places of 2^63 or more'
   if ((event.sla?.performanceHysteresisEpochs ?? 0n) > MAX_INT64) return 'epochs of 2^63 or more'
   for (const text of [...Object.values(event.funding ?? {}), ...Object.values(event.sla ?? {})]) {

@@ -1,5 +1,5 @@
 import { defineResource } from '../resource.ts'
-import { providerTable } from './table.ts'
+import { LIVE_STATUSES, providerTable } from './table.ts'
 
 /** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
 export const liquidityProviders = defineResource({
@@ -21,12 +21,12 @@ export const liquidityProviders = defineResource({
   dateRange: false,
   storage: {
     table: providerTable,
-    // Of a party with a live provision on the market: active, undeployed, pending (docs/events.md).
+    // Of a party with a live provision on the market.
     condition: `exists (
       select 1 from liquidity_provisions
       where liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
-        and liquidity_provisions.status in (1, 5, 6))`,
+        and liquidity_provisions.status in (${LIVE_STATUSES.join(', ')}))`,
     madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
     arrivals: 'all rows',
   },

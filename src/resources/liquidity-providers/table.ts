@@ -10,6 +10,9 @@ import {
   type TextRow,
 } from '../table.ts'
 
+/** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
+export const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
+
 export const provisionTable = defineTable({
   name: 'liquidity_provisions',
   counted: 'liquidityProvisions',

@@ -21,8 +21,6 @@ type HoldingStatement = Statement & {
   fields: readonly string[]
 }
 
-const isByMarket = ({ fields }: HoldingStatement) => fields[0] === 'marketId'
-
 type MarketsAsked = { where: string; values: KeyValue[] }
 
 /**
@@ -99,27 +97,6 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
 // A description that cannot be answered fails at the start.
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
-/** Reads gaps, imported ranges and markets: one more of each than requested, to detect whether there are more. */
-function holdingsStatements(
-  { marketId, fromHeight, afterMarket, limit }: HoldingsQuery,
-  spread: boolean,
-): {
-  gaps: Statement
-  imported: Statement
-  resources: HoldingStatement[]
-} {
-  const most = limit === null ? MAX_INT64 : BigInt(limit) + 1n
-  const markets: MarketsAsked =
-    marketId === null
-      ? { where: 'market_id > $1', values: [afterMarket ?? '', afterMarket === null ? 0n : most] }
-      : { where: 'market_id = $1', values: [marketId, afterMarket === null ? 0n : most] }
-  return {
-    gaps: lowestRanges('gaps', fromHeight ?? 0n, fromHeight === null ? 0n : most),
-    imported: lowestRanges('imported', fromHeight ?? 0n, fromHeight === null ? 0n : most),
-    resources: RESOURCES.map((resource) => statementOf(resource, markets, spread)),
-  }
-}
-
 /** Reads ranges that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
   return {
@@ -140,18 +117,30 @@ export function* readGaps(most: number): Reading<GapSummary | null> {
   return { count: Number(count![0]), first: [...coverage.gaps], timestamp: coverage.timestamp }
 }
 
-/** Counts rows by resource and market; null if the store is empty. */
+/**
+ * Counts rows by resource and market; null if the store is empty. Reads one more gap, imported range and market than
+ * requested, to detect whether there are more.
+ */
 export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): Reading<Holdings | null> {
-  const statements = holdingsStatements(query, isSpread)
+  const { marketId, limit } = query
+  const most = (from: unknown) => (from === null ? 0n : limit === null ? MAX_INT64 : BigInt(limit) + 1n)
+  const asked: MarketsAsked = {
+    where: marketId === null ? 'market_id > $1' : 'market_id = $1',
+    values: [marketId ?? query.afterMarket ?? '', most(query.afterMarket)],
+  }
+  const ranges = [query.fromHeight ?? 0n, most(query.fromHeight)] as const
   const [stream = null] = yield { text: READ_STREAM, values: [] }
-  const gaps = yield statements.gaps
-  const imported = yield statements.imported
+  const gaps = yield lowestRanges('gaps', ...ranges)
+  const imported = yield lowestRanges('imported', ...ranges)
   const resourceGaps = yield { text: READ_RESOURCE_GAPS, values: [] }
   const [pruned] = yield { text: READ_PRUNED, values: [] }
-  const resources: Row[][] = []
-  for (const { text, values } of statements.resources) resources.push(yield { text, values })
+  const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
+  for (const resource of RESOURCES) {
+    const { fields, ...statement } = statementOf(resource, asked, isSpread)
+    const isByMarket = fields[0] === 'marketId'
+    resources.push({ name: resource.name, fields, isByMarket, rows: yield statement })
+  }
 
-  const limit = query.limit ?? Number.POSITIVE_INFINITY
   // Gaps and imported ranges lie apart: if a list is cut, none of the other's reaches across.
   const fromHeight = endOfLists([gaps, imported], limit, ([, to]) => BigInt(to!) + 1n)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
@@ -159,14 +148,12 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
     ...([stream, gaps.filter(isShownRange), resourceGaps, imported.filter(isShownRange)] as const),
   )
   if (coverage === null) return null
-  const byMarket = resources.filter((_, index) => isByMarket(statements.resources[index]!))
-  const afterMarket = endOfLists(byMarket, limit, ([marketId]) => String(marketId))
-  const isShown = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
-  const held = RESOURCES.map(({ name }, index) => {
-    const statement = statements.resources[index]!
-    const named = (row: Row) => Object.fromEntries(statement.fields.map((field, at) => [field, row[at]]))
-    const found = resources[index]!
-    return [name, isByMarket(statement) ? found.filter(isShown).map(named) : named(found[0]!)]
+  const byMarket = resources.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)
+  const afterMarket = endOfLists(byMarket, limit, ([market]) => String(market))
+  const isShown = ([market]: Row) => afterMarket === null || (market as string) <= afterMarket
+  const held = resources.map(({ name, fields, isByMarket, rows }) => {
+    const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
+    return [name, isByMarket ? rows.filter(isShown).map(named) : named(rows[0]!)]
   })
   return {
     coverage,
@@ -179,9 +166,10 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
 /** Up to where every list is whole, if one of them is cut; null if none is. `endOf` says where a row ends. */
 function endOfLists<End extends bigint | string>(
   lists: readonly (readonly Row[])[],
-  limit: number,
+  limit: number | null,
   endOf: (row: Row) => End,
 ): End | null {
+  if (limit === null) return null
   const cut = lists.filter((list) => list.length > limit)
   return cut.length === 0 ? null : least(cut.map((list) => endOf(list[limit - 1]!)))
 }

@@ -1,5 +1,6 @@
 import type { Reading } from '../pages/page.ts'
 import { READ_LAST_TIMESTAMP } from './counted-points.ts'
+import { ENDED_STATES } from './market-data.ts'
 
 /** When the last checkpoint and the last data points of each market came, Unix nanoseconds as text. */
 export type LastTimes = {
@@ -15,8 +16,8 @@ const READ_CHECKPOINT = `
 
 const READ_MARKETS = 'select market_id, cast(market as text) from markets order by markets.market_id'
 
-/** Rejected, cancelled, closed, terminated, settled: nothing comes of these. */
-const READ_ENDED = 'select market_id from instruments where state in (2, 4, 7, 8, 9)'
+/** Nothing comes of these. */
+const READ_ENDED = `select market_id from instruments where state in (${ENDED_STATES.join(', ')})`
 
 /** Reads them in one snapshot, of so many markets at most: of each two looks into an index. */
 export function* readLastTimes(mostMarkets: number): Reading<LastTimes> {

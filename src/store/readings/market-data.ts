@@ -7,7 +7,7 @@ import { columnList } from '../pages/scan-sql.ts'
 import { stateOf } from './freshness.ts'
 
 /** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
-const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
+export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
 
 const COLUMNS = `cast(timestamp as text), mark_price, open_interest, market_state, trading_mode, funding_payment,
   funding_rate, internal_twap, external_twap, cast(seq as text)`

@@ -1,7 +1,7 @@
 import { hasBlock, isBefore, notBeforeInSql, type Place } from '../../domain/place.ts'
 import type { LiquidityProviderList } from '../../resources/batch.ts'
 import { liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
-import { providerTable, provisionTable } from '../../resources/liquidity-providers/table.ts'
+import { LIVE_STATUSES, providerTable, provisionTable } from '../../resources/liquidity-providers/table.ts'
 import type { RowOf } from '../../resources/table.ts'
 import type { Steps, Values } from './steps.ts'
 
@@ -25,9 +25,6 @@ const CLAIM_PROVIDER_LIST = `
 const READ_PROVIDER_PARTIES = 'select party_id from liquidity_providers where market_id = $1'
 
 const DELETE_PROVIDER = 'delete from liquidity_providers where market_id = $1 and party_id = $2'
-
-/** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
-const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 
 /** Positions at which providers reappeared, by market and party. */
 export type ShownProviders = Map<string, Place & { marketId: string; partyId: string }>
