@@ -83,11 +83,16 @@ function describeFunding(report: FundingReport, row: (title: string, counts: Cou
   return lines
 }
 
+/** The event that differs, in a line. */
+function describeEvent({ of, timestamp, height, eventIndex }: FundingDifference | Difference): string {
+  return `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`
+}
+
 function describeFundingDifference(difference: FundingDifference): string[] {
-  const { marketId, seq, of, timestamp, height, eventIndex, values, further } = difference
+  const { marketId, seq, values, further } = difference
   return [
     `market ${marketId}, funding period ${seq}`,
-    `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`,
+    describeEvent(difference),
     ...values.map(
       ({ name, sent, expected }) => `  ${name}: sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}`,
     ),
@@ -96,11 +101,11 @@ function describeFundingDifference(difference: FundingDifference): string[] {
 }
 
 function describeDifference(difference: Difference): string[] {
-  const { marketId, seq, source, of, timestamp, height, eventIndex, sent, expected } = difference
+  const { marketId, seq, source, sent, expected } = difference
   const { cause, agreedBefore, further } = difference
   return [
     `market ${marketId}, funding period ${seq}, ${source}`,
-    `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`,
+    describeEvent(difference),
     `  sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}; ${count(agreedBefore)} agree before it, ${count(further)} more differ`,
     `  ${cause}`,
   ]

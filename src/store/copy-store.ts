@@ -123,7 +123,7 @@ function rowOf({ columns }: Table, cells: readonly TextCell[]): TableRow {
 }
 
 /** Count and digest of all rows of a table, in the order of the key. */
-export async function digestTable(table: Table, reader: TableReader): Promise<TableDigest> {
+async function digestTable(table: Table, reader: TableReader): Promise<TableDigest> {
   const hash = createHash('sha256')
   let rows = 0
   for await (const chunk of walkTable(reader, table)) {

@@ -14,8 +14,7 @@ import { writerLockName } from './writer.ts'
 /** Tables with their indexes; a partitioned table's partitions are tables of the schema, too. */
 const bytesText = (size: string) => `
   select coalesce(sum(${size}), 0)::text
-  from pg_class join pg_namespace on pg_namespace.oid = relnamespace
-  where nspname = $1 and relkind = 'r'`
+  from pg_class where relnamespace = to_regnamespace($1) and relkind = 'r'`
 const READ_BYTES = bytesText('pg_total_relation_size(pg_class.oid)')
 
 /** With what all machines of a cluster hold. Parts that the coordinator holds are counted with their table. */
@@ -32,15 +31,13 @@ const READ_HAS_WRITER = `
       and classid::bigint = (key >> 32) & 4294967295 and objid::bigint = key & 4294967295) end`
 
 const READ_INVALID_INDEXES = `
-  select relname from pg_index
-    join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
-  where nspname = $1 and not (indisvalid and indisready) order by relname`
+  select relname from pg_index join pg_class on pg_class.oid = indexrelid
+  where relnamespace = to_regnamespace($1) and not (indisvalid and indisready) order by relname`
 
 /** Triggers that are not the server's own. */
 const READ_TRIGGERS = `
-  select tgname, relname from pg_trigger
-    join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
-  where nspname = $1 and not tgisinternal order by 2, 1`
+  select tgname, relname from pg_trigger join pg_class on pg_class.oid = tgrelid
+  where relnamespace = to_regnamespace($1) and not tgisinternal order by 2, 1`
 
 const READ_COLUMNS = `
   select table_name || '.' || column_name from information_schema.columns where table_schema = $1`
@@ -50,14 +47,12 @@ const READ_CHECKSUM_FAILURES = `
   select checksum_failures::int from pg_stat_database where datname = current_database()`
 
 const HAS_AMCHECK = `
-  select nspname from pg_extension join pg_namespace on pg_namespace.oid = extnamespace
-  where extname = 'amcheck'`
+  select extnamespace::regnamespace::text from pg_extension where extname = 'amcheck'`
 
 const READ_BTREES = `
   select pg_class.oid::text, relname from pg_index
-    join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
-    join pg_am on pg_am.oid = relam
-  where nspname = $1 and amname = 'btree' and relkind = 'i' and indisvalid order by relname`
+    join pg_class on pg_class.oid = indexrelid join pg_am on pg_am.oid = relam
+  where relnamespace = to_regnamespace($1) and amname = 'btree' and relkind = 'i' and indisvalid order by relname`
 
 export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
   return ask(address, async (client) => {

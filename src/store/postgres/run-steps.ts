@@ -100,7 +100,7 @@ export async function runReading<T>(client: Queryable, reading: Reading<T>): Pro
 }
 
 /** What PostgreSQL calls the types of columns. */
-export const COLUMN_TYPES: Record<ColumnType, string> = {
+const COLUMN_TYPES: Record<ColumnType, string> = {
   integer: 'bigint',
   text: 'text',
   digits: 'text',
@@ -130,7 +130,7 @@ function insertOfArrays(table: Table, rows: readonly TableRow[]): Insert {
 }
 
 /** A column of rows as the text of an array: the driver's own takes several times as long. */
-export function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell): string {
+function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell): string {
   let text = ''
   let last: Cell | undefined
   let lastText = ''

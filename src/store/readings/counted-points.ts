@@ -57,21 +57,21 @@ export function* readCounted(
   run: SeriesRun,
   { from, to }: Range,
   add: (point: SeriesPoint) => void,
-  { seen = () => {}, limit = POINTS_AT_A_TIME }: { seen?: (point: SeriesPoint) => void; limit?: number } = {},
+  seen: (point: SeriesPoint) => void = () => {},
 ): Reading<void> {
-  const carried = yield* carriedPoints(run, { from, to }, limit)
+  const carried = yield* carriedPoints(run, { from, to })
   let next = yield* carried()
   const starts = new Map<bigint, bigint>()
   const known = new Set<bigint>()
   let rest: SeriesPoint[] = []
   let after: readonly [bigint, bigint] = [nearestInt64(from), -1n]
   for (;;) {
-    const points = yield* readPoints(run, after, to, limit)
+    const points = yield* readPoints(run, after, to, POINTS_AT_A_TIME)
     yield* readStarts(run, points, starts, known)
     const all = rest.concat(points)
     const last = all.at(-1)
     // Whether a point counts depends on the others of its timestamp.
-    const isEnd = points.length < limit
+    const isEnd = points.length < POINTS_AT_A_TIME
     const cut = isEnd || last === undefined ? all.length : firstOf(all, last.timestamp)
     rest = all.slice(cut)
     for (const point of countedPoints(all.slice(0, cut), starts)) {
@@ -162,11 +162,7 @@ const periodOf = ([seq, start, first]: Row): StartedPeriod => ({
  * Reads the periods that start in a range. Returns a function that yields their carried-over points one by one; null
  * after the last.
  */
-function* carriedPoints(
-  run: SeriesRun,
-  { from, to }: Range,
-  limit: number,
-): Reading<() => Reading<SeriesPoint | null>> {
+function* carriedPoints(run: SeriesRun, { from, to }: Range): Reading<() => Reading<SeriesPoint | null>> {
   const values = [run.market, nearestInt64(from), nearestInt64(to - 1n)]
   const periods = (yield { text: periodsStarting('asc'), values }).map(periodOf)
   let points: SeriesPoint[] = []
@@ -174,7 +170,7 @@ function* carriedPoints(
   return function* () {
     while (at === points.length && periods.length > 0) {
       const period = periods[0]!
-      points = yield* carriedOver(run, period, period.first, limit)
+      points = yield* carriedOver(run, period, period.first, POINTS_AT_A_TIME)
       at = 0
       period.first = (points.at(-1)?.timestamp ?? period.start) + 1n
       if (period.first >= period.start) periods.shift()

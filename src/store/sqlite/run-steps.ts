@@ -83,7 +83,7 @@ function bound(cell: Cell): bigint | string | null {
 const MOST_DIGITS = 15
 
 /** Digits as an integer: 11 of them take half the bytes of a text. */
-export function heldDigits(text: string): bigint | string {
+function heldDigits(text: string): bigint | string {
   const { length } = text
   if (length === 0 || length > MOST_DIGITS || (length > 1 && text.startsWith('0'))) return text
   let value = 0

@@ -1,7 +1,7 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
 import { Connection, explained, refuseReadOnly } from './connection.ts'
-import { logBytes } from './log-check.ts'
+import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
 
 /** A log that is empty now begins with this commit: the file holds all commits before (log-check.ts). */
@@ -10,9 +10,6 @@ const COUNT_COMMIT = `
     log_from = case when $1 = 0 then commits else log_from end,
     commits = commits + 1,
     upkeep_commits = upkeep_commits + 1`
-
-/** The log is copied to the file once it holds this many bytes. */
-const MAX_LOG_BYTES = 4 * 1024 * 1024
 
 /** Opens upkeep on a separate connection. */
 export function openSqliteUpkeep(path: string): Upkeep {

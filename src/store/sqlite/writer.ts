@@ -7,16 +7,13 @@ import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
 import { Connection, explained, refuseReadOnly } from './connection.ts'
-import { logBytes } from './log-check.ts'
+import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runReading, runSteps } from './run-steps.ts'
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
 
 const COUNT_COMMIT = 'update store_file set commits = commits + 1, log_from = $1'
-
-/** The log is copied to the file once it holds this many bytes. */
-const MAX_LOG_BYTES = 4 * 1024 * 1024
 
 /** Interval in milliseconds for retrying to empty the WAL, even if little is written. */
 const RETRY_MS = 5_000

@@ -2,7 +2,7 @@ import { isBefore, isEarlierStart, type Place } from '../../domain/place.ts'
 import type { Cell, Table, TableRow } from '../../resources/table.ts'
 
 /** The key of a table's row, as text. */
-export function keyText({ columns, keyLength }: Table, row: TableRow): string {
+function keyText({ columns, keyLength }: Table, row: TableRow): string {
   let text = ''
   for (let at = 0; at < keyLength; at++) text += ` ${row[columns[at]!.name]}`
   return text

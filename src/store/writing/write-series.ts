@@ -232,7 +232,7 @@ function* rewrite(
     const readings = some.map((index) => {
       const range = { from: index * BASE.nanoseconds, to: (index + 1n) * BASE.nanoseconds }
       const add = (point: SeriesPoint) => addPoint(buckets, index, point)
-      return asSteps(readCounted(run, range, add, { seen }))
+      return asSteps(readCounted(run, range, add, seen))
     })
     yield* runTogether(readings)
     yield* writeBuckets(
