@@ -1,7 +1,7 @@
 import type { Place } from '../domain/place.ts'
-import type { Envelope } from '../events/bus-event.ts'
 import type { DecodedEvent } from '../events/event.ts'
-import type { LeftOutSink } from '../events/left-out.ts'
+import type { LeftOutReason, LeftOutSink } from '../events/left-out.ts'
+import type { WireReader } from '../events/wire-reader.ts'
 import type { Batch } from './batch.ts'
 
 /** A block as its events are added to a batch: its time in Unix nanoseconds, and those of its events that are kept. */
@@ -15,11 +15,14 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   /** Resources reported as missing in blocks that were ingested without these events. */
   lackedAs: readonly string[]
   /**
-   * Decodes the body of an event; null if it is left out.
+   * Decodes an event; null if nothing of it is kept.
    *
+   * @param leaveOut is told of parts of the event that cannot be kept
    * @throws {MalformedMessageError} if the body is not a message of the kind.
    */
-  decode(envelope: Envelope, leaveOut: LeftOutSink): Event | null
+  decode(body: WireReader, leaveOut: LeftOutSink): Event | null
+  /** Why an event is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
+  faultOf(event: Event): LeftOutReason | null
   /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
   project(batch: Batch, event: Event, place: Place, block: ArrivingBlock, at: number): void
 }

@@ -1,7 +1,7 @@
 import type { Place } from '../domain/place.ts'
-import { type Envelope, EVENT_KIND } from '../events/bus-event.ts'
+import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
-import type { LeftOutSink } from '../events/left-out.ts'
+import { type LeftOutSink, unlessFault } from '../events/left-out.ts'
 import type { Arrival, ArrivingBlock } from './arrival.ts'
 import type { Batch } from './batch.ts'
 import { KEPT } from './kept.ts'
@@ -25,8 +25,10 @@ export function isReadKind(number: number): boolean {
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
 export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
+  const arrival = BY_NUMBER[envelope.kind]
+  const event = arrival?.decode(bodyOf(envelope), leaveOut) ?? null
   // Other kinds are ignored here, and handled in their own folder.
-  return (BY_NUMBER[envelope.kind]?.decode(envelope, leaveOut) ?? null) as MarketEvent | null
+  return event === null ? null : unlessFault(event as MarketEvent, arrival!.faultOf(event), leaveOut)
 }
 
 /** What an event is part of that no block has brought. */

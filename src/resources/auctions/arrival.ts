@@ -1,8 +1,7 @@
-import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
-import { type LeftOutSink, unlessFault } from '../../events/left-out.ts'
-import { bytesOf, uint } from '../../events/wire-reader.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { auctionTable } from './table.ts'
@@ -12,6 +11,7 @@ export const auctionArrival: Arrival<AuctionEvent> = {
   numbers: [EVENT_KIND.auction],
   lackedAs: [],
   decode: decodeAuction,
+  faultOf: ({ marketId }) => (marketId === '' ? 'invalid market ID' : null),
   /** Every auction event is kept. */
   project: (batch, { marketId, openingAuction, leave, start, end }, { height, index }) => {
     put(batch, auctionTable, {
@@ -26,8 +26,7 @@ export const auctionArrival: Arrival<AuctionEvent> = {
   },
 }
 
-function decodeAuction(envelope: Envelope, leaveOut: LeftOutSink): AuctionEvent | null {
-  const reader = bodyOf(envelope)
+function decodeAuction(reader: WireReader): AuctionEvent {
   const event: AuctionEvent = {
     kind: 'auction',
     marketId: '',
@@ -45,5 +44,5 @@ function decodeAuction(envelope: Envelope, leaveOut: LeftOutSink): AuctionEvent 
     else if (tag === uint(5)) event.end = reader.int64()
     else reader.skip(tag)
   }
-  return unlessFault(event, event.marketId === '' ? 'invalid market ID' : null, leaveOut)
+  return event
 }

@@ -1,8 +1,8 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { CheckpointEvent } from '../../events/event.ts'
-import { isKey, type LeftOutReason, type LeftOutSink, unlessFault } from '../../events/left-out.ts'
-import { bytesOf, uint } from '../../events/wire-reader.ts'
+import { isKey, type LeftOutReason } from '../../events/left-out.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { checkpointTable } from './table.ts'
@@ -12,6 +12,7 @@ export const checkpointArrival: Arrival<CheckpointEvent> = {
   numbers: [EVENT_KIND.checkpoint],
   lackedAs: ['checkpoints'],
   decode: decodeCheckpoint,
+  faultOf: faultOfCheckpoint,
   /** Every checkpoint is kept; one with the same block and hash as another is the same row. */
   project: (batch, { atBlock, hash, blockHash }, { height, index }, { timestamp }) => {
     put(batch, checkpointTable, {
@@ -25,8 +26,7 @@ export const checkpointArrival: Arrival<CheckpointEvent> = {
   },
 }
 
-function decodeCheckpoint(envelope: Envelope, leaveOut: LeftOutSink): CheckpointEvent | null {
-  const reader = bodyOf(envelope)
+function decodeCheckpoint(reader: WireReader): CheckpointEvent {
   const event: CheckpointEvent = { kind: 'checkpoint', hash: '', blockHash: '', atBlock: 0n }
   while (reader.at < reader.end) {
     const tag = reader.tag()
@@ -35,7 +35,7 @@ function decodeCheckpoint(envelope: Envelope, leaveOut: LeftOutSink): Checkpoint
     else if (tag === uint(3)) event.atBlock = reader.uint64()
     else reader.skip(tag)
   }
-  return unlessFault(event, faultOfCheckpoint(event), leaveOut)
+  return event
 }
 
 /** Why a checkpoint is left out, whatever source it is from; null if it is kept. */

@@ -1,15 +1,9 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { DataPointSource, FundingPeriodDataPointEvent } from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
-import {
-  isKeptNumber,
-  type LeftOutReason,
-  type LeftOutSink,
-  numberFault,
-  unlessFault,
-} from '../../events/left-out.ts'
-import { bytesOf, uint } from '../../events/wire-reader.ts'
+import { isKeptNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { dataPointTable } from './table.ts'
@@ -19,6 +13,7 @@ export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   numbers: [EVENT_KIND.fundingPeriodDataPoint],
   lackedAs: ['fundingPeriodDataPoints'],
   decode: decodeDataPoint,
+  faultOf: faultOfDataPoint,
   /** Every data point is kept. */
   project: (batch, { marketId, source, timestamp, seq, price, twap }, { height, index }) => {
     put(batch, dataPointTable, {
@@ -34,8 +29,7 @@ export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   },
 }
 
-function decodeDataPoint(envelope: Envelope, leaveOut: LeftOutSink): FundingPeriodDataPointEvent | null {
-  const reader = bodyOf(envelope)
+function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
   let marketId = ''
   let seq = 0n
   let source = 0
@@ -61,7 +55,7 @@ function decodeDataPoint(envelope: Envelope, leaveOut: LeftOutSink): FundingPeri
     timestamp,
     twap,
   }
-  return unlessFault(event, faultOfDataPoint(event), leaveOut)
+  return event
 }
 
 /** Why a data point is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */

@@ -1,16 +1,9 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { FundingPeriodEvent } from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
-import {
-  isKeptNumber,
-  isStorable,
-  type LeftOutReason,
-  type LeftOutSink,
-  numberFault,
-  unlessFault,
-} from '../../events/left-out.ts'
-import { bytesOf, uint } from '../../events/wire-reader.ts'
+import { isKeptNumber, isStorable, type LeftOutReason, numberFault } from '../../events/left-out.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { fundingPeriodTable } from './table.ts'
@@ -24,6 +17,7 @@ export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   numbers: [EVENT_KIND.fundingPeriod],
   lackedAs: ['fundingPeriods', 'marketData'],
   decode: decodeFundingPeriod,
+  faultOf: faultOfFundingPeriod,
   /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
   project: (batch, event, { height, index }) => {
     const { marketId, seq, start, end, fundingPayment, fundingRate, internalTwap, externalTwap } = event
@@ -44,8 +38,7 @@ export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   },
 }
 
-function decodeFundingPeriod(envelope: Envelope, leaveOut: LeftOutSink): FundingPeriodEvent | null {
-  const reader = bodyOf(envelope)
+function decodeFundingPeriod(reader: WireReader): FundingPeriodEvent {
   const event: FundingPeriodEvent = {
     kind: 'funding-period',
     marketId: '',
@@ -69,7 +62,7 @@ function decodeFundingPeriod(envelope: Envelope, leaveOut: LeftOutSink): Funding
     else if (tag === bytesOf(8)) event.externalTwap = reader.text()
     else reader.skip(tag)
   }
-  return unlessFault(event, faultOfFundingPeriod(event), leaveOut)
+  return event
 }
 
 /** Why a period is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */

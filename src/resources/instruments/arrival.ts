@@ -1,16 +1,17 @@
-import { bodyOf, EVENT_KIND } from '../../events/bus-event.ts'
+import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AssetEvent, InstrumentEvent } from '../../events/event.ts'
 import { PRODUCTS } from '../../events/market-enums.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
-import { decodeAsset, decodeInstrument } from './decode.ts'
+import { decodeAsset, decodeInstrument, faultOfAsset, faultOfInstrument } from './decode.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 
 export const instrumentArrival: Arrival<InstrumentEvent> = {
   kind: 'market',
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
   lackedAs: ['instruments', 'instrumentTerms'],
-  decode: (envelope, leaveOut) => decodeInstrument(bodyOf(envelope), leaveOut),
+  decode: decodeInstrument,
+  faultOf: faultOfInstrument,
   /** A market's latest event describes it. */
   project: (batch, event, { height, index }) => {
     const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset } = event
@@ -53,7 +54,8 @@ export const assetArrival: Arrival<AssetEvent> = {
   kind: 'asset',
   numbers: [EVENT_KIND.asset],
   lackedAs: ['instruments'],
-  decode: (envelope, leaveOut) => decodeAsset(bodyOf(envelope), leaveOut),
+  decode: decodeAsset,
+  faultOf: faultOfAsset,
   /** An asset's latest event describes it. */
   project: (batch, { assetId, name, symbol, decimals, status }, { height, index }) => {
     put(batch, assetTable, {

@@ -12,10 +12,8 @@ import {
   isKey,
   isStorable,
   type LeftOutReason,
-  type LeftOutSink,
   MAX_NUMBER_LENGTH,
   MAX_TEXT_LENGTH,
-  unlessFault,
 } from '../../events/left-out.ts'
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
@@ -42,8 +40,8 @@ const TO_INSTRUMENT = [bytesOf(1)]
 /** From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers. */
 const TO_TRIGGERS = [bytesOf(4), bytesOf(1), bytesOf(2), bytesOf(2)]
 
-/** Decodes the reader's `Market`; null if it is left out. */
-export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): InstrumentEvent | null {
+/** Decodes the reader's `Market`. */
+export function decodeInstrument(reader: WireReader): InstrumentEvent {
   const event: InstrumentEvent = {
     kind: 'market',
     marketId: '',
@@ -78,7 +76,7 @@ export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): Ins
     } else reader.skip(tag)
   }
   event.settlementAsset &&= assetId(event.settlementAsset)
-  return unlessFault(event, faultOfInstrument(event), leaveOut)
+  return event
 }
 
 /** Enters the reader's message, and calls `visit` at each message at the end of a path of fields. */
@@ -195,8 +193,8 @@ export function slaOf(sla: SlaParameters): SlaParameters | null {
   return Object.values(sla).every(isUnset) ? null : sla
 }
 
-/** Decodes the reader's `Asset`; null if it is left out. */
-export function decodeAsset(reader: WireReader, leaveOut: LeftOutSink): AssetEvent | null {
+/** Decodes the reader's `Asset`. */
+export function decodeAsset(reader: WireReader): AssetEvent {
   const event: AssetEvent = { kind: 'asset', assetId: '', name: '', symbol: '', decimals: 0n, status: 0 }
   const { end } = reader
   while (reader.at < end) {
@@ -209,7 +207,7 @@ export function decodeAsset(reader: WireReader, leaveOut: LeftOutSink): AssetEve
     else reader.skip(tag)
   }
   event.assetId = assetId(event.assetId)
-  return unlessFault(event, faultOfAsset(event), leaveOut)
+  return event
 }
 
 function decodeAssetDetails(reader: WireReader, event: AssetEvent): void {

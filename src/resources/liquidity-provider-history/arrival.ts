@@ -1,8 +1,6 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { bodyOf, type Envelope } from '../../events/bus-event.ts'
 import type { DecodedEvent, MarketDataEvent } from '../../events/event.ts'
-import { type LeftOutSink, unlessFault } from '../../events/left-out.ts'
-import { uint } from '../../events/wire-reader.ts'
+import { uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { historyTable } from './table.ts'
@@ -18,6 +16,7 @@ export const epochEndArrival: Arrival<EpochEndEvent> = {
   numbers: [131],
   lackedAs: ['liquidityProviderHistory'],
   decode: decodeEpochEnd,
+  faultOf: ({ seq }) => (seq > MAX_INT64 ? 'seq of 2^63 or more' : null),
   /** The first data of each market after it in its block say how the market's providers did. */
   project: (batch, { seq: epoch }, { height, index }, { timestamp, events }, at) => {
     const markets = new Set<string>()
@@ -51,8 +50,7 @@ function isMarketData(event: DecodedEvent): event is MarketDataEvent {
 }
 
 /** Of a beginning nothing is kept. */
-function decodeEpochEnd(envelope: Envelope, leaveOut: LeftOutSink): EpochEndEvent | null {
-  const reader = bodyOf(envelope)
+function decodeEpochEnd(reader: WireReader): EpochEndEvent | null {
   const event: EpochEndEvent = { kind: 'epoch-end', seq: 0n }
   let action = 0
   while (reader.at < reader.end) {
@@ -61,6 +59,5 @@ function decodeEpochEnd(envelope: Envelope, leaveOut: LeftOutSink): EpochEndEven
     else if (tag === uint(2)) action = reader.uint32()
     else reader.skip(tag)
   }
-  if (action !== END) return null
-  return unlessFault(event, event.seq > MAX_INT64 ? 'seq of 2^63 or more' : null, leaveOut)
+  return action === END ? event : null
 }

@@ -1,8 +1,8 @@
-import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { LiquidityProvisionEvent, ProvisionStatus } from '../../events/event.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
-import { isKey, type LeftOutReason, type LeftOutSink, unlessFault } from '../../events/left-out.ts'
-import { bytesOf, uint } from '../../events/wire-reader.ts'
+import { isKey, type LeftOutReason } from '../../events/left-out.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { provisionTable } from './table.ts'
@@ -12,6 +12,7 @@ export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   numbers: [EVENT_KIND.liquidityProvision],
   lackedAs: ['liquidityProviders'],
   decode: decodeProvision,
+  faultOf: faultOfProvision,
   /** A provision's latest status counts. */
   project: (batch, { provisionId, marketId, partyId, status }, { height, index }) => {
     put(batch, provisionTable, {
@@ -25,8 +26,7 @@ export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   },
 }
 
-function decodeProvision(envelope: Envelope, leaveOut: LeftOutSink): LiquidityProvisionEvent | null {
-  const reader = bodyOf(envelope)
+function decodeProvision(reader: WireReader): LiquidityProvisionEvent {
   let provisionId = ''
   let partyId = ''
   let marketId = ''
@@ -46,7 +46,7 @@ function decodeProvision(envelope: Envelope, leaveOut: LeftOutSink): LiquidityPr
     partyId,
     status: status as ProvisionStatus,
   }
-  return unlessFault(event, faultOfProvision(event), leaveOut)
+  return event
 }
 
 /** Why a provision is left out, whatever source it is from; null if it is kept. Ids that are none are `""`. */

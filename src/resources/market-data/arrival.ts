@@ -9,7 +9,8 @@ export const marketDataArrival: Arrival<MarketDataEvent> = {
   kind: 'market-data',
   numbers: [EVENT_KIND.marketData],
   lackedAs: ['liquidityProviders', 'liquidityProviderHistory', 'marketData'],
-  decode: ({ bytes, bodyStart, bodyEnd }, leaveOut) => decodeMarketData(bytes, bodyStart, bodyEnd, leaveOut),
+  decode: ({ bytes, at, end }, leaveOut) => decodeMarketData(bytes, at, end, leaveOut),
+  faultOf: () => null,
   /** Only a market's latest data are kept. */
   project: (batch, event, place) => {
     const known = batch.liquidityProviderLists.get(event.marketId)
