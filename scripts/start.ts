@@ -1,7 +1,7 @@
 // `npm start`: serves, with the sample in ./lyra.db if no store and no path is named.
 import { join } from 'node:path'
 import { runCommand } from '../src/cli/program.ts'
-import { type ServeOptions, serve, serveCommand } from '../src/cli/serve.ts'
+import { type ServeOptions, serve, command as serveCommand } from '../src/cli/serve.ts'
 import { collectEarly, restartWithAllocatorLimit } from '../src/service/memory.ts'
 import { ensureWebBuilt } from './build-web.ts'
 

@@ -16,7 +16,7 @@ import { Client } from 'pg'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
 import { loadCommands } from '../src/cli/program.ts'
-import { serveCommand } from '../src/cli/serve.ts'
+import { command as serveCommand } from '../src/cli/serve.ts'
 import {
   brokenLinks,
   type CodeBlock,

@@ -13,7 +13,7 @@ The copy is an ordinary store. For a PostgreSQL store, use pg_dump: this command
 type BackupCommandOptions = CommonOptions & { force: boolean }
 
 /** `lyra backup`: copies a store in one SQLite file while it is in use. */
-export function backupCommand(): Command {
+export function command(): Command {
   return new Command('backup')
     .summary('copy a store to a file while it is in use')
     .description('Copies a store to a file while it is in use.')

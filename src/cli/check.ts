@@ -26,7 +26,7 @@ Exit status: 0 no problems, 1 problems or a failure, 2 wrong usage, 130 interrup
 type CheckCommandOptions = CommonOptions & { json: boolean }
 
 /** `lyra check`: checks a store, and compares it with event files. */
-export function checkCommand(): Command {
+export function command(): Command {
   return new Command('check')
     .summary('check a store, optionally against event files')
     .description('Checks a store for damage, alone or against event files.')

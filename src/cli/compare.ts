@@ -35,7 +35,7 @@ Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 in
 type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
 
 /** `lyra compare`: compares what two stores or services hold. */
-export function compareCommand(): Command {
+export function command(): Command {
   return new Command('compare')
     .summary('compare two stores or running services, row by row')
     .description('Compares the rows of two stores or running services, over the blocks that both have.')

@@ -14,7 +14,7 @@ row count and digest of every table are compared.`
 type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: string }
 
 /** `lyra copy`: moves a store whole. */
-export function copyCommand(): Command {
+export function command(): Command {
   return new Command('copy')
     .summary('copy a store to another file or database')
     .description(

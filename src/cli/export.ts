@@ -67,7 +67,7 @@ function takersOf(option: Restriction): string {
 }
 
 /** `lyra export`: writes all rows of a resource to a file. */
-export function exportCommand(): Command {
+export function command(): Command {
   return new Command('export')
     .summary('export the rows of a resource as ndjson, csv or Parquet')
     .description(

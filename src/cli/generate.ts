@@ -17,7 +17,7 @@ With --dial it acts as a core for a service started with --listen; the blocks ha
   lyra generate --blocks 3600 --dial 127.0.0.1:3005`
 
 /** `lyra generate`: a synthetic stream of any size. */
-export function generateCommand(): Command {
+export function command(): Command {
   return new Command('generate')
     .summary('generate a synthetic event stream for trials and load tests')
     .description(

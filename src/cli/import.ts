@@ -32,7 +32,7 @@ imported blocks. docs/import.md describes what each source contains.
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
 /** `lyra import`: imports the history of a data node of the reference. */
-export function importCommand(): Command {
+export function command(): Command {
   return new Command('import')
     .summary('import history from a Vega data node')
     .description(

@@ -40,7 +40,7 @@ then optional. Values from events are never overwritten.
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
 /** `lyra ingest`: ingests event files. */
-export function ingestCommand(): Command {
+export function command(): Command {
   return new Command('ingest')
     .summary('ingest event files into a store')
     .description("Ingests event files of the network's core into a store.")

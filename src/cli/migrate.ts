@@ -15,7 +15,7 @@ Exit status of --check: 0 nothing would change, 3 the schema would change.`
 type MigrateCommandOptions = CommonOptions & { citus: boolean; check: boolean }
 
 /** `lyra migrate`: makes a store, or brings its schema up to date. */
-export function migrateCommand(): Command {
+export function command(): Command {
   return new Command('migrate')
     .summary('create a store, or upgrade its schema')
     .description('Creates a store, or upgrades its schema.')

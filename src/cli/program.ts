@@ -31,27 +31,27 @@ const PLAIN_ERRORS = [
 ]
 
 /** Every command of the program by its name. Only the one that is called is loaded: they need much, each something else. */
-const COMMANDS: Record<string, () => Promise<Command>> = {
-  ingest: async () => (await import('./ingest.ts')).ingestCommand(),
-  import: async () => (await import('./import.ts')).importCommand(),
-  serve: async () => (await import('./serve.ts')).serveCommand(),
-  status: async () => (await import('./status.ts')).statusCommand(),
-  check: async () => (await import('./check.ts')).checkCommand(),
-  verify: async () => (await import('./verify.ts')).verifyCommand(),
-  compare: async () => (await import('./compare.ts')).compareCommand(),
-  prune: async () => (await import('./prune.ts')).pruneCommand(),
-  backup: async () => (await import('./backup.ts')).backupCommand(),
-  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
-  copy: async () => (await import('./copy.ts')).copyCommand(),
-  export: async () => (await import('./export.ts')).exportCommand(),
-  generate: async () => (await import('./generate.ts')).generateCommand(),
+const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
+  ingest: () => import('./ingest.ts'),
+  import: () => import('./import.ts'),
+  serve: () => import('./serve.ts'),
+  status: () => import('./status.ts'),
+  check: () => import('./check.ts'),
+  verify: () => import('./verify.ts'),
+  compare: () => import('./compare.ts'),
+  prune: () => import('./prune.ts'),
+  backup: () => import('./backup.ts'),
+  migrate: () => import('./migrate.ts'),
+  copy: () => import('./copy.ts'),
+  export: () => import('./export.ts'),
+  generate: () => import('./generate.ts'),
 }
 
 /** The commands of the program: the named one, or all if there is none of that name. */
 export function loadCommands(name?: string): Promise<Command[]> {
   const named = Object.keys(COMMANDS).filter((command) => command === name)
   const loaded = named.length > 0 ? named : Object.keys(COMMANDS)
-  return Promise.all(loaded.map((command) => COMMANDS[command]!()))
+  return Promise.all(loaded.map(async (name) => (await COMMANDS[name]!()).command()))
 }
 
 /** Runs the program with the arguments of its command line. */

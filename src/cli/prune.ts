@@ -22,7 +22,7 @@ prunes every hour.`
 type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean; json: boolean }
 
 /** `lyra prune`: deletes old rows. */
-export function pruneCommand(): Command {
+export function command(): Command {
   return new Command('prune')
     .summary(`delete old ${PRUNED_ROWS} from a store`)
     .description(`Deletes the ${PRUNED_ROWS} of a store that are older than a time or a block.`)

@@ -21,7 +21,7 @@ With paths it ingests these event files in the background while it serves.
 GET /health, /ready and /metrics report on the service; /openapi.json describes the API.`
 
 /** `lyra serve`: answers the API. */
-export function serveCommand(): Command {
+export function command(): Command {
   return new Command('serve')
     .summary('serve the REST API from a store')
     .description(

@@ -16,7 +16,7 @@ with status 1: run lyra migrate.`
 type StatusOptions = { store: string; url: string | undefined; json: boolean }
 
 /** `lyra status`: how a store, or the service over it, stands. */
-export function statusCommand(): Command {
+export function command(): Command {
   return new Command('status')
     .summary('show the blocks, rows and gaps of a store or running service')
     .description('Shows the blocks, rows, gaps and state of a store or running service.')

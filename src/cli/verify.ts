@@ -62,8 +62,8 @@ const PARAMETERS = {
 } as const satisfies Record<string, readonly [keyof FundingParameters, string]>
 
 /** `lyra verify`: recomputes every TWAP. */
-export function verifyCommand(): Command {
-  const command = new Command('verify')
+export function command(): Command {
+  const verification = new Command('verify')
     .summary('recompute every TWAP and funding payment, from event files or a store')
     .description(
       'Recomputes the TWAP of every data point and funding period, and all funding payments and rates, from event files or a store.',
@@ -91,14 +91,14 @@ export function verifyCommand(): Command {
   for (const [name, [, description]] of Object.entries(PARAMETERS)) {
     const flag = wordsOfName(name, '-')
     const variable = `LYRA_VERIFY_${flag.replaceAll('-', '_').toUpperCase()}`
-    command.addOption(
+    verification.addOption(
       new Option(`--${flag} <number>`, description)
         .env(variable)
         .default(null, "the market's own")
         .argParser(parseParameter),
     )
   }
-  return command
+  return verification
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)

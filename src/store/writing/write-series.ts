@@ -235,12 +235,7 @@ function* rewrite(
       return asSteps(readCounted(run, range, add, seen))
     })
     yield* runTogether(readings)
-    yield* writeBuckets(
-      run,
-      BASE,
-      buckets,
-      some.filter((index) => !buckets.has(index)),
-    )
+    yield* writeBuckets(run, BASE, buckets, some)
   }
 }
 
@@ -272,21 +267,18 @@ function* writeFromBuckets(run: SeriesRun, level: Level, of: Level, indexes: rea
       for (const bucket of others) join(first, bucket)
       buckets.set(some[position]!, first)
     }
-    yield* writeBuckets(
-      run,
-      level,
-      buckets,
-      some.filter((index) => !buckets.has(index)),
-    )
+    yield* writeBuckets(run, level, buckets, some)
   }
 }
 
+/** Writes buckets, and deletes those of `indexes` that are not among them. */
 function* writeBuckets(
   run: SeriesRun,
   level: Level,
   buckets: ReadonlyMap<bigint, Bucket>,
-  empty: readonly bigint[],
+  indexes: readonly bigint[],
 ): Steps {
+  const empty = indexes.filter((index) => !buckets.has(index))
   if (empty.length > 0) {
     yield { text: DELETE_BUCKET, values: empty.map((index) => [...cells(run, level), index]) }
   }
