@@ -6,7 +6,7 @@ export type SchemaTypes = {
   boolean: string
   /** A text that is compared: both databases sort alike. */
   key: string
-  /** The end of a table that is read by its key, of one with an integer for a key, and of one whose rows change often. */
+  /** The end of a table that is read by its key; of one with an integer for a key; of one whose rows change often. */
   keyed: string
   numbered: string
   rewritten: string

@@ -144,7 +144,10 @@ export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): W
   }
 }
 
-/** Takes points that have gone off the spans of their periods, given by their seqs, and deletes spans that are empty then. */
+/**
+ * Takes points that have gone, given by the seqs of their periods, off the spans of these, and deletes spans that are empty
+ * then.
+ */
 export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Steps {
   const bySeq = Map.groupBy(gone, (seq) => seq)
   yield {

@@ -1,7 +1,6 @@
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
-import { valueLists } from '../pages/statement.ts'
 import { insertText, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
 import { countPairs, type Steps, type WriteStep } from '../writing/steps.ts'
@@ -69,7 +68,12 @@ export function runReading<T>(connection: Connection, reading: Reading<T>): T {
   let step = reading.next()
   while (!step.done) {
     const { text } = step.value
-    step = reading.next(valueLists(step.value).flatMap((values) => connection.rows(text, values)))
+    // Pages are located so: a statement that runs once costs no list of its values.
+    step = reading.next(
+      'each' in step.value
+        ? step.value.each.flatMap((values) => connection.rows(text, values))
+        : connection.rows(text, step.value.values),
+    )
   }
   return step.value
 }
