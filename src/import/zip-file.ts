@@ -1,5 +1,5 @@
+import { readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
 import { ImportError } from './import-error.ts'
@@ -79,15 +79,10 @@ function damaged(path: string, error: unknown): ImportError {
   )
 }
 
-/**
- * Reads only within the file, whatever a directory claims. A directory is read in many small, mostly adjacent pieces.
- */
+/** Reads only within the file, whatever a directory claims: that is read in many small pieces. */
 class BoundedReader extends RandomAccessReader {
   readonly #file: FileHandle
   readonly #size: number
-  /** Buffered bytes, and their offset in the file. */
-  #window = Buffer.alloc(0)
-  #windowStart = 0
 
   constructor(file: FileHandle, size: number) {
     super()
@@ -102,28 +97,10 @@ class BoundedReader extends RandomAccessReader {
     position: number,
     callback: (error: Error | null, bytesRead?: number) => void,
   ): void {
-    if (!(position >= 0 && length >= 0 && position + length <= this.#size)) {
-      setImmediate(() => callback(new Error('its offset is outside the file')))
-      return
-    }
-    this.#copy(buffer, offset, length, position).then(
-      () => callback(null, length),
-      (error) => callback(error as Error),
-    )
-  }
-
-  async #copy(buffer: Buffer, offset: number, length: number, position: number): Promise<void> {
-    const isThere = () =>
-      position >= this.#windowStart && position + length <= this.#windowStart + this.#window.length
-    if (!isThere()) {
-      const bytes = Buffer.allocUnsafe(Math.max(length, Math.min(READ_BYTES, this.#size - position)))
-      const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, position)
-      this.#window = bytes.subarray(0, bytesRead)
-      this.#windowStart = position
-      if (!isThere()) throw new Error('the file ends within it')
-    }
-    const start = position - this.#windowStart
-    this.#window.copy(buffer, offset, start, start + length)
+    const isWithin = position >= 0 && length >= 0 && position + length <= this.#size
+    const bytes = isWithin ? readSync(this.#file.fd, buffer, offset, length, position) : 0
+    const fault = !isWithin ? 'its offset is outside the file' : 'the file ends within it'
+    setImmediate(callback, isWithin && bytes === length ? null : new Error(fault), bytes)
   }
 }
 
@@ -169,20 +146,11 @@ async function* readEntry(
   let sum = 0
   const file = await open(path, 'r')
   try {
-    const start = await dataStart(file, entry)
-    const raw = Readable.from(pieces(file, start, compressedSize, onRead), { objectMode: false })
-    const inflated =
-      compressionMethod === STORED ? raw : raw.pipe(createInflateRaw({ chunkSize: INFLATED_BYTES }))
-    raw.on('error', (error) => inflated.destroy(error))
-    try {
-      for await (const bytes of inflated as AsyncIterable<Buffer>) {
-        size += bytes.length
-        if (size > uncompressedSize) break
-        sum = crc32(bytes, sum)
-        yield bytes
-      }
-    } finally {
-      raw.destroy()
+    for await (const bytes of inflated(file, await dataStart(file, entry), entry, onRead)) {
+      size += bytes.length
+      if (size > uncompressedSize) break
+      sum = crc32(bytes, sum)
+      yield bytes
     }
   } catch (error) {
     throw fail((error as Error).message)
@@ -208,19 +176,25 @@ async function dataStart(file: FileHandle, entry: ZipEntry): Promise<number> {
   return start
 }
 
-/** Bytes of a file, piece by piece. */
-async function* pieces(
+/** The inflated bytes of an entry whose data begin at `start`, in pieces. */
+async function* inflated(
   file: FileHandle,
   start: number,
-  length: number,
+  { compressedSize, compressionMethod }: ZipEntry,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
-  for (let done = 0; done < length; ) {
-    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, length - done))
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, start + done)
-    if (bytesRead === 0) throw new Error('the file ends within it')
-    done += bytesRead
-    onRead(bytesRead)
-    yield buffer.subarray(0, bytesRead)
+  if (compressedSize === 0) return
+  const end = start + compressedSize - 1
+  const raw = file.createReadStream({ start, end, highWaterMark: READ_BYTES, autoClose: false })
+  raw.on('data', (bytes) => onRead(bytes.length))
+  try {
+    if (compressionMethod === STORED) yield* raw
+    else {
+      const inflate = createInflateRaw({ chunkSize: INFLATED_BYTES })
+      raw.on('error', (error) => inflate.destroy(error))
+      yield* raw.pipe(inflate)
+    }
+  } finally {
+    raw.destroy()
   }
 }
