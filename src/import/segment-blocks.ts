@@ -1,4 +1,3 @@
-import { firstAtLeast } from './sorted-numbers.ts'
 import type { SourceBlock } from './source.ts'
 
 /** Blocks per segment: real ones have a few thousand. */
@@ -11,47 +10,37 @@ export class SegmentBlocks {
   readonly times: Float64Array
   /** Indices of the blocks by their times. */
   readonly #byTime: Uint32Array
-  readonly #sortedTimes: Float64Array
-  #last = 0
 
   /** Takes blocks in any order; each height and each time is there once, or {@link SegmentBlocks.twice} names one. */
-  constructor(blocks: { heights: Float64Array; times: Float64Array }) {
-    const byHeight = sortedBy(blocks.heights)
-    this.heights = Float64Array.from(byHeight, (index) => blocks.heights[index]!)
-    this.times = Float64Array.from(byHeight, (index) => blocks.times[index]!)
+  constructor(heights: ArrayLike<number>, times: ArrayLike<number>) {
+    const byHeight = sortedBy(heights)
+    this.heights = Float64Array.from(byHeight, (index) => heights[index]!)
+    this.times = Float64Array.from(byHeight, (index) => times[index]!)
     this.#byTime = sortedBy(this.times)
-    this.#sortedTimes = Float64Array.from(this.#byTime, (index) => this.times[index]!)
   }
 
   /** A height that is there twice, or the heights of two blocks of one time; null if there is neither. */
   get twice(): string | null {
-    const same = repeated(this.heights)
-    if (same !== null) return `block ${this.heights[same]} twice`
-    const alike = repeated(this.#sortedTimes)
-    if (alike === null) return null
+    const same = this.heights.find((height, index) => height === this.heights[index - 1])
+    if (same !== undefined) return `block ${same} twice`
+    const { times } = this
+    const alike = this.#byTime.findIndex((block, index) => times[block] === times[this.#byTime[index - 1]!])
+    if (alike < 0) return null
     const [one, other] = [this.#byTime[alike - 1]!, this.#byTime[alike]!]
     return `blocks ${this.heights[one]} and ${this.heights[other]} have the same time`
   }
 
   /** The index by height of the block of a time; -1 if there is none. */
   find(time: number): number {
-    const times = this.#sortedTimes
-    // Rows mostly come in the order of time.
-    for (let near = this.#last; near < this.#last + 4 && near < times.length; near++) {
-      if (times[near] === time) {
-        this.#last = near
-        return this.#byTime[near]!
-      }
+    let low = 0
+    let high = this.#byTime.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.times[this.#byTime[middle]!]! < time) low = middle + 1
+      else high = middle
     }
-    const index = firstAtLeast(times, time)
-    if (times[index] !== time) return -1
-    this.#last = index
-    return this.#byTime[index]!
-  }
-
-  /** The index of the first block that is not below a height. */
-  from(height: number): number {
-    return firstAtLeast(this.heights, height)
+    const found = this.#byTime[low]
+    return found !== undefined && this.times[found] === time ? found : -1
   }
 
   at(index: number): SourceBlock {
@@ -60,14 +49,6 @@ export class SegmentBlocks {
 }
 
 /** Indices of values in the order of the values. */
-function sortedBy(values: Float64Array): Uint32Array {
-  const order = Uint32Array.from(values, (_, index) => index)
-  const isSorted = values.every((value, index) => index === 0 || values[index - 1]! <= value)
-  return isSorted ? order : order.sort((a, b) => values[a]! - values[b]!)
-}
-
-/** Index of a repeated value in a sorted list; null if there is none. */
-function repeated(sorted: Float64Array): number | null {
-  for (let index = 1; index < sorted.length; index++) if (sorted[index] === sorted[index - 1]) return index
-  return null
+function sortedBy(values: ArrayLike<number>): Uint32Array {
+  return new Uint32Array(values.length).map((_, index) => index).sort((a, b) => values[a]! - values[b]!)
 }

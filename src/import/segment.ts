@@ -105,7 +105,8 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       async *blocks(from) {
         const all = await allBlocks()
         for (let index = 0; index < all.heights.length; index++) options.onBlock(all.at(index))
-        for (let start = all.from(from); start < all.heights.length; start += CHUNK_BLOCKS) {
+        const first = all.heights.findIndex((height) => height >= from)
+        for (let start = first; start >= 0 && start < all.heights.length; start += CHUNK_BLOCKS) {
           const end = Math.min(start + CHUNK_BLOCKS, all.heights.length)
           yield Array.from({ length: end - start }, (_, offset) => all.at(start + offset))
         }
@@ -154,17 +155,12 @@ async function readBlocks(
 ): Promise<SegmentBlocks> {
   const fail = (what: string) =>
     new ImportError(`${path}: its entry history/blocks has ${what}. Copy the segment again`)
-  let heights = new Float64Array(1024)
-  let times = new Float64Array(1024)
-  let count = 0
+  const heights: number[] = []
+  const times: number[] = []
   await read((row) => {
     const [height, time] = [row.text(0), row.text(1)]
-    if (count === heights.length) {
-      if (count >= MAX_SEGMENT_BLOCKS) {
-        throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks; real segments have a few thousand`)
-      }
-      heights = doubled(heights)
-      times = doubled(times)
+    if (heights.length >= MAX_SEGMENT_BLOCKS) {
+      throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks; real segments have a few thousand`)
     }
     const number = Number(height)
     if (!/^\d{1,15}$/.test(height ?? '') || number < from || number > to) {
@@ -172,16 +168,10 @@ async function readBlocks(
     }
     const micros = microsecondsOf(time)
     if (Number.isNaN(micros)) throw fail(`block ${height} at ${JSON.stringify(time)}, which is not a time`)
-    heights[count] = number
-    times[count++] = micros
+    heights.push(number)
+    times.push(micros)
   })
-  const blocks = new SegmentBlocks({ heights: heights.subarray(0, count), times: times.subarray(0, count) })
+  const blocks = new SegmentBlocks(heights, times)
   if (blocks.twice !== null) throw fail(blocks.twice)
   return blocks
-}
-
-function doubled(values: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(values.length * 2)
-  larger.set(values)
-  return larger
 }
