@@ -1,9 +1,10 @@
+import { on } from 'node:events'
 import { statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '../module-beside.ts'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
-import type { FromReadingThread, ReadFailure, ReadingTask, ToReadingThread } from './reading-thread.ts'
+import type { ReadFailure, ReadPiece } from './reading-thread.ts'
 
 /** Smaller files are read sooner than a thread has started. */
 const MIN_BYTES = 4 * 1024 * 1024
@@ -35,50 +36,28 @@ async function* readInThread(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   progress.isCutShort = false
-  const blocks = Array.from({ length: BLOCKS }, () => new SharedArrayBuffer(BLOCK_BYTES))
-  const task: ReadingTask = { path, blocks }
+  const bytesBefore = progress.bytesRead
   const worker = new Worker(moduleBeside(import.meta.url, 'reading-thread'), {
-    workerData: task,
+    workerData: path,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const send = (message: ToReadingThread) => worker.postMessage(message)
-  const arrived: FromReadingThread[] = []
-  let wake = () => {}
-  const arrive = (message: FromReadingThread) => {
-    arrived.push(message)
-    wake()
-  }
-  worker.on('message', arrive)
-  worker.on('error', (error: Error) => arrive({ type: 'failed', failure: { message: error.message } }))
-  const stop = () => {
-    send({ type: 'stop' })
-    wake()
-  }
-  signal?.addEventListener('abort', stop, { once: true })
-  const bytesBefore = progress.bytesRead
+  const blocks = Array.from({ length: BLOCKS }, () => new SharedArrayBuffer(BLOCK_BYTES))
+  for (const block of blocks) worker.postMessage(block)
+  let turn = 0
   try {
-    while (!signal?.aborted) {
-      const message = arrived.shift()
-      if (message === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-        continue
-      }
-      if (message.type === 'failed') throw errorOf(message.failure)
-      progress.bytesRead = bytesBefore + message.bytesRead
-      if (message.type === 'ended') {
-        progress.isCutShort = message.isCutShort
-        return
-      }
-      yield Buffer.from(blocks[message.block]!, 0, message.length)
-      send({ type: 'free', block: message.block })
+    for await (const [piece] of on(worker, 'message', { signal }) as AsyncIterable<[ReadPiece]>) {
+      const { length, end, ...read } = piece
+      Object.assign(progress, read, { bytesRead: bytesBefore + read.bytesRead })
+      const block = blocks[turn++ % BLOCKS]!
+      if (length > 0) yield Buffer.from(block, 0, length)
+      if (end === 'whole') return
+      if (end !== undefined) throw errorOf(end)
+      worker.postMessage(block)
     }
+  } catch (error) {
+    if (!signal?.aborted) throw error
   } finally {
-    signal?.removeEventListener('abort', stop)
-    send({ type: 'stop' })
-    await ended
+    await worker.terminate()
   }
 }
 

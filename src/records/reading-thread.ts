@@ -1,92 +1,50 @@
-// Reads one event file into blocks of bytes that it shares with its reader (read-ahead.ts), which says when one is free.
+// Reads one event file into the blocks of shared memory that its owner (read-ahead.ts) sends, in their order.
+import { on } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 
-/** Start data of a reading thread. */
-export type ReadingTask = { path: string; blocks: readonly SharedArrayBuffer[] }
+/** How far the file has been read, with so many bytes in the next block; or how the reading has ended. */
+export type ReadPiece = ReadProgress & { length: number; end?: 'whole' | ReadFailure }
 
-/** Messages to this thread; `block` is the number of one of the blocks. */
-export type ToReadingThread = { type: 'free'; block: number } | { type: 'stop' }
-
-/** Why a file could not be read to its end. */
+/** Why a file could not be read to its end; `code` and `syscall` are those of an error of the system. */
 export type ReadFailure = {
   message: string
-  isCompression?: boolean
-  /** Of an error of the system. */
-  code?: string | undefined
-  syscall?: string | undefined
+  isCompression: boolean
+  code: string | undefined
+  syscall: string | undefined
 }
 
-/** Messages of the thread. `bytesRead` counts the bytes of the file as stored. */
-export type FromReadingThread =
-  | { type: 'read'; block: number; length: number; bytesRead: number }
-  | { type: 'ended'; bytesRead: number; isCutShort: boolean }
-  | { type: 'failed'; failure: ReadFailure }
-
 const port = parentPort!
-const { path, blocks } = workerData as ReadingTask
-const free = [...blocks.keys()]
-const stopped = new AbortController()
-let wake = () => {}
+const blocks = on(port, 'message') as AsyncIterator<[SharedArrayBuffer]>
+const progress: ReadProgress = { bytesRead: 0 }
+/** The block that is being written to, and the bytes in it. */
+let block: Buffer | null = null
+let length = 0
 
-port.on('message', (message: ToReadingThread) => {
-  if (message.type === 'free') free.push(message.block)
-  else stopped.abort()
-  wake()
-})
-
-const say = (message: FromReadingThread) => port.postMessage(message)
-
-/** The number of a block to be written to; null once none is wanted any more. */
-async function nextBlock(): Promise<number | null> {
-  while (free.length === 0 && !stopped.signal.aborted) {
-    await new Promise<void>((resolve) => {
-      wake = resolve
-    })
-  }
-  return stopped.signal.aborted ? null : free.pop()!
+function send(end?: ReadPiece['end']): void {
+  port.postMessage({ ...progress, length, ...(end && { end }) } satisfies ReadPiece)
+  block = null
+  length = 0
 }
 
 async function read(): Promise<void> {
-  const progress: ReadProgress = { bytesRead: 0 }
-  let block: number | null = null
-  let length = 0
-  const sayRead = () => {
-    say({ type: 'read', block: block!, length, bytesRead: progress.bytesRead })
-    block = null
-    length = 0
-  }
-  try {
-    for await (const chunk of readEventFile(path, progress, stopped.signal)) {
-      let from = 0
-      while (from < chunk.length) {
-        block ??= await nextBlock()
-        if (block === null) return
-        const bytes = Buffer.from(blocks[block]!)
-        const copied = chunk.copy(bytes, length, from)
-        from += copied
-        length += copied
-        if (length === bytes.length) sayRead()
-      }
+  for await (const chunk of readEventFile(workerData as string, progress)) {
+    for (let from = 0; from < chunk.length; ) {
+      block ??= Buffer.from((await blocks.next()).value[0])
+      const copied = chunk.copy(block, length, from)
+      from += copied
+      length += copied
+      if (length === block.length) send()
     }
-  } finally {
-    // The good bytes before the fault are sent first.
-    if (length > 0) sayRead()
   }
-  say({ type: 'ended', bytesRead: progress.bytesRead, isCutShort: progress.isCutShort ?? false })
 }
 
-function failureOf(error: unknown): ReadFailure {
-  const { message, code, syscall } = error as NodeJS.ErrnoException
-  return { message, isCompression: error instanceof CompressionError, code, syscall }
-}
-
-try {
-  await read()
-} catch (error) {
-  say({ type: 'failed', failure: failureOf(error) })
-} finally {
-  // Nothing is left to wait for: the thread ends.
-  port.close()
-}
+// The good bytes before a fault are sent with it.
+await read().then(
+  () => send('whole'),
+  (error: NodeJS.ErrnoException) => {
+    const { message, code, syscall } = error
+    send({ message, isCompression: error instanceof CompressionError, code, syscall })
+  },
+)
