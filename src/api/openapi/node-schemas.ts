@@ -42,6 +42,30 @@ export const closedObject = (properties: Record<string, JsonSchema>, optional: r
   additionalProperties: false,
 })
 
+/** The schema of a list. */
+export const listOf = (items: JsonSchema, description?: string): JsonSchema => ({
+  type: 'array',
+  ...(description === undefined ? {} : { description }),
+  items,
+})
+
+/** The schema of a page of a list: its body has the one field `name`. */
+export const pageSchema = (name: string, node: JsonSchema): JsonSchema =>
+  closedObject({
+    [name]: closedObject({
+      edges: listOf(
+        closedObject({
+          node,
+          cursor: {
+            type: 'string',
+            description: 'Opaque. Pass it as pagination.after or pagination.before.',
+          },
+        }),
+      ),
+      pageInfo: { $ref: '#/components/schemas/PageInfo' },
+    }),
+  })
+
 /** JSON schemas of nodes, by the name of the node's type. */
 export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
   [...LISTS, ...NODE_PARTS].map(({ nodeName, meaning, fields }) => [

@@ -1,10 +1,9 @@
 import { type Resource, wordsOf } from '../../resources/resource.ts'
-import { RESOURCES } from '../../resources/resources.ts'
-import { streamPath } from '../paths.ts'
 import { STREAM_TYPE } from '../streams/stream-route.ts'
 import { streamParametersOf } from '../streams/stream-route-request.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+import { describedParameter } from './openapi-parameters.ts'
+import { operation, operationIdOf } from './operation.ts'
 
 const DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in \`Last-Event-ID\` or \`after\`. Without a start, the stream begins with the next new row.
 
@@ -17,28 +16,24 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 }
 
-/** The operations that send rows as they come, by path. */
-export function streamOperations(): Record<string, object> {
-  return Object.fromEntries(RESOURCES.map((resource) => [streamPath(resource), { get: operation(resource) }]))
-}
-
-function operation(resource: Resource): object {
-  const { name, scope } = resource
-  return {
-    operationId: `stream${name[0]!.toUpperCase()}${name.slice(1)}`,
-    summary: `Stream new ${wordsOf(resource)}`,
-    description: DESCRIPTION,
-    tags: ['live updates'],
-    parameters: [
+/** The operation that sends the rows of a resource as they come. */
+export function streamOperation(resource: Resource): object {
+  return operation(
+    {
+      operationId: operationIdOf('stream', resource),
+      summary: `Stream new ${wordsOf(resource)}`,
+      description: DESCRIPTION,
+      tags: ['live updates'],
+    },
+    [
       ...streamParametersOf(resource).map((parameter) => ({
         ...describedParameter(parameter),
         in: 'query',
-        ...(parameter.name === scope ? { required: true } : {}),
+        ...(parameter.name === resource.scope ? { required: true } : {}),
       })),
       LAST_EVENT_ID,
-      ...COMMON_PARAMETERS,
     ],
-    responses: {
+    {
       200: {
         description: 'The stream.',
         headers: headersOf(COMMON_HEADERS),
@@ -46,5 +41,5 @@ function operation(resource: Resource): object {
       },
       ...errorAnswers(resource),
     },
-  }
+  )
 }

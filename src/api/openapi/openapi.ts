@@ -1,12 +1,13 @@
 import { wordsOf } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
+import { exportPath, streamPath } from '../paths.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { ERROR_SCHEMA, HEADERS } from './openapi-answers.ts'
-import { exportOperations } from './openapi-exports.ts'
+import { exportOperation } from './openapi-exports.ts'
 import { PARAMETERS } from './openapi-parameters.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
-import { streamOperations } from './openapi-streams.ts'
+import { streamOperation } from './openapi-streams.ts'
 import { questionOperation } from './question-operation.ts'
 
 const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
@@ -36,11 +37,11 @@ export function openApiDocument(version: string): object {
       ...Object.fromEntries(
         QUESTIONS.map((question) => [
           question.path.replace(':marketId', '{marketId}'),
-          { get: questionOperation(question) },
+          questionOperation(question),
         ]),
       ),
-      ...streamOperations(),
-      ...exportOperations(),
+      ...Object.fromEntries(RESOURCES.map((list) => [streamPath(list), streamOperation(list)])),
+      ...Object.fromEntries(RESOURCES.map((list) => [exportPath(list), exportOperation(list)])),
       ...SERVICE_OPERATIONS,
     },
     components: {

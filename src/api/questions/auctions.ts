@@ -1,5 +1,5 @@
 import { type AuctionsQuery, readAuctions } from '../../store/readings/auctions.ts'
-import { closedObject, valueSchema } from '../openapi/node-schemas.ts'
+import { closedObject, listOf, valueSchema } from '../openapi/node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { dateRangeOf, dateRangeParameters } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
@@ -11,10 +11,8 @@ const BODY = closedObject({
       'time',
       'Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has had more auctions than the store keeps.',
     ),
-    intervals: {
-      type: 'array',
-      description: 'Auctions that overlap the range, oldest first. Adjoining auctions are merged.',
-      items: closedObject(
+    intervals: listOf(
+      closedObject(
         {
           start: valueSchema('time', 'Start of the auction, Unix nanoseconds.'),
           end: valueSchema(
@@ -24,7 +22,8 @@ const BODY = closedObject({
         },
         ['end'],
       ),
-    },
+      'Auctions that overlap the range, oldest first. Adjoining auctions are merged.',
+    ),
   }),
 })
 

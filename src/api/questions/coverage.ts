@@ -3,7 +3,7 @@ import { RESOURCES } from '../../resources/resources.ts'
 import { readHoldings } from '../../store/readings/holdings.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 import { invalidPagination } from '../http/errors.ts'
-import { closedObject, orNull, valueSchema } from '../openapi/node-schemas.ts'
+import { closedObject, listOf, orNull, valueSchema } from '../openapi/node-schemas.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
 import { checkedId } from './page-request.ts'
@@ -28,8 +28,6 @@ const HEIGHT = COUNT
 const BLOCK_RANGE = { ...closedObject({ from: HEIGHT, to: HEIGHT }), title: 'BlockRange' }
 const MARKET_ID = valueSchema('marketId')
 const TIME = valueSchema('time', 'Unix nanoseconds.')
-
-const listOf = (items: JsonSchema, description: string) => ({ type: 'array', description, items })
 
 /** Schemas of a resource's row counts. */
 const HELD: Record<CoverageForm, JsonSchema> = {

@@ -1,7 +1,7 @@
 import { encodeCursor } from '../../resources/cursor.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { type FundingPaymentsQuery, readFundingPayments } from '../../store/readings/funding-payments.ts'
-import { closedObject, orNull, valueSchema } from '../openapi/node-schemas.ts'
+import { closedObject, listOf, orNull, valueSchema } from '../openapi/node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
@@ -25,16 +25,12 @@ const BODY = closedObject({
     completeFrom: orNull(
       valueSchema('time', 'Start of the earliest period from which no period is missing, Unix nanoseconds.'),
     ),
-    missing: {
-      type: 'array',
-      description:
-        'Numbers of the periods within the range that are not stored or have no end. At most 1,000.',
-      items: seq,
-    },
-    payments: {
-      type: 'array',
-      description: 'A page of the payments in the range, newest first.',
-      items: closedObject({
+    missing: listOf(
+      seq,
+      'Numbers of the periods within the range that are not stored or have no end. At most 1,000.',
+    ),
+    payments: listOf(
+      closedObject({
         seq,
         end: valueSchema('time', 'End of the period, Unix nanoseconds.'),
         fundingRate: decimal('The funding rate of the period.'),
@@ -42,7 +38,8 @@ const BODY = closedObject({
           "Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid.",
         ),
       }),
-    },
+      'A page of the payments in the range, newest first.',
+    ),
     next: orNull({ type: 'string', description: '`after` of the next request. Null on the last page.' }),
   }),
 })

@@ -7,7 +7,7 @@ import {
   MAX_RATE_BUCKETS,
   readFundingRates,
 } from '../../store/readings/funding-rates.ts'
-import { closedObject, valueSchema } from '../openapi/node-schemas.ts'
+import { closedObject, listOf, pageSchema, valueSchema } from '../openapi/node-schemas.ts'
 import { pageBody } from './page-body.ts'
 import { pageRequest } from './page-request.ts'
 import { PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'
@@ -22,30 +22,21 @@ const LIST: Resource = {
   node: ([, node]) => String(node),
 }
 
-const BODY = closedObject({
-  fundingRates: closedObject({
-    edges: {
-      type: 'array',
-      items: closedObject({
-        node: closedObject({
-          marketId: valueSchema('marketId', 'The market.'),
-          interval: PARAMETER_TYPES.rateInterval.schema,
-          buckets: {
-            type: 'array',
-            description: 'Buckets in which a paid period ended, in time order.',
-            items: closedObject({
-              start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
-              count: { type: 'integer', description: 'Paid periods that ended in the bucket.' },
-              sumOfRates: valueSchema('number', 'Sum of their funding rates.'),
-            }),
-          },
-        }),
-        cursor: { type: 'string', description: 'Opaque. Pass it as pagination.after or pagination.before.' },
+const BODY = pageSchema(
+  'fundingRates',
+  closedObject({
+    marketId: valueSchema('marketId', 'The market.'),
+    interval: PARAMETER_TYPES.rateInterval.schema,
+    buckets: listOf(
+      closedObject({
+        start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
+        count: { type: 'integer', description: 'Paid periods that ended in the bucket.' },
+        sumOfRates: valueSchema('number', 'Sum of their funding rates.'),
       }),
-    },
-    pageInfo: { $ref: '#/components/schemas/PageInfo' },
+      'Buckets in which a paid period ended, in time order.',
+    ),
   }),
-})
+)
 
 /** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
 type Asked = Omit<FundingRatesQuery, 'page'> & {

@@ -55,14 +55,19 @@ export type ParameterType = {
 }
 
 /** Takes certain texts. */
-function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault: string): ParameterType {
+function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault?: string) {
   const texts = [...values.keys()]
   return {
-    parse: (text) => values.get(text),
+    parse: (text: string) => values.get(text),
     allowed: `one of ${texts.join(', ')}`,
-    schema: { type: 'string', enum: texts, default: byDefault },
+    schema: { type: 'string', enum: texts, ...(byDefault === undefined ? {} : { default: byDefault }) },
   }
 }
+
+/** Texts that are values themselves. */
+const themselves = (texts: Iterable<string>) => new Map(Array.from(texts, (text) => [text, text]))
+
+const INTERVAL = oneOf(themselves(INTERVALS.map(({ name }) => name)))
 
 /** Accepts any text; its content is checked later, with a separate error. */
 function textLike(pattern: RegExp): ParameterType {
@@ -107,34 +112,21 @@ export const PARAMETER_TYPES = {
       default: Number(DEFAULT_BUCKETS),
     },
   },
-  interval: {
-    parse: (text) => INTERVALS.find(({ name }) => name === text)?.name,
-    allowed: `one of ${INTERVALS.map(({ name }) => name).join(', ')}`,
-    schema: { title: 'SeriesInterval', type: 'string', enum: INTERVALS.map(({ name }) => name) },
-  },
+  interval: { ...INTERVAL, schema: { title: 'SeriesInterval', ...INTERVAL.schema } },
   units: {
     parse: (text) => (UNITS.test(text) ? text : undefined),
     allowed: 'a decimal number of at most 38 digits before the point and 18 after it',
     schema: { type: 'string', pattern: UNITS.source, default: '1' },
   },
   boolean: {
-    parse: (text) => BOOLEANS.get(text),
-    allowed: `one of ${[...BOOLEANS.keys()].join(', ')}`,
+    ...oneOf(BOOLEANS),
     // Programs and forms make it true or false; the other spellings are those that the reference takes.
     schema: { type: 'boolean', default: true },
   },
-  rateInterval: oneOf(new Map([...RATE_INTERVALS.keys()].map((name) => [name, name])), '1d'),
+  rateInterval: oneOf(themselves(RATE_INTERVALS.keys()), '1d'),
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
-  exportFormat: {
-    parse: (text) => EXPORT_FORMATS.find((name) => name === text),
-    allowed: `one of ${EXPORT_FORMATS.join(', ')}`,
-    schema: { type: 'string', enum: EXPORT_FORMATS },
-  },
-  exportTimes: {
-    parse: (text) => (text === 'iso' ? text : undefined),
-    allowed: 'iso, which is for csv',
-    schema: { type: 'string', enum: ['iso'] },
-  },
+  exportFormat: oneOf(themselves(EXPORT_FORMATS)),
+  exportTimes: { ...oneOf(themselves(['iso'])), allowed: 'iso, which is for csv' },
   cursor: textLike(CURSOR),
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),

@@ -2,7 +2,7 @@ import type { Summary } from '../../domain/series.ts'
 import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/readings/series.ts'
 import { invalidParameter } from '../http/errors.ts'
-import { closedObject, valueSchema } from '../openapi/node-schemas.ts'
+import { closedObject, listOf, valueSchema } from '../openapi/node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
 import { DATE_RANGE_PARAMETERS, dateRangeOf, FILTER_PARAMETERS, type Parameter } from './parameters.ts'
@@ -52,15 +52,11 @@ const BODY = closedObject({
       description: 'Length of a bucket. Empty if there are no points.',
     },
     bucketNanoseconds: valueSchema('signed', 'Length of a bucket in nanoseconds. 0 if there are no points.'),
-    sources: {
-      type: 'array',
-      description: 'Sources with points in the range, in enum order.',
-      items: closedObject({
+    sources: listOf(
+      closedObject({
         dataPointType: { type: 'string', enum: SOURCES },
-        buckets: {
-          type: 'array',
-          description: 'Buckets with points, in time order.',
-          items: closedObject({
+        buckets: listOf(
+          closedObject({
             start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
             seq: valueSchema(
               'signed',
@@ -73,9 +69,11 @@ const BODY = closedObject({
             price: summary('Prices of all points'),
             twap: summary('Time-weighted average prices of the points of period `seq`'),
           }),
-        },
+          'Buckets with points, in time order.',
+        ),
       }),
-    },
+      'Sources with points in the range, in enum order.',
+    ),
   }),
 })
 
