@@ -1,8 +1,13 @@
 import { formatTime } from '../domain/time.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
-import type { Counts, UnknownReason } from '../verify/counts.ts'
-import type { FundingDifference, FundingReport, FundingUnknownReason } from '../verify/funding-tally.ts'
-import type { Difference, VerifyReport } from '../verify/tally.ts'
+import type { Counts, UnknownReason } from '../verify/judgements.ts'
+import type {
+  Difference,
+  FundingDifference,
+  FundingReport,
+  FundingUnknownReason,
+  VerifyReport,
+} from '../verify/tally.ts'
 import { count } from './figures.ts'
 import { table } from './table.ts'
 

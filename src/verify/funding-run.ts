@@ -6,12 +6,12 @@ import { estimateFromTwaps } from '../funding/estimate.ts'
 import type { CurrentPeriod } from '../funding/market-verifier.ts'
 import { type FundingTerms, fundingPayment, fundingTerms } from '../funding/payment.ts'
 import { wholeSecond } from '../funding/whole-second.ts'
-import type { FundingTally, FundingUnknownReason, FundingValue } from './funding-tally.ts'
 import type { ParameterSource } from './parameters.ts'
+import type { FundingDifference, FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
 export type FundingRunOptions = {
   marketId: string
-  tally: FundingTally
+  tally: Tally
   parametersOf: ParameterSource
 }
 
@@ -52,15 +52,7 @@ export class FundingRun {
       if (expected === null) reason = 'not a number'
       else values = compared(event, expected)
     }
-    this.#options.tally.add({
-      of: 'paid period',
-      marketId: this.#options.marketId,
-      seq: event.seq,
-      timestamp: end,
-      place,
-      values,
-      doubt: reason,
-    })
+    this.#add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
   }
 
   /** The core sent an estimate in a block of this time (Unix nanoseconds). Arguments as of {@link closed}. */
@@ -91,27 +83,38 @@ export class FundingRun {
         ...compared(data, estimate ?? NOTHING),
       ]
     }
-    this.#options.tally.add({
-      of: 'estimate',
-      marketId: this.#options.marketId,
-      seq,
-      timestamp: at,
-      place,
-      values,
-      doubt: period === null ? lost : (doubt ?? termsDoubt),
-    })
+    const reason = period === null ? lost : (doubt ?? termsDoubt)
+    this.#add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
   }
 
   /** The period's part of market data cannot be decoded, or has invalid numbers. */
   unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
-    this.#options.tally.add({
-      of: 'estimate',
-      marketId: this.#options.marketId,
-      seq: period?.seq ?? 0n,
-      timestamp: wholeSecond(blockTime),
-      place,
-      values: null,
-      doubt: 'not a number',
+    const timestamp = wholeSecond(blockTime)
+    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
+  }
+
+  /** @param values null if nothing is known to compare with; `doubt` says then why that is so */
+  #add(
+    of: FundingDifference['of'],
+    at: { seq: bigint; timestamp: bigint; place: Place; doubt: FundingUnknownReason | null },
+    values: FundingValue[] | null,
+  ): void {
+    const { marketId, tally } = this.#options
+    const differing = values?.filter(({ sent, expected }) => sent !== expected) ?? null
+    tally.funding.add({
+      ...at,
+      kind: of === 'estimate' ? 'estimates' : 'paidPeriods',
+      marketId,
+      agrees: differing === null ? null : differing.length === 0,
+      group: of,
+      difference: ({ marketId, seq, ...at }) => ({
+        marketId,
+        seq,
+        of,
+        ...at,
+        values: differing!,
+        further: 0,
+      }),
     })
   }
 

@@ -11,10 +11,11 @@ import {
   type TwapMethod,
   type TwapVerdict,
 } from '../funding/market-verifier.ts'
-import type { UnknownReason } from './counts.ts'
+import { SOURCES } from '../resources/funding-period-data-points/description.ts'
 import { FundingRun } from './funding-run.ts'
+import type { UnknownReason } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
-import type { Judgement, Tally } from './tally.ts'
+import type { Tally, TwapKind } from './tally.ts'
 
 export type MarketRunOptions = {
   marketId: string
@@ -24,6 +25,12 @@ export type MarketRunOptions = {
   knowsMarketData: boolean
   parametersOf: ParameterSource
 }
+
+const REPORTED_AS = {
+  'data point': 'dataPoints',
+  'closing TWAP': 'closingTwaps',
+  'opening TWAP': 'openingTwaps',
+} as const satisfies Record<TwapKind, string>
 
 /** State of a source in the current period. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
@@ -55,6 +62,8 @@ export class MarketRun {
   /** Why a source's points may not be all there, in the current period. */
   #doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
   #differs: [boolean, boolean] = [false, false]
+  /** How many TWAPs of each source have agreed, in the period judged last. */
+  #agreed: { seq: bigint; counts: [number, number] } = { seq: -1n, counts: [0, 0] }
   /** Why a period was not seen from its beginning. */
   #lost: UnknownReason = 'events missing'
 
@@ -62,7 +71,7 @@ export class MarketRun {
     this.#options = options
     this.#verifier = createMarketVerifier(options.method)
     const { marketId, tally, parametersOf } = options
-    this.#funding = new FundingRun({ marketId, tally: tally.funding, parametersOf })
+    this.#funding = new FundingRun({ marketId, tally, parametersOf })
   }
 
   auction(event: AuctionEvent): void {
@@ -110,7 +119,7 @@ export class MarketRun {
     if (!/^\d+$/.test(event.price)) this.forget()
     // The core sends points of two sources only.
     if (source === 0) {
-      this.#options.tally.addUnknownPoints(seq, 1, 'source unspecified')
+      this.#options.tally.twaps.addUnknown('dataPoints', seq, 1, 'source unspecified')
       return
     }
     const period = this.#period
@@ -200,13 +209,22 @@ export class MarketRun {
   }
 
   #judge({
-    place,
+    of,
+    cause,
+    source,
+    verdict,
     dependsOnAuctions = true,
     isDatedBack = false,
     isOfNoLength = false,
     ...judged
-  }: Pick<Judgement, 'of' | 'seq' | 'source' | 'timestamp' | 'verdict' | 'cause'> & {
+  }: {
+    of: TwapKind
+    seq: bigint
+    source: 1 | 2
+    timestamp: bigint
     place: Place
+    verdict: TwapVerdict | null
+    cause: string
     dependsOnAuctions?: boolean
     isDatedBack?: boolean
     isOfNoLength?: boolean
@@ -214,19 +232,25 @@ export class MarketRun {
     const { marketId, tally, method, knowsMarketData } = this.#options
     const dependsOnMarketData = isDatedBack && method === 'running-sum' && !knowsMarketData
     const doubt =
-      this.#doubts[judged.source - 1] ??
+      this.#doubts[source - 1] ??
       (this.#knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
       (dependsOnMarketData ? 'market data not kept' : null) ??
-      (judged.verdict?.followsRefusal ? 'message refused' : null)
-    const { verdict } = judged
-    if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[judged.source - 1] = true
-    tally.add({
+      (verdict?.followsRefusal ? 'message refused' : null)
+    if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[source - 1] = true
+    if (this.#agreed.seq !== judged.seq) this.#agreed = { seq: judged.seq, counts: [0, 0] }
+    const agreedBefore = this.#agreed.counts[source - 1]!
+    if (verdict?.agrees) this.#agreed.counts[source - 1]!++
+    tally.twaps.add({
       ...judged,
+      kind: isOfNoLength ? 'closingTwapsOfNoLength' : REPORTED_AS[of],
       marketId,
-      height: place.height,
-      eventIndex: place.index,
+      agrees: verdict === null ? null : verdict.agrees,
       doubt: verdict === null ? this.#lost : doubt,
-      isOfNoLength,
+      group: SOURCES[source],
+      difference: ({ marketId, seq, ...at }) => ({
+        ...{ marketId, seq, source: SOURCES[source], of, ...at },
+        ...{ sent: verdict!.sent, expected: verdict!.expected, cause, agreedBefore, further: 0 },
+      }),
     })
   }
 }

@@ -13,7 +13,7 @@ import type { TableReader } from '../store/table-reader.ts'
 import type { RowRange, Table, TextCell } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
 import { type NamedRow, namedRow, placeOfRow, RowQueue, walkTable } from '../store/walk-table.ts'
-import type { UnknownReason } from './counts.ts'
+import type { UnknownReason } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { Tally } from './tally.ts'
@@ -109,7 +109,7 @@ export class StoredMarket {
     next: StoredPeriod | null,
   ): Promise<void> {
     if (period === null) {
-      this.#options.tally.addUnknownPoints(seq, Number(span!.points), 'events missing')
+      this.#options.tally.twaps.addUnknown('dataPoints', seq, Number(span!.points), 'events missing')
       this.#forget()
       return
     }
@@ -122,7 +122,7 @@ export class StoredMarket {
       const isWhole = this.#reach(point.place.height)
       const isWithin = !isBefore(point.place, opening) && (end === null || !isBefore(end, point.place))
       if (isWhole && isWithin) this.#run.point(point.event, point.place)
-      else this.#options.tally.addUnknownPoints(seq, 1, this.#reasonAt(point.place.height))
+      else this.#options.tally.twaps.addUnknown('dataPoints', seq, 1, this.#reasonAt(point.place.height))
     }
     if (event.end === null) return
     await this.#takeAuctions(place)

@@ -8,7 +8,7 @@ import type { ReadProgress } from '../records/event-file.ts'
 import { orderEventFiles } from '../records/event-order.ts'
 import type { EventInput } from '../records/event-paths.ts'
 import { type CutOffNotice, noEventsError, readRecords } from '../records/read-records.ts'
-import type { VerifyFilter } from './counts.ts'
+import type { VerifyFilter } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
 import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
@@ -62,7 +62,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     if (run === undefined) {
       run = new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
       runs.set(marketId, run)
-      tally.report.markets++
+      tally.markets++
     }
     return run
   }

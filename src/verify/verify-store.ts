@@ -10,7 +10,7 @@ import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
 import { tableOf } from '../store/tables.ts'
 import { namedRow, placeOfRow, walkTable } from '../store/walk-table.ts'
 import { withOpen } from '../with-open.ts'
-import type { VerifyFilter } from './counts.ts'
+import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import type { StoredStream } from './stored-market.ts'
 import { StoredMarket } from './stored-market.ts'
@@ -40,7 +40,7 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
     if (stream === null) return
     const parametersOf = withGiven(await storedParameters(reader), parameters)
     for (const [marketId, number] of await marketsOf(reader, filter)) {
-      tally.report.markets++
+      tally.markets++
       const market = new StoredMarket({
         reader,
         stream,
