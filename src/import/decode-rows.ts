@@ -31,7 +31,7 @@ import {
 import { faultOfProvision } from '../resources/liquidity-providers/arrival.ts'
 import { keepElement, keptFigures, noFeeShare, noSla } from '../resources/market-data/decode.ts'
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
-import type { SourceRow } from './source.ts'
+import type { SourceRow, StateRow } from './source.ts'
 
 /* Decodes rows of the data node's tables as events, checked by the same rules. The columns of each are those of tables.ts, in that order. */
 
@@ -151,7 +151,7 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
 }
 
 export function marketDataOf(
-  row: SourceRow,
+  { row }: StateRow,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, feeShares, slas] = row
@@ -174,15 +174,15 @@ export function marketDataOf(
   return unlessFault({ event, index }, fault, leaveOut)
 }
 
-/** A market's latest data without their lists, at the time of their block (Unix microseconds; NaN is none). */
+/** A market's latest data without their lists, at the time of their block. */
 export function marketFiguresOf(
-  row: SourceRow,
-  time: number,
+  { row, times }: StateRow,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
   const index = eventIndexOf(seqNum)
   const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
+  const time = times[0]!
   const timestamp = Number.isNaN(time) ? 0n : nanoseconds(time)
   const event: MarketDataEvent = {
     ...{ kind: 'market-data', marketId: MARKETS.of(market), feeShares: [], slas: [] },

@@ -1,8 +1,8 @@
 import { type Place, UNPLACED } from '../domain/place.ts'
-import type { FundingPeriodEvent, MarketEvent } from '../events/event.ts'
+import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '../events/event.ts'
 import type { BatchWriter } from '../ingest/batch-writer.ts'
 import { projectEvent } from '../resources/arrivals.ts'
-import { put } from '../resources/batch.ts'
+import { type Batch, put } from '../resources/batch.ts'
 import { fundingPeriodTable } from '../resources/funding-periods/table.ts'
 import { marketDataRow } from '../resources/market-data/row.ts'
 import { marketDataTable } from '../resources/market-data/table.ts'
@@ -58,8 +58,8 @@ export async function writeState(writing: StateWriting): Promise<void> {
     'liquidityProvisions',
     newestWriter(writing, provisionOf, ({ provisionId }) => provisionId),
   )
-  await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing))
-  await write(STATE.marketFigures, 'marketData', marketFiguresWriter(writing))
+  await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing, marketDataOf, projectEvent))
+  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putFigures))
   await write(
     STATE.assets,
     'instruments',
@@ -158,31 +158,27 @@ class Newest {
   }
 }
 
-function marketDataWriter({ held, batches, tally }: StateWriting) {
+/** Writes market data, whose places are known. */
+function marketDataWriter(
+  { held, batches, tally }: StateWriting,
+  dataOf: (row: StateRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
+  add: (batch: Batch, event: MarketDataEvent, place: Place) => void,
+) {
   return (row: StateRow): boolean => {
     const [height = null] = row.heights
-    if (isFromEvents(held, height)) return false
-    const data = marketDataOf(row.row, tally.leaveOut)
+    const data = isFromEvents(held, height) ? null : dataOf(row, tally.leaveOut)
     if (data === null) return false
     const { event, index } = data
     const place = height === null ? UNPLACED : { height: BigInt(height), index }
     const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
-    batches.change(weight, (batch) => projectEvent(batch, event, place))
+    batches.change(weight, (batch) => add(batch, event, place))
     return true
   }
 }
 
-function marketFiguresWriter({ held, batches, tally }: StateWriting) {
-  return (row: StateRow): boolean => {
-    const [height = null] = row.heights
-    if (isFromEvents(held, height)) return false
-    const data = marketFiguresOf(row.row, row.times[0]!, tally.leaveOut)
-    if (data === null) return false
-    const place = height === null ? UNPLACED : { height: BigInt(height), index: data.index }
-    const cells = marketDataRow(data.event, place)
-    if (cells !== null) batches.change(0, (batch) => put(batch, marketDataTable, cells))
-    return true
-  }
+function putFigures(batch: Batch, event: MarketDataEvent, place: Place): void {
+  const cells = marketDataRow(event, place)
+  if (cells !== null) put(batch, marketDataTable, cells)
 }
 
 /** Writes the newest row of each id. */
