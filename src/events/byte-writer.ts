@@ -3,9 +3,24 @@ const LENGTH_DELIMITED = 2
 const LOW_32 = 0xffff_ffffn
 
 /**
- * Writes protobuf fields into a buffer that it grows on `reserve` only: writers reserve first. Numbers
- * and texts of proto3's default value are left out, as every encoder does. Texts are ASCII. `close` and `take`
- * throw a RangeError where more has been written than was reserved.
+ * A message by the numbers of its fields. Null is left out, as are numbers and texts of proto3's default value, as every
+ * encoder does; bytes are written even if there are none. Texts are ASCII; a list is a repeated field.
+ */
+export type Message = { readonly [field: number]: FieldValue }
+
+export type FieldValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | Uint8Array
+  | Message
+  | readonly FieldValue[]
+  | null
+
+/**
+ * Writes protobuf fields into a buffer that it grows on `reserve` only: writers reserve first. `close`
+ * and `take` throw a RangeError where more has been written than was reserved.
  */
 export class ByteWriter {
   bytes: Buffer
@@ -38,15 +53,34 @@ export class ByteWriter {
     this.length += source.length
   }
 
+  /** The fields of a message, in the order of their numbers. */
+  message(message: Message): void {
+    for (const field of Object.keys(message)) this.field(Number(field), message[field as unknown as number]!)
+  }
+
+  field(field: number, value: FieldValue): void {
+    if (typeof value === 'string') this.#text(field, value)
+    else if (typeof value === 'number') this.#uint(field, value)
+    else if (typeof value === 'bigint') this.#int64(field, value)
+    else if (typeof value === 'boolean') this.#uint(field, value ? 1 : 0)
+    else if (ArrayBuffer.isView(value)) this.#content(field, value)
+    else if (Array.isArray(value)) for (const element of value) this.field(field, element)
+    else if (value !== null) {
+      const start = this.open(field)
+      this.message(value as Message)
+      this.close(start)
+    }
+  }
+
   /** An integer field, 0 to 2^53 - 1. */
-  uint(field: number, value: number): void {
+  #uint(field: number, value: number): void {
     if (value === 0) return
     this.#varint((field << 3) | VARINT)
     this.#varint(value)
   }
 
   /** A signed or unsigned 64-bit integer field. */
-  int64(field: number, value: bigint): void {
+  #int64(field: number, value: bigint): void {
     if (value === 0n) return
     this.#varint((field << 3) | VARINT)
     const low = Number(value & LOW_32)
@@ -62,11 +96,7 @@ export class ByteWriter {
     }
   }
 
-  bool(field: number, value: boolean): void {
-    this.uint(field, value ? 1 : 0)
-  }
-
-  text(field: number, value: string): void {
+  #text(field: number, value: string): void {
     if (value === '') return
     this.#varint((field << 3) | LENGTH_DELIMITED)
     this.#varint(value.length)
@@ -77,7 +107,7 @@ export class ByteWriter {
   }
 
   /** A text or bytes field whose content is at hand as bytes. */
-  content(field: number, value: Uint8Array): void {
+  #content(field: number, value: Uint8Array): void {
     this.#varint((field << 3) | LENGTH_DELIMITED)
     this.#varint(value.length)
     this.raw(value)
@@ -122,4 +152,11 @@ export class ByteWriter {
     bytes[at++] = rest
     this.length = at
   }
+}
+
+/** The bytes of a message that takes at most so many. */
+export function encoded(message: Message, maxBytes: number): Buffer {
+  const out = new ByteWriter(maxBytes)
+  out.message(message)
+  return out.take(0)
 }

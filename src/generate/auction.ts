@@ -61,13 +61,12 @@ function leave(context: Context, market: Market, auction: MarketAuction): void {
 }
 
 function writeAuction(context: Context, market: Market, auction: MarketAuction, left: boolean): void {
-  const { body } = context.out
-  context.out.begin(EVENT_TYPES.auction, context.transaction)
-  body.content(1, market.id)
-  body.bool(2, auction.opening)
-  body.bool(3, left)
-  body.int64(4, auction.start)
-  body.int64(5, auction.end)
-  body.uint(6, auction.opening ? TRIGGER_OPENING : TRIGGER_PRICE)
-  context.out.end()
+  context.out.write(EVENT_TYPES.auction, context.transaction, {
+    1: market.id,
+    2: auction.opening,
+    3: left,
+    4: auction.start,
+    5: auction.end,
+    6: auction.opening ? TRIGGER_OPENING : TRIGGER_PRICE,
+  })
 }

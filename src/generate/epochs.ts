@@ -34,13 +34,8 @@ export function createEpochs(): Epochs {
   }
 
   function write({ out }: Context, action: number, end: bigint): void {
-    out.begin(EVENT_TYPES.epoch, null)
-    out.body.uint(1, sequence)
-    out.body.uint(2, action)
-    out.body.int64(3, start)
-    out.body.int64(4, start + nanoseconds(EPOCH_SECONDS))
-    out.body.int64(5, end)
-    out.end()
+    const due = start + nanoseconds(EPOCH_SECONDS)
+    out.write(EVENT_TYPES.epoch, null, { 1: sequence, 2: action, 3: start, 4: due, 5: end })
   }
 
   return { send }

@@ -1,5 +1,5 @@
 import { timeOutsideAuctions } from '../funding/auctions.ts'
-import { fundingPayment } from '../funding/payment.ts'
+import { type FundingPayment, fundingPayment } from '../funding/payment.ts'
 import type { PricePoint } from '../funding/point-list.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
@@ -20,23 +20,21 @@ export type SentPoint = { seq: number; source: DataPointSource; point: PricePoin
 export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {
   const { end, internalTwap, externalTwap } = twaps
   const { start, auctions } = funding.period
-  const { body } = context.out
-  context.out.begin(EVENT_TYPES.fundingPeriod, context.transaction)
-  body.content(1, market.id)
-  body.uint(2, funding.seq)
-  body.int64(3, start)
-  if (end !== null) {
-    body.int64(4, end)
-    if (end > start && internalTwap !== null && externalTwap !== null) {
-      const timeInAuctions = end - start - timeOutsideAuctions(auctions, start, end)
-      const paid = fundingPayment({ internalTwap, externalTwap, start, end, timeInAuctions }, market.terms)
-      body.text(5, paid.fundingPayment)
-      body.text(6, paid.fundingRate)
-    }
+  let paid: FundingPayment | null = null
+  if (end !== null && end > start && internalTwap !== null && externalTwap !== null) {
+    const timeInAuctions = end - start - timeOutsideAuctions(auctions, start, end)
+    paid = fundingPayment({ internalTwap, externalTwap, start, end, timeInAuctions }, market.terms)
   }
-  if (internalTwap !== null) body.text(7, internalTwap.toString())
-  if (externalTwap !== null) body.text(8, externalTwap.toString())
-  context.out.end()
+  context.out.write(EVENT_TYPES.fundingPeriod, context.transaction, {
+    1: market.id,
+    2: funding.seq,
+    3: start,
+    4: end,
+    5: paid?.fundingPayment ?? null,
+    6: paid?.fundingRate ?? null,
+    7: internalTwap?.toString() ?? null,
+    8: externalTwap?.toString() ?? null,
+  })
 }
 
 /** Writes a `FundingPeriodDataPoint` event. */
@@ -45,13 +43,12 @@ export function writeDataPoint(
   market: Market,
   { seq, source, point, twap }: SentPoint,
 ): void {
-  const { body } = context.out
-  context.out.begin(EVENT_TYPES.fundingPeriodDataPoint, context.transaction)
-  body.content(1, market.id)
-  body.uint(2, seq)
-  body.uint(3, source)
-  body.text(4, point.price.toString())
-  body.int64(6, point.time)
-  body.text(7, twap.toString())
-  context.out.end()
+  context.out.write(EVENT_TYPES.fundingPeriodDataPoint, context.transaction, {
+    1: market.id,
+    2: seq,
+    3: source,
+    4: point.price.toString(),
+    6: point.time,
+    7: twap.toString(),
+  })
 }

@@ -1,4 +1,4 @@
-import { ByteWriter } from '../events/byte-writer.ts'
+import { encoded, type FieldValue } from '../events/byte-writer.ts'
 import { type Context, nextTransaction } from './context.ts'
 import type { EventType } from './event-types.ts'
 import type { Random } from './random.ts'
@@ -10,20 +10,18 @@ type OtherKind = EventType & {
   fields: readonly Field[]
 }
 
-/** Content of a message field: an integer, a fixed text, or a generated value; null: omitted. */
+/** Content of a message field: a fixed value, or one that is made up; null: omitted. */
 type Field = number | string | Make | null
 
-/** Writes something that is made up. */
-type Make = (body: ByteWriter, field: number, random: Random) => void
+type Make = (random: Random) => FieldValue
 
 /** The first second of 2024, Unix time. */
 const FIRST_SECOND = 1_704_067_200
 
-const id: Make = (body, field, random) => body.text(field, random.hex())
-const amount: Make = (body, field, random) => body.text(field, String(random.between(1, 1_000_000_000)))
-const fraction: Make = (body, field, random) => body.text(field, random.fraction())
-const time: Make = (body, field, random) =>
-  body.int64(field, BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n)
+const id: Make = (random) => random.hex()
+const amount: Make = (random) => String(random.between(1, 1_000_000_000))
+const fraction: Make = (random) => random.fraction()
+const time: Make = (random) => BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n
 
 /**
  * Kinds without nested messages, each with all fields that a reader may require. The data node stops at an empty id,
@@ -90,9 +88,7 @@ export function createOtherKindsFeed(events: number, random: Random): OtherKinds
       const { event, bodies } = table[context.random.below(table.length)]!
       if (context.random.onceIn(EVENTS_PER_TRANSACTION)) nextTransaction(context)
       const template = bodies[context.random.below(bodies.length)]!
-      context.out.begin(event, context.transaction, template.length)
-      context.out.body.raw(template)
-      context.out.end()
+      context.out.write(event, context.transaction, template)
     }
   }
 
@@ -111,12 +107,6 @@ function createTable(random: Random): Template[] {
 }
 
 function createBody(fields: readonly Field[], random: Random): Uint8Array {
-  const body = new ByteWriter(MAX_BODY_BYTES)
-  for (const [index, value] of fields.entries()) {
-    const field = index + 1
-    if (typeof value === 'number') body.uint(field, value)
-    else if (typeof value === 'string') body.text(field, value)
-    else value?.(body, field, random)
-  }
-  return body.take(0)
+  const body = fields.map((value, index) => [index + 1, typeof value === 'function' ? value(random) : value])
+  return encoded(Object.fromEntries(body), MAX_BODY_BYTES)
 }

@@ -1,12 +1,9 @@
-import { ByteWriter } from '../events/byte-writer.ts'
+import { encoded, type Message } from '../events/byte-writer.ts'
 import { assetAmount, isListed, type Provision } from './provisions.ts'
 import type { Random } from './random.ts'
 
 /** Room for one element of either list. */
 const ELEMENT_BYTES = 512
-
-const FEE_SHARE = 26
-const SLA = 32
 
 /** A market's providers, and the two lists of its market data as protobuf fields, kept until they change. */
 export type ProviderLists = {
@@ -25,8 +22,7 @@ export function createProviderLists(provisions: Provision[]): ProviderLists {
 
 /** Empties both lists, as they are for a market of which the core has no provider. */
 export function emptyLists(lists: ProviderLists): void {
-  lists.feeShares = Buffer.alloc(0)
-  lists.slas = Buffer.alloc(0)
+  lists.feeShares = lists.slas = Buffer.alloc(0)
 }
 
 /** Fills both lists anew: a party's rows differ from market to market, and some party has no SLA yet. */
@@ -34,39 +30,39 @@ export function refreshLists(lists: ProviderLists, random: Random): void {
   const listed = lists.provisions.filter(isListed)
   const supplied = listed.reduce((sum, { commitment }) => sum + commitment, 0)
   lists.supplied = listed.length === 0 ? '0' : assetAmount(listed[0]!, supplied)
-  const feeShares = new ByteWriter(listed.length * ELEMENT_BYTES)
-  for (const provision of listed) writeFeeShare(feeShares, provision, supplied, random)
-  lists.feeShares = Buffer.from(feeShares.take(0))
-  const slas = new ByteWriter(listed.length * ELEMENT_BYTES)
-  for (const provision of listed.toReversed()) {
-    if (!random.onceIn(12)) writeSla(slas, provision, random)
-  }
-  lists.slas = Buffer.from(slas.take(0))
+  const maxBytes = listed.length * ELEMENT_BYTES
+  const feeShares = listed.map((provision) => feeShareOf(provision, supplied, random))
+  // Copies: the room is larger than what is written.
+  lists.feeShares = Buffer.from(encoded({ 26: feeShares }, maxBytes))
+  const slas = listed
+    .toReversed()
+    .flatMap((provision) => (random.onceIn(12) ? [] : [slaOf(provision, random)]))
+  lists.slas = Buffer.from(encoded({ 32: slas }, maxBytes))
 }
 
-function writeFeeShare(out: ByteWriter, provision: Provision, supplied: number, random: Random): void {
+function feeShareOf(provision: Provision, supplied: number, random: Random): Message {
   const { party, commitment } = provision
-  const start = out.open(FEE_SHARE)
-  out.content(1, party)
-  out.text(2, (commitment / supplied).toFixed(16))
-  out.text(3, assetAmount(provision, supplied))
-  out.text(4, `0.${random.digits(16)}`)
-  out.text(5, `${assetAmount(provision, commitment + random.below(commitment))}.${random.digits(16)}`)
-  out.close(start)
+  return {
+    1: party,
+    2: (commitment / supplied).toFixed(16),
+    3: assetAmount(provision, supplied),
+    4: `0.${random.digits(16)}`,
+    5: `${assetAmount(provision, commitment + random.below(commitment))}.${random.digits(16)}`,
+  }
 }
 
-function writeSla(out: ByteWriter, provision: Provision, random: Random): void {
+function slaOf(provision: Provision, random: Random): Message {
   const { party, commitment, lastEpoch } = provision
   const volume = () => assetAmount(provision, commitment + random.below(commitment))
-  const start = out.open(SLA)
-  out.content(1, party)
-  out.text(2, random.fraction())
-  out.text(3, lastEpoch.timeOnBook)
-  out.text(4, lastEpoch.feePenalty)
-  out.text(5, lastEpoch.bondPenalty)
-  for (let i = random.below(4); i > 0; i--) out.text(6, random.fraction())
-  out.text(7, assetAmount(provision, commitment))
-  out.text(8, volume())
-  out.text(9, volume())
-  out.close(start)
+  return {
+    1: party,
+    2: random.fraction(),
+    3: lastEpoch.timeOnBook,
+    4: lastEpoch.feePenalty,
+    5: lastEpoch.bondPenalty,
+    6: Array.from({ length: random.below(4) }, () => random.fraction()),
+    7: assetAmount(provision, commitment),
+    8: volume(),
+    9: volume(),
+  }
 }

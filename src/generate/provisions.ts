@@ -109,17 +109,16 @@ function randomCommitment(random: Random): number {
 }
 
 function writeProvision(context: Context, provision: Provision): void {
-  const { body } = context.out
-  context.out.begin(EVENT_TYPES.liquidityProvision, context.transaction)
-  body.content(1, provision.id)
-  body.content(2, provision.party)
-  body.int64(3, provision.createdAt)
-  body.int64(4, context.block.time)
-  body.content(5, provision.market.id)
-  body.text(6, assetAmount(provision, provision.commitment))
-  body.text(7, provision.fee)
-  body.uint(10, provision.version)
-  body.uint(11, provision.status)
-  body.text(12, provision.reference)
-  context.out.end()
+  context.out.write(EVENT_TYPES.liquidityProvision, context.transaction, {
+    1: provision.id,
+    2: provision.party,
+    3: provision.createdAt,
+    4: context.block.time,
+    5: provision.market.id,
+    6: assetAmount(provision, provision.commitment),
+    7: provision.fee,
+    10: provision.version,
+    11: provision.status,
+    12: provision.reference,
+  })
 }

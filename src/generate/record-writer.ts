@@ -1,4 +1,4 @@
-import { ByteWriter } from '../events/byte-writer.ts'
+import { ByteWriter, type Message } from '../events/byte-writer.ts'
 import type { EventType } from './event-types.ts'
 import { HEX_LENGTH } from './random.ts'
 
@@ -19,17 +19,14 @@ const BUS_EVENT_VERSION = 1
  * (docs/events.md, event files). Numbers the records and, within a block, the events.
  */
 export class RecordWriter {
-  /** Takes the body of the event that has been begun. */
-  readonly body = new ByteWriter(BUFFER_BYTES)
+  readonly #out = new ByteWriter(BUFFER_BYTES)
   readonly #chainId: Buffer
   /** The block hash as events carry it, in upper case. */
   readonly #blockHash = Buffer.alloc(HEX_LENGTH)
   #full: Buffer[] = []
-  #sequence = 0
+  #sequence = 0n
   #height = ''
   #index = 0
-  #recordStart = 0
-  #bodyStart = 0
 
   constructor(chainId: string) {
     this.#chainId = Buffer.from(chainId, 'latin1')
@@ -43,32 +40,34 @@ export class RecordWriter {
   }
 
   /**
-   * Begins an event of the block. `txHash` null: the block's own hash, as events outside transactions have it.
-   * `bodyBytes`: room for what makes the body larger than usual.
+   * Writes an event of the block. `txHash` null: the block's own hash, as events outside transactions have it.
+   *
+   * @param parts the event's fields: as such, or as bytes
    */
-  begin(event: EventType, txHash: Uint8Array | null, bodyBytes = 0): void {
-    const out = this.body
-    out.reserve(USUAL_RECORD_BYTES + bodyBytes)
-    this.#recordStart = out.length
+  write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void {
+    const out = this.#out
+    out.reserve(USUAL_RECORD_BYTES)
+    const recordStart = out.length
     out.length += HEADER_BYTES
-    out.text(1, `${this.#height}-${++this.#index}`)
-    out.content(2, this.#blockHash)
-    out.uint(3, event.type)
-    out.uint(4, BUS_EVENT_VERSION)
-    out.content(5, this.#chainId)
-    out.content(6, txHash ?? this.#blockHash)
-    this.#bodyStart = out.open(event.kind)
-  }
-
-  /** Ends the event that has been begun, and with it its record. */
-  end(): void {
-    const out = this.body
-    out.close(this.#bodyStart)
-    const size = out.length - this.#recordStart - HEADER_BYTES + SEQUENCE_BYTES
-    out.bytes.writeUInt32BE(size, this.#recordStart)
-    out.bytes.writeUInt32BE(Math.floor(this.#sequence / 0x1_0000_0000), this.#recordStart + 4)
-    out.bytes.writeUInt32BE(this.#sequence % 0x1_0000_0000, this.#recordStart + 8)
-    this.#sequence++
+    // One by one: most of what is written is this.
+    out.field(1, `${this.#height}-${++this.#index}`)
+    out.field(2, this.#blockHash)
+    out.field(3, event.type)
+    out.field(4, BUS_EVENT_VERSION)
+    out.field(5, this.#chainId)
+    out.field(6, txHash ?? this.#blockHash)
+    const bodyStart = out.open(event.kind)
+    for (const part of parts) {
+      if (!ArrayBuffer.isView(part)) out.message(part)
+      else {
+        out.reserve(USUAL_RECORD_BYTES + part.length)
+        out.raw(part)
+      }
+    }
+    out.close(bodyStart)
+    const size = out.length - recordStart - HEADER_BYTES + SEQUENCE_BYTES
+    out.bytes.writeUInt32BE(size, recordStart)
+    out.bytes.writeBigUInt64BE(this.#sequence++, recordStart + 4)
     if (out.length >= CHUNK_BYTES) this.#full.push(out.take(BUFFER_BYTES))
   }
 
@@ -82,7 +81,7 @@ export class RecordWriter {
   /** Hands out all that is written. */
   takeAll(): Buffer[] {
     const chunks = this.takeFull()
-    if (this.body.length > 0) chunks.push(this.body.take(BUFFER_BYTES))
+    if (this.#out.length > 0) chunks.push(this.#out.take(BUFFER_BYTES))
     return chunks
   }
 }

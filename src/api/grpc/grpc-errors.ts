@@ -1,4 +1,4 @@
-import { ByteWriter } from '../../events/byte-writer.ts'
+import { encoded } from '../../events/byte-writer.ts'
 import type { ApiError } from '../http/errors.ts'
 
 const ERROR_DETAIL = 'type.googleapis.com/vega.ErrorDetail'
@@ -32,16 +32,10 @@ function statusDetails(code: number, message: string, detail: NonNullable<ApiErr
   const texts = [message, ERROR_DETAIL, detail.message, detail.inner].map((text) => Buffer.from(text))
   const [ofStatus, type, ofDetail, inner] = texts as [Buffer, Buffer, Buffer, Buffer]
   // Of each text its field's head, and some numbers and heads beside.
-  const out = new ByteWriter(texts.reduce((sum, { length }) => sum + length + 16, 64))
-  out.uint(1, code)
-  out.content(2, ofStatus)
-  const any = out.open(3)
-  out.content(1, type)
-  const value = out.open(2)
-  out.uint(1, detail.code)
-  out.content(2, ofDetail)
-  out.content(3, inner)
-  out.close(value)
-  out.close(any)
-  return out.take(0)
+  const status = { 1: code, 2: ofStatus, 3: { 1: type, 2: { 1: detail.code, 2: ofDetail, 3: inner } } }
+  // Of each text its field's head, and some numbers and heads beside.
+  return encoded(
+    status,
+    texts.reduce((sum, { length }) => sum + length + 16, 64),
+  )
 }

@@ -1,4 +1,4 @@
-import { ByteWriter } from '../../events/byte-writer.ts'
+import { encoded } from '../../events/byte-writer.ts'
 import { bytesOf, LENGTH_DELIMITED, WireReader } from '../../events/wire-reader.ts'
 import { GRPC, invalidParameter } from '../http/errors.ts'
 import { fileDescriptors, PROTOS, SERVICES } from '../protos.ts'
@@ -41,30 +41,14 @@ export function createReflection(): Method {
     const fields = textsOf(request)
     const [host, fileName, symbol, list] = [1, 3, 4, 7].map((field) => fields.get(bytesOf(field))?.at(-1))
     const found = withImports(symbol === undefined ? fileName : fileOf(symbol))
-    const out = new ByteWriter(
-      [...found].reduce((sum, { bytes }) => sum + bytes.length, 2 * request.length + 1_024),
-    )
-    out.content(1, Buffer.from(host ?? ''))
-    out.content(2, request)
-    if (list !== undefined) {
-      const services = out.open(6)
-      for (const name of SERVICES) {
-        const service = out.open(1)
-        out.text(1, name)
-        out.close(service)
-      }
-      out.close(services)
-    } else if (found.size > 0) {
-      const descriptors = out.open(4)
-      for (const { bytes } of found) out.content(1, bytes)
-      out.close(descriptors)
-    } else {
-      const error = out.open(7)
-      out.uint(1, GRPC.notFound)
-      out.text(2, 'there is no such file, symbol or extension')
-      out.close(error)
-    }
-    return out.take(0)
+    const maxBytes = [...found].reduce((sum, { bytes }) => sum + bytes.length, 2 * request.length + 1_024)
+    const asked = { 1: Buffer.from(host ?? ''), 2: request }
+    if (list !== undefined)
+      return encoded({ ...asked, 6: { 1: SERVICES.map((name) => ({ 1: name })) } }, maxBytes)
+    if (found.size > 0)
+      return encoded({ ...asked, 4: { 1: Array.from(found, ({ bytes }) => bytes) } }, maxBytes)
+    const error = { 1: GRPC.notFound, 2: 'there is no such file, symbol or extension' }
+    return encoded({ ...asked, 7: error }, maxBytes)
   }
 
   return {
