@@ -11,18 +11,20 @@ const END = 2
 /** The core's end time of an unfinished epoch: Go's zero time as Unix nanoseconds. */
 const NO_TIME = -6_795_364_578_871_345_152n
 
-/** The epochs of the network. */
-export type Epochs = {
-  /** Ends the current epoch and begins the next if due. Returns whether one ended. */
-  send(context: Context): boolean
-}
-
-/** Creates the network's epochs, of five minutes each, from 0 on. */
-export function createEpochs(): Epochs {
+/**
+ * Creates the network's epochs, of five minutes each, from 0 on: a function that ends the current one and begins the next
+ * if due, and returns whether one ended.
+ */
+export function createEpochs(): (context: Context) => boolean {
   let sequence = -1
   let start = 0n
 
-  function send(context: Context): boolean {
+  function write({ out }: Context, action: number, end: bigint): void {
+    const due = start + nanoseconds(EPOCH_SECONDS)
+    out.write(EVENT_TYPES.epoch, null, { 1: sequence, 2: action, 3: start, 4: due, 5: end })
+  }
+
+  return (context) => {
     const { time } = context.block
     const isRunning = sequence >= 0
     if (isRunning && time < start + nanoseconds(EPOCH_SECONDS)) return false
@@ -32,11 +34,4 @@ export function createEpochs(): Epochs {
     write(context, START, NO_TIME)
     return isRunning
   }
-
-  function write({ out }: Context, action: number, end: bigint): void {
-    const due = start + nanoseconds(EPOCH_SECONDS)
-    out.write(EVENT_TYPES.epoch, null, { 1: sequence, 2: action, 3: start, 4: due, 5: end })
-  }
-
-  return { send }
 }

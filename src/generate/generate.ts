@@ -71,9 +71,9 @@ function createGenerator(
   const assets = createAssets(random)
   const markets = Array.from({ length: rest.markets }, (_, number) => createMarket(number, assets, random))
   const providers = createProviders(markets, parties, random)
-  const epochs = createEpochs()
-  const pointFeed = createPointFeed(markets, points)
-  const otherKinds = createOtherKindsFeed(events, random)
+  const sendEpochs = createEpochs()
+  const sendPoints = createPointFeed(markets, points)
+  const sendOtherKinds = createOtherKindsFeed(events, random)
   const marketDataPerBlock = Math.min(
     markets.length,
     Math.max(MARKETS_IN_EVERY_BLOCK, MARKET_DATA_RATIO * (FRAME_EVENTS + points + events)),
@@ -109,12 +109,12 @@ function createGenerator(
       if (first) enterOpeningAuction(context, market)
       else runAuction(context, market)
     }
-    if (epochs.send(context)) providers.endEpoch(context)
+    if (sendEpochs(context)) providers.endEpoch(context)
     else sendMarketData(context)
     nextTransaction(context)
-    otherKinds.send(context)
+    sendOtherKinds(context)
     for (const market of markets) endDuePeriod(context, market)
-    pointFeed.send(context)
+    sendPoints(context)
     providers.sendProvisions(context)
     if (block.height % CHECKPOINT_BLOCKS === 0) writeCheckpoint(context)
     writeEnd(context)

@@ -72,18 +72,15 @@ const TABLE_PLACES = 2048
 /** Events that come for one transaction. */
 const EVENTS_PER_TRANSACTION = 3
 
-/** Sends events of kinds that are none of the service's. */
-export type OtherKindsFeed = {
-  /** Sends a block's share of other events. */
-  send(context: Context): void
-}
-
-/** Creates the feed: `events` a block on average, their bodies made once and sent again and again. */
-export function createOtherKindsFeed(events: number, random: Random): OtherKindsFeed {
+/**
+ * Creates the function that sends a block's share of events of kinds that are none of the service's: `events` a block on
+ * average, their bodies made once and sent again and again.
+ */
+export function createOtherKindsFeed(events: number, random: Random): (context: Context) => void {
   const table = createTable(random)
   let due = 0
 
-  function send(context: Context): void {
+  return (context) => {
     for (due += events; due >= 1; due--) {
       const { event, bodies } = table[context.random.below(table.length)]!
       if (context.random.onceIn(EVENTS_PER_TRANSACTION)) nextTransaction(context)
@@ -91,8 +88,6 @@ export function createOtherKindsFeed(events: number, random: Random): OtherKinds
       context.out.write(event, context.transaction, template)
     }
   }
-
-  return { send }
 }
 
 type Template = { event: EventType; bodies: Uint8Array[] }

@@ -6,15 +6,12 @@ import { type Market, movePrices } from './market.ts'
 /** Share of the external points among all new ones: one to sixty internal ones, as on real markets. */
 const EXTERNAL_SHARE = 1 / 61
 
-/** Sends a block's new data points. */
-export type PointFeed = { send(context: Context): void }
-
 /**
- * Creates the feed of new points, `points` a block over all markets on average. Internal points come from one
+ * Creates the function that sends a block's new points, `points` a block over all markets on average. Internal points come from one
  * market after another, each at its block's second; external ones arrive late, early or in time, now and then
  * several at once.
  */
-export function createPointFeed(markets: readonly Market[], points: number): PointFeed {
+export function createPointFeed(markets: readonly Market[], points: number): (context: Context) => void {
   let due = 0
   let externalDue = 0
   let externalBatch = 1
@@ -42,7 +39,7 @@ export function createPointFeed(markets: readonly Market[], points: number): Poi
     externalBatch = context.random.onceIn(4) ? context.random.between(2, 4) : 1
   }
 
-  function send(context: Context): void {
+  return (context) => {
     due += points
     externalDue += points * EXTERNAL_SHARE
     while (externalDue >= externalBatch) sendExternal(context)
@@ -50,8 +47,6 @@ export function createPointFeed(markets: readonly Market[], points: number): Poi
     // What no market could take (all still in their opening auctions) is not made up for.
     if (due > 1) due %= 1
   }
-
-  return { send }
 }
 
 /**
