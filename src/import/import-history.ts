@@ -9,19 +9,10 @@ import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { RowsByBlock } from './read-by-block.ts'
 import type { HistoryPart, ImportSource } from './source.ts'
-import { HISTORY, RESOURCE_TABLES, STATE } from './tables.ts'
+import { HISTORY, OF_STATE } from './tables.ts'
 import { Tally } from './tally.ts'
 import { writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
-
-/** Resources of current state, written after all blocks: until then they are missing in the blocks. */
-const OF_STATE = [
-  'fundingPeriods',
-  'liquidityProviders',
-  'marketData',
-  'instruments',
-  'instrumentTerms',
-] as const
 
 /** Resources whose rows belong to their blocks. */
 const OF_BLOCKS = [
@@ -128,13 +119,15 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   }
 
   async function importState(): Promise<void> {
-    for (const resource of OF_STATE) {
-      const reason = lackOfState(source, resource)
-      if (reason !== null) tally.missing(resource, reason)
-    }
+    // Until its tables are written, a resource is missing in the blocks.
+    const found = Object.entries(OF_STATE).filter(([resource, tables]) => {
+      const reason = tables.map((query) => source.lacks(query)).find((lack) => lack !== null)
+      if (reason !== undefined) tally.missing(resource, reason)
+      return reason === undefined
+    })
     await writeState({ source, held, batches, tally, signal, onProgress: () => showProgress(highest) })
     if (signal?.aborted) return
-    for (const resource of OF_STATE) if (lackOfState(source, resource) === null) held.complete(resource)
+    for (const [resource] of found) held.complete(resource)
     if (held.coverage !== null) await batches.commitAll(held.coverage)
   }
 
@@ -173,15 +166,4 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
 function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
   const ends = parts.flatMap((part) => (part.ends === null ? [] : [part.ends]))
   return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
-}
-
-/** Why a resource of current state cannot be imported; null if it can. */
-function lackOfState(source: ImportSource, resource: (typeof OF_STATE)[number]): string | null {
-  if (resource === 'liquidityProviders')
-    return source.lacks(STATE.marketData) ?? source.lacks(STATE.liveProvisions)
-  for (const query of RESOURCE_TABLES[resource]!) {
-    const reason = source.lacks(query)
-    if (reason !== null) return reason
-  }
-  return null
 }

@@ -82,12 +82,12 @@ export const BLOCKS = {
   key: ['height'],
 } as const satisfies TableQuery
 
-/** The tables that each resource is made from. */
-export const RESOURCE_TABLES: Record<Exclude<ResourceName, 'markets'>, readonly TableQuery[]> = {
-  checkpoints: [HISTORY.checkpoints],
-  fundingPeriodDataPoints: [HISTORY.points],
+type StateResource = Exclude<ResourceName, 'markets' | 'checkpoints' | 'fundingPeriodDataPoints'>
+
+/** Resources of current state, written after all blocks, and the tables of state that each is made from. */
+export const OF_STATE: Record<StateResource, readonly TableQuery[]> = {
   fundingPeriods: [STATE.periods],
-  liquidityProviders: [HISTORY.provisions, STATE.liveProvisions, STATE.marketData],
+  liquidityProviders: [STATE.marketData, STATE.liveProvisions],
   marketData: [STATE.marketFigures],
   instruments: [STATE.markets, STATE.assets],
   instrumentTerms: [STATE.markets],
