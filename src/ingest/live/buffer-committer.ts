@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChainError, GapError, StrictError } from '../../blocks/block.ts'
@@ -66,7 +67,8 @@ export class BufferCommitter {
         from = null
         if (error instanceof GapError)
           from = await untilGapClosed(error, this.#file, this.#buffer, store, signal)
-        else if (error instanceof EventStreamError) await aborted(signal)
+        // Nothing that the program could wait for repairs the input.
+        else if (error instanceof EventStreamError) await once(signal, 'abort')
         else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }
@@ -163,12 +165,6 @@ export class BufferCommitter {
     this.failure = null
     this.#listener.onChange()
   }
-}
-
-/** Waits for the end: nothing that the program could wait for repairs the input. */
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /** What to do about events in the buffer that cannot be ingested; a gap and strictness name their own. */

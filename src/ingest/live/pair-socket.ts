@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { MAX_RECORD_SIZE } from '../../records/record-framer.ts'
 import type { AllowList } from './allow-list.ts'
 import { RefusedMessageError } from './incoming-check.ts'
@@ -175,11 +175,12 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
   }
 
   const server = createServer(accept)
-  const address = await listen(server, options.host, options.port)
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
   // A connection that cannot be accepted (no file descriptor is left, say) is none; the next one may be.
   server.on('error', () => {})
   return {
-    port: address,
+    port: (server.address() as AddressInfo).port,
     pause: () => {
       paused = true
       core?.socket.pause()
@@ -204,17 +205,6 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       await closed
     },
   }
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
 }
 
 type Receiver = {
