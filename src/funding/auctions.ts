@@ -49,10 +49,7 @@ export function inAuction(auctions: Auctions, time: bigint): boolean {
 
 /** The nanoseconds from `from` to `to` that lie outside all auctions known now. `from` <= `to`. */
 export function timeOutsideAuctions(auctions: Auctions, from: bigint, to: bigint): bigint {
-  let outside = to - from
-  for (const { start, end } of auctions.closed) outside -= overlap(from, to, start, end)
-  if (auctions.open !== null) outside -= overlap(from, to, auctions.open, to)
-  return outside
+  return timesOutsideAuctions(auctions)(from, to)
 }
 
 /** The same for many spans in order of their start, in time linear in the spans and the auctions. */

@@ -1,4 +1,5 @@
 import { encoded, type FieldValue } from '../events/byte-writer.ts'
+import { FIRST_SECOND } from './clock.ts'
 import { type Context, nextTransaction } from './context.ts'
 import type { EventType } from './event-types.ts'
 import type { Random } from './random.ts'
@@ -14,9 +15,6 @@ type OtherKind = EventType & {
 type Field = number | string | Make | null
 
 type Make = (random: Random) => FieldValue
-
-/** The first second of 2024, Unix time. */
-const FIRST_SECOND = 1_704_067_200
 
 const id: Make = (random) => random.hex()
 const amount: Make = (random) => String(random.between(1, 1_000_000_000))

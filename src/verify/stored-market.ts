@@ -78,8 +78,8 @@ export class StoredMarket {
     const periods = new RowQueue(walkTable(reader, PERIODS, ofMarket(PERIODS, marketId), signal))
     const spans = new RowQueue(walkTable(reader, SPANS, ofMarket(SPANS, number ?? '-1'), signal))
     for (;;) {
-      const periodRow = periods.head ?? (await periods.next())
-      const spanRow = spans.head ?? (await spans.next())
+      const periodRow = await periods.next()
+      const spanRow = await spans.next()
       if (periodRow === null && spanRow === null) return
       const period = periodRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, periodRow))
       const span = spanRow === null ? null : namedRow(SPANS, spanRow)
@@ -91,7 +91,7 @@ export class StoredMarket {
       if (isPeriods) periods.drop()
       if (isSpans) spans.drop()
       if (only === null || seq === 0n || seq + 1n >= only) {
-        const nextRow = periods.head ?? (await periods.next())
+        const nextRow = await periods.next()
         const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
         await this.#takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
       } else if (isPeriods) {
