@@ -34,15 +34,10 @@ export class PackedRows {
   readonly #shared: string[] = []
   readonly #sharedCells = new Map<string, number>()
   #texts: string[] = []
-  /** The last text of each column, and its cell: rows are mostly sorted by their ids. */
-  readonly #lastTexts: string[]
-  readonly #lastCells: number[]
 
   /** `width` is the number of fields of a row. */
   constructor(width: number) {
     this.#width = width
-    this.#lastTexts = new Array(width).fill('')
-    this.#lastCells = new Array(width).fill(EMPTY)
   }
 
   get count(): number {
@@ -63,7 +58,7 @@ export class PackedRows {
       let cell = row.integer(column)
       if (cell < 0) {
         const text = row.text(column) ?? ''
-        cell = this.#cellOf(column, text)
+        cell = this.#cellOf(text)
         if (isOwnText(cell)) size += textBytes(text)
       }
       cells[at * this.#width + column] = cell
@@ -125,8 +120,6 @@ export class PackedRows {
     }
     this.#count = kept
     this.#texts = texts
-    this.#lastTexts.fill('')
-    this.#lastCells.fill(EMPTY)
   }
 
   clear(): void {
@@ -137,22 +130,16 @@ export class PackedRows {
     return 8 * this.#width + 4
   }
 
-  #cellOf(column: number, text: string): number {
+  #cellOf(text: string): number {
     if (text === '') return EMPTY
-    if (text === this.#lastTexts[column]) return this.#lastCells[column]!
-    let cell = this.#sharedCells.get(text)
-    if (cell === undefined) {
-      // A copy: the text itself is a part of a larger one, which it would keep.
-      const copy = Buffer.from(
-        text.length > MAX_FIELD_LENGTH ? text.slice(0, MAX_FIELD_LENGTH) : text,
-      ).toString()
-      if (text.length > MAX_SHARED_LENGTH || this.#shared.length === MAX_SHARED)
-        return -2 * this.#texts.push(copy)
-      cell = -1 - 2 * this.#shared.push(copy)
-      this.#sharedCells.set(copy, cell)
-    }
-    this.#lastTexts[column] = this.#shared[(-cell - 3) / 2]!
-    this.#lastCells[column] = cell
+    const known = this.#sharedCells.get(text)
+    if (known !== undefined) return known
+    // A copy: the text itself is a part of a larger one, which it would keep.
+    const copy = Buffer.from(text.slice(0, MAX_FIELD_LENGTH)).toString()
+    if (text.length > MAX_SHARED_LENGTH || this.#shared.length === MAX_SHARED)
+      return -2 * this.#texts.push(copy)
+    const cell = -1 - 2 * this.#shared.push(copy)
+    this.#sharedCells.set(copy, cell)
     return cell
   }
 }
