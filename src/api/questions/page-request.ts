@@ -58,12 +58,13 @@ export function pageRequest(
  * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
  */
 export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
-  const { filters, needsFilter } = resource
+  const { scope, filters, needsFilter } = resource
   if (needsFilter && !filters.some((name) => values.has(name))) throw missingFilter(resource)
   if (scopeId === '') throw missingMarketId()
   const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
   const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
-  for (const name of filters) {
+  // In an export over all markets the market of such a resource is a filter, too.
+  for (const name of scope === null ? filters : [scope, ...filters]) {
     const value = values.get(name) as KeyValue | undefined
     // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
     if (value === undefined || (name === 'source' && value === 0n)) continue
