@@ -9,7 +9,7 @@ import { createAllowList } from '../src/ingest/live/allow-list.ts'
 import { EventBuffer } from '../src/ingest/live/event-buffer.ts'
 import { MAX_BLOCK_BYTES } from '../src/ingest/live/incoming-check.ts'
 import { listenPair } from '../src/ingest/live/pair-socket.ts'
-import { dial, type TestCore } from './fixtures/core.ts'
+import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, dataPoint, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
@@ -211,6 +211,17 @@ describe("the core's connection", () => {
     await core.send([Buffer.from('a')])
     await until(() => heard.messages.length === 1, 'a message')
     assert.equal(heard.connected, 1)
+  })
+
+  test('is read to its end at a stop, even if nothing of it has been read before', async (t) => {
+    const { port, heard, close } = await listen(t)
+    const core = connect(port, '127.0.0.1')
+    const message = Buffer.concat([HANDSHAKE, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), Buffer.from('a')])
+    core.write(message)
+    core.resume()
+    // The kernel connects and takes the bytes; the server has not run meanwhile.
+    await new Promise((resolve) => core.once('connect', () => void close().then(resolve)))
+    assert.deepEqual(heard.messages, ['a'])
   })
 
   test('is lost by a silent client when another one connects, but not by a sender', async (t) => {

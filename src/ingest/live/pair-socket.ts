@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { MAX_RECORD_SIZE } from '../../records/record-framer.ts'
 import type { AllowList } from './allow-list.ts'
 import { RefusedMessageError } from './incoming-check.ts'
@@ -16,6 +17,9 @@ const SILENCE_MS = 10_000
 
 /** How long a core may take to end its side of a connection that this side has ended. */
 const CLOSE_TIMEOUT_MS = 2_000
+
+/** Turns of the event loop in which a connection that the system has accepted is taken over, and its first bytes are read. */
+const TURNS_TO_READ = 3
 
 /** Connections that have not shaken hands yet; the oldest is closed for another one. */
 const MAX_HANDSHAKES = 64
@@ -192,6 +196,8 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       core.socket.resume()
     },
     close: async () => {
+      // A core may have connected, shaken hands and sent events while this thread was busy.
+      for (let turn = 0; turn < TURNS_TO_READ; turn++) await setImmediate()
       const closed = once(server, 'close')
       server.close()
       for (const { socket } of handshaking) socket.destroy()
