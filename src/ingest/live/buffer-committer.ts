@@ -68,7 +68,7 @@ export class BufferCommitter {
         if (error instanceof GapError)
           from = await untilGapClosed(error, this.#file, this.#buffer, store, signal)
         // Nothing that the program could wait for repairs the input.
-        else if (error instanceof EventStreamError) await endOf(signal)
+        else if (error instanceof EventStreamError) await once(signal, 'abort')
         else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }
@@ -165,11 +165,6 @@ export class BufferCommitter {
     this.failure = null
     this.#listener.onChange()
   }
-}
-
-/** Resolves once a signal is aborted; one that is already does not emit the event. */
-async function endOf(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort')
 }
 
 /** What to do about events in the buffer that cannot be ingested; a gap and strictness name their own. */
