@@ -136,6 +136,21 @@ describe("the explorer's funding", () => {
       await size.fill('many')
       await size.press('Enter')
       assert.equal(await exactFigure(page, 'position-total'), `${sum * 3n}`)
+      const save = page.locator('.now-figures').getByRole('button', { name: 'CSV' })
+      const [csv] = await Promise.all([page.waitForEvent('download'), save.click()])
+      assert.equal(csv.suggestedFilename(), 'funding-payments.csv')
+      assert.equal(
+        (await bytesOf(csv)).toString(),
+        [
+          'seq,end,fundingRate,amount',
+          ...paid
+            .toReversed()
+            .map(({ seq, end, fundingRate, fundingPayment }) =>
+              [seq, end, fundingRate, -3n * BigInt(fundingPayment!)].join(','),
+            ),
+          '',
+        ].join('\r\n'),
+      )
       await size.fill('1')
       await size.press('Enter')
       await eventuallyIs(() => exactFigure(page, 'position-total'), `${sum}`)
