@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { MarketEvent } from '../src/events/event.ts'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
@@ -289,6 +290,11 @@ describe('the charts of the explorer', () => {
     openRecording,
   }) => {
     const { page } = await openRecording(RECORDING)
+    // The charts are busy until the slowest of their answers is drawn.
+    await page.route('**/auctions/**', async (route) => {
+      await setTimeout(1_000)
+      await route.continue()
+    })
     await page.goto(FUNDING)
     await settled(page)
     const key = page.locator('.bar-key')

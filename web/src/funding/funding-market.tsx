@@ -52,6 +52,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   const changes = useChanges(marketId, (options) => lyra.streamFundingPeriodDataPoints({ marketId }, options))
   const version = `${changes.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
   const { series, periods, estimate, auctions } = useFunding({ marketId }, range, version)
+  const loading = [series, periods, estimate, auctions].some((query) => query.loading)
   const gaps = useGapTimes(marketId, coverage.blocks.gaps)
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
@@ -123,7 +124,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           The range in the page's address is invalid. {range.fault} Showing: {range.span}.
         </p>
       )}
-      <section class="panel chart-panel" aria-label="Charts" aria-busy={series.loading}>
+      <section class="panel chart-panel" aria-label="Charts" aria-busy={loading}>
         {series.error !== null && <Failure error={series.error} onRetry={series.reload} />}
         {empty && (
           <Nearest
