@@ -136,9 +136,9 @@ describe("the explorer's funding", () => {
       await size.fill('many')
       await size.press('Enter')
       assert.equal(await exactFigure(page, 'position-total'), `${sum * 3n}`)
-      const save = page.locator('.now-figures').getByRole('button', { name: 'CSV' })
+      const save = page.locator('.now-figures').getByRole('link', { name: 'CSV' })
       const [csv] = await Promise.all([page.waitForEvent('download'), save.click()])
-      assert.equal(csv.suggestedFilename(), 'funding-payments.csv')
+      assert.equal(csv.suggestedFilename(), 'fundingPayments.csv')
       assert.equal(
         (await bytesOf(csv)).toString(),
         [

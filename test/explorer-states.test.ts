@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
@@ -467,6 +468,17 @@ describe('the explorer in each state', () => {
         }
       }
     }
+  })
+
+  test('shows no amount before its unit is known', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
+    await page.route('**/api/v2/instruments?*', async (route) => {
+      await setTimeout(1_500)
+      await route.continue()
+    })
+    await page.goto(FUNDING)
+    await page.waitForSelector('[data-figure="last-payment"]')
+    assert.match(await figure(page, 'last-payment'), / USD$/)
   })
 
   test('every view offers a link to itself and its rows as CSV', async ({ openRecording }) => {

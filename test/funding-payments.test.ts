@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { createLyraClient, type FundingPayments } from '../client/src/index.ts'
+import { MAX_FILE_ROWS } from '../src/api/questions/csv-file.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
 import {
   createLiveStore,
@@ -168,6 +170,49 @@ for (const kind of STORE_KINDS) {
       }
     })
 
+    test('are a CSV file of all payments in the range, with dates on request', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, 40)])
+      const base = await serve(t, store)
+      const file = (query: string, options = {}) =>
+        send(base, `/api/v2/funding-payments/${LIVE_MARKET}?format=csv${query}`, options)
+      const whole = await file('&units=-2')
+      assert.equal(
+        whole.text,
+        `seq,end,fundingRate,amount\r\n2,${timeOf(30)},0.001,-100\r\n1,${timeOf(20)},0.001,200\r\n`,
+      )
+      const { etag, ...headers } = whole.headers
+      assert.equal(headers['content-type'], 'text/csv; charset=utf-8; header=present')
+      assert.equal(headers['content-disposition'], 'attachment; filename="fundingPayments.csv"')
+      assert.equal((await file('&units=-2', { headers: { 'if-none-match': etag } })).status, 304)
+      // From memory, and indented: a file stays what it is.
+      const again = await file('&units=-2')
+      assert.deepEqual([again.text, again.headers['content-type']], [whole.text, headers['content-type']])
+      assert.equal((await file('&units=-2&pretty')).text, whole.text)
+      const packed = await file('&units=-2', { headers: { 'accept-encoding': 'gzip' } })
+      assert.equal(gunzipSync(packed.body).toString(), whole.text)
+      assert.match(
+        (await file(`&times=iso&dateRange.endTimestamp=${timeOf(30)}`)).text,
+        /\n1,20\S+Z,0.001,-100\r\n$/,
+      )
+      assert.equal(
+        (await file(`&dateRange.startTimestamp=${timeOf(31)}`)).text,
+        'seq,end,fundingRate,amount\r\n',
+      )
+      for (const [query, refusal] of [
+        ['&first=1', 'first cannot be used with format=csv'],
+        ['&after=c1_x', 'after cannot be used with format=csv'],
+      ] as const) {
+        const { status, text } = await file(query)
+        assert.equal(status, 400)
+        assert.ok(text.includes(refusal), text)
+      }
+      for (const query of ['format=ndjson', 'times=iso', 'format=']) {
+        const { status, text } = await send(base, `/api/v2/funding-payments/${LIVE_MARKET}?${query}`)
+        assert.deepEqual([status, JSON.parse(text).code], [400, 3], text)
+      }
+    })
+
     test('are a method of the client', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [period(1n, 20, '100'), period(2n, null)])
@@ -177,3 +222,21 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
+
+test('a CSV file with too many payments is refused, never cut', async (t) => {
+  const { store, live } = await createLiveStore(t, STORE_KINDS[0]!)
+  const periods = Array.from({ length: MAX_FILE_ROWS + 1 }, (_, index) =>
+    periodEvent({
+      ...{ seq: BigInt(index), start: timeOf(index), end: timeOf(index + 1) },
+      ...{ fundingPayment: '1', fundingRate: '0.1' },
+    }),
+  )
+  await live.commit(1, periods)
+  const base = await serve(t, store)
+  const file = `/api/v2/funding-payments/${LIVE_MARKET}?format=csv`
+  const { status, text } = await send(base, file)
+  assert.equal(status, 400)
+  assert.ok(text.includes('more rows than a CSV file may have'), text)
+  const { text: most } = await send(base, `${file}&dateRange.startTimestamp=${timeOf(2)}`)
+  assert.equal(most.split('\r\n').length, MAX_FILE_ROWS + 2)
+})

@@ -193,6 +193,16 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await counts('dateRange.startTimestamp=5&dateRange.endTimestamp=5'), [0, 0])
       assert.equal((await counts(`marketId=${LIVE_MARKET}`)).length, 1)
       assert.deepEqual(await counts(`marketId=${'f'.repeat(64)}`), [])
+      const { text } = await send(base, `${RATES}?interval=8h&format=csv`)
+      const { edges: markets } = await ratesOf(base, 'interval=8h')
+      const rows = markets.flatMap(({ node: { marketId, buckets } }) =>
+        buckets.map(({ start, count, sumOfRates }) => [marketId, start, count, sumOfRates]),
+      )
+      assert.equal(
+        text,
+        [['marketId', 'start', 'count', 'sumOfRates'], ...rows].map((row) => `${row.join(',')}\r\n`).join(''),
+      )
+      assert.equal((await send(base, `${RATES}?format=csv&pagination.first=1`)).status, 400)
       const first = await ratesOf(base, 'pagination.first=1')
       assert.deepEqual(
         [first.edges.length, first.edges[0]!.node.marketId, first.pageInfo.hasNextPage],

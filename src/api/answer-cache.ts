@@ -25,6 +25,8 @@ export type KeptAnswer = {
   body: Buffer | string
   tag: string
   isGzipped: boolean
+  /** As in {@link Made}. */
+  file?: string | undefined
   until: KeptUntil
   /** The commit that it shows. */
   version: StoreVersion

@@ -8,7 +8,7 @@ import { type Maker, makerOf } from './maker.ts'
 import type { BodyForm, Lane, Made, Question } from './questions/question.ts'
 
 /** The bytes of an answer as they were sent. */
-export type Sent = Pick<KeptAnswer, 'tag' | 'isGzipped'> & { body: Buffer }
+export type Sent = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
 
 /** A request for an answer, and how that is sent. */
 export type Asking<Asked> = {

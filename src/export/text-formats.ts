@@ -1,7 +1,7 @@
 import { formatTime } from '../domain/time.ts'
 import { DECIMAL } from '../events/left-out.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type CellValue, exportTableOf } from './columns.ts'
+import { type CellValue, type ExportColumn, exportTableOf } from './columns.ts'
 import {
   type ExportedRow,
   type ExportQuery,
@@ -43,16 +43,25 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
     contentType: 'text/csv; charset=utf-8; header=present',
     writerOf: (resource, times) => {
       const { columns, cells } = exportTableOf(resource)
-      const written = (cell: CellValue, at: number) =>
-        times === 'iso' && cell !== null && columns[at]!.kind === 'time'
-          ? formatTime(BigInt(cell), 'all digits')
-          : csvCell(cell)
+      const { head, line } = csvWriter(columns, times)
       return {
-        head: `${[...columns.map(({ name }) => name), 'cursor'].join(',')}\r\n`,
-        line: ({ row, cursor, selection }) => `${cells(row, selection).map(written).join(',')},${cursor}\r\n`,
+        head: `${head},cursor\r\n`,
+        line: ({ row, cursor, selection }) => `${line(cells(row, selection))},${cursor}\r\n`,
       }
     },
   },
+}
+
+/** Writes a table as CSV, without the ends of lines. */
+export function csvWriter(columns: readonly Pick<ExportColumn, 'name' | 'kind'>[], times?: 'iso') {
+  const written = (cell: CellValue, at: number) =>
+    times === 'iso' && cell !== null && columns[at]!.kind === 'time'
+      ? formatTime(BigInt(cell), 'all digits')
+      : csvCell(cell)
+  return {
+    head: columns.map(({ name }) => name).join(','),
+    line: (cells: readonly CellValue[]) => cells.map(written).join(','),
+  }
 }
 
 /** All rows of a query as text, many lines at a time, each piece with its number of rows. */

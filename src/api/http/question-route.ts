@@ -1,5 +1,7 @@
+import { TEXT_FORMATS } from '../../export/text-formats.ts'
 import type { KeptAnswer } from '../answer-cache.ts'
 import type { Answers, Sent } from '../answers.ts'
+import { restParametersOf } from '../questions/csv-file.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { checkSumOf, type Made, type Question } from '../questions/question.ts'
 import { type Exchange, JSON_TYPE } from './exchange.ts'
@@ -10,9 +12,9 @@ import type { Route } from './router.ts'
 /** Answers may be kept, but must be asked about again before they are used. */
 const CACHE_CONTROL = 'no-cache'
 
-/** The route of a question: answers of JSON, with an entity tag, compressed if the request allows it. */
+/** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
 export function questionRoute<Asked>(question: Question<Asked>, answers: Answers): Route {
-  const readParameters = parameterReader(question.parameters)
+  const readParameters = parameterReader(restParametersOf(question))
   return {
     path: question.path,
     answer: (exchange) => {
@@ -25,7 +27,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
         address,
         connection: request.socket,
         answered: response,
-        sendKept: (kept, position) => sendJson(exchange, kept, position),
+        sendKept: (kept, position) => sendBody(exchange, kept, position),
         sendMade: (made) => sendMade(exchange, made, isGzipped),
       })
     },
@@ -35,21 +37,21 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
 /** Sends a body that a question's answer has not. */
 export async function sendMade(
   exchange: Exchange,
-  { body: json, checkSum, position }: Omit<Made, 'position'> & { position: Made['position'] | null },
+  { body: made, checkSum, file, position }: Omit<Made, 'position'> & { position: Made['position'] | null },
   isGzipped: boolean,
 ): Promise<Sent | null> {
-  const plain = exchange.pretty(json)
-  const sum = plain === json && checkSum !== null ? checkSum : checkSumOf(plain)
+  const plain = file === undefined ? exchange.pretty(made) : made
+  const sum = plain === made && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
   const isKnown = matchesTag(exchange.request.headers['if-none-match'], tag)
   const body = isGzipped && !isKnown ? await compressed(plain) : plain
-  sendJson(exchange, { body, tag, isGzipped }, position)
-  return isKnown ? null : { body, tag, isGzipped }
+  sendBody(exchange, { body, tag, isGzipped, file }, position)
+  return isKnown ? null : { body, tag, isGzipped, file }
 }
 
-function sendJson(
+function sendBody(
   exchange: Exchange,
-  { body, tag, isGzipped }: Pick<KeptAnswer, 'body' | 'tag' | 'isGzipped'>,
+  { body, tag, isGzipped, file }: Pick<KeptAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
   position: Made['position'] | null,
 ): void {
   const headers: Record<string, string> = { 'cache-control': CACHE_CONTROL, etag: tag }
@@ -57,7 +59,8 @@ function sendJson(
     exchange.send(304, { position, vary: 'Accept-Encoding', headers })
     return
   }
-  headers['content-type'] = JSON_TYPE
+  headers['content-type'] = file === undefined ? JSON_TYPE : TEXT_FORMATS.csv.contentType
+  if (file !== undefined) headers['content-disposition'] = `attachment; filename="${file}"`
   if (isGzipped) headers['content-encoding'] = 'gzip'
   exchange.send(200, { position, vary: 'Accept-Encoding', headers }, body)
 }

@@ -1,17 +1,18 @@
-import { TEXT_FORMATS } from '../../export/text-formats.ts'
+import { TEXT_FORMATS, type TextFormat } from '../../export/text-formats.ts'
 import { type Resource, wordsOf } from '../../resources/resource.ts'
 import { fullExportParametersOf, isOfPagesAlone } from '../streams/export-query.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
+const contentOf = (formats: readonly TextFormat[]) =>
+  Object.fromEntries(
+    formats.map(({ contentType }) => [contentType.split(';')[0], { schema: { type: 'string' } }]),
+  )
+
 /** All rows in a format, a row a line. */
-export const EXPORT_CONTENT = Object.fromEntries(
-  Object.values(TEXT_FORMATS).map(({ contentType }) => [
-    contentType.split(';')[0],
-    { schema: { type: 'string' } },
-  ]),
-)
+export const EXPORT_CONTENT = contentOf(Object.values(TEXT_FORMATS))
+export const CSV_CONTENT = contentOf([TEXT_FORMATS.csv])
 
 /** The operation that gives all rows of all markets. */
 export function exportOperation(resource: Resource): object {

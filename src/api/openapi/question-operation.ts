@@ -1,22 +1,26 @@
 import type { Resource } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
+import { restParametersOf } from '../questions/csv-file.ts'
 import { FORMAT_PARAMETER, PATH_MARKET_ID, TIMES_PARAMETER } from '../questions/parameters.ts'
 import type { Question, Report } from '../questions/question.ts'
 import { pageSchema } from './node-schemas.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf, refusedAnswer } from './openapi-answers.ts'
-import { EXPORT_CONTENT } from './openapi-exports.ts'
+import { CSV_CONTENT, EXPORT_CONTENT } from './openapi-exports.ts'
 import { describedParameter, queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
 /** The operation of a question. */
-export function questionOperation({ path, parameters, description }: Question): object {
+export function questionOperation(question: Question): object {
+  const { path, description } = question
+  const parameters = restParametersOf(question)
   const list = 'list' in description ? description.list : null
   const isExported = list !== null && RESOURCES.includes(list)
   const { operationId, summary, schema, refusals } =
     list === null ? reportOf(description as Report) : pageOf(list)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
-  const answer = list === null ? 'The answer.' : 'A page.'
+  const content = isExported ? EXPORT_CONTENT : 'isFile' in description ? CSV_CONTENT : null
+  const answer = list === null ? 'The answer' : 'A page'
   return operation(
     { operationId, summary, tags: ['market data'] },
     [
@@ -27,9 +31,9 @@ export function questionOperation({ path, parameters, description }: Question): 
     ],
     {
       200: {
-        description: isExported ? 'A page, or all rows if `format` is given.' : answer,
+        description: content === null ? `${answer}.` : `${answer}, or all rows if \`format\` is given.`,
         headers,
-        content: { [JSON_TYPE]: { schema }, ...(isExported ? EXPORT_CONTENT : {}) },
+        content: { [JSON_TYPE]: { schema }, ...content },
       },
       304: { description: 'Not modified.', headers },
       ...refusals,

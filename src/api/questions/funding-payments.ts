@@ -2,6 +2,7 @@ import { encodeCursor } from '../../resources/cursor.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { type FundingPaymentsQuery, readFundingPayments } from '../../store/readings/funding-payments.ts'
 import { closedObject, listOf, orNull, valueSchema } from '../openapi/node-schemas.ts'
+import { type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
@@ -62,20 +63,27 @@ const PARAMETERS: readonly Parameter[] = [
   },
 ]
 
+const COLUMNS = { seq: 'integer', end: 'time', fundingRate: 'text', amount: 'text' } as const
+
+const PAGING = PARAMETERS.filter(({ name }) => name === 'after' || name === 'first')
+
+type Asked = FundingPaymentsQuery & { file: FileOptions | null }
+
 /** Funding payments of a position on a market over a time range. */
-export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
+export const fundingPaymentsQuestion: Question<Asked> = {
   path: '/api/v2/funding-payments/:marketId',
   parameters: PARAMETERS,
   check: (values, pathId) => {
     const marketId = marketIdOfPath(pathId)
     const after = values.get('after') as string | undefined
-    const limit = pageSize('first', values.get('first') as bigint | undefined)
+    const file = fileOptionsOf(values, PAGING)
+    const limit = file === null ? pageSize('first', values.get('first') as bigint | undefined) : MAX_FILE_ROWS
     const key = after === undefined ? null : cursorOf(fundingPeriods, { marketId }, 'after', after)
     return {
       marketId,
       ...dateRangeOf(values),
       units: (values.get('units') as string | undefined) ?? '1',
-      limit,
+      ...{ file, limit },
       after: key === null ? null : { start: key[0] as bigint, seq: key[1] as bigint },
     }
   },
@@ -84,6 +92,14 @@ export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
     if (found === null) return null
     const { marketId, units } = query
     const { position, version, count, total, sumOfRates, averageRate, payments, more } = found
+    const shown = payments.map((payment) => ({
+      seq: payment.seq.toString(),
+      end: payment.end.toString(),
+      fundingRate: payment.fundingRate,
+      amount: payment.amount,
+    }))
+    if (query.file !== null)
+      return madeFile({ name: 'fundingPayments', ...query.file }, COLUMNS, { rows: shown, more }, found)
     const last = payments.at(-1)
     const node = {
       ...{ marketId, units, count, total, sumOfRates, averageRate },
@@ -91,12 +107,7 @@ export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
       lastEnd: found.lastEnd?.toString() ?? null,
       completeFrom: found.completeFrom?.toString() ?? null,
       missing: found.missing.map(String),
-      payments: payments.map((payment) => ({
-        seq: payment.seq.toString(),
-        end: payment.end.toString(),
-        fundingRate: payment.fundingRate,
-        amount: payment.amount,
-      })),
+      payments: shown,
       next:
         more && last !== undefined
           ? encodeCursor(fundingPeriods, { marketId }, [last.start, last.seq])
@@ -111,5 +122,6 @@ export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
     operationId: 'getFundingPayments',
     summary: 'Calculate the funding payments of a position over a time range',
     body: BODY,
+    isFile: true,
   },
 }

@@ -126,6 +126,7 @@ export const PARAMETER_TYPES = {
   rateInterval: oneOf(themselves(RATE_INTERVALS.keys()), '1d'),
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
   exportFormat: oneOf(themselves(EXPORT_FORMATS)),
+  fileFormat: oneOf(themselves(['csv'])),
   exportTimes: { ...oneOf(themselves(['iso'])), allowed: 'iso, which is for csv' },
   cursor: textLike(CURSOR),
   marketId: textLike(MARKET_ID),

@@ -7,7 +7,7 @@ import { type ParameterType, type ParameterValue, PARAMETER_TYPES as TYPES } fro
 export type Parameter = { name: string; type: ParameterType; description: string }
 
 /** The paging parameters, which every resource takes. */
-const PAGINATION_PARAMETERS: readonly Parameter[] = [
+export const PAGINATION_PARAMETERS: readonly Parameter[] = [
   {
     name: 'pagination.first',
     type: TYPES.pageSize,
@@ -108,13 +108,18 @@ export const TIMES_PARAMETER: Parameter = {
   description: 'With `format=csv`: times as RFC 3339 in UTC, to the nanosecond, instead of Unix nanoseconds.',
 }
 
-/** The query parameters of a resource, by name: the order in which faults are reported. */
+/** Parameters by name: the order in which faults are reported. */
+export function byName(parameters: readonly Parameter[]): readonly Parameter[] {
+  return parameters.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The query parameters of a resource, by name. */
 export function parametersOf(resource: Resource): readonly Parameter[] {
-  return [
+  return byName([
     ...PAGINATION_PARAMETERS,
     ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
     ...filterParametersOf(resource),
-  ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  ])
 }
 
 /** The values of a request's parameters, by name; those not given are not there. */

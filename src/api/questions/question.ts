@@ -20,6 +20,8 @@ export type Made = {
   version: StoreVersion | null
   /** Why the request is refused: only the store could tell. */
   refusal?: string
+  /** The name of the file that the body is, as CSV; none for JSON. */
+  file?: string
   /** Lets the memory of `body` be used again: it must not be read after that. */
   release?: () => void
 }
@@ -77,6 +79,8 @@ export type Report = {
   body: JsonSchema
   /** Two parameters of which one may be given. */
   alternatives?: readonly [string, string]
+  /** Whether it is given as a CSV file, too (csv-file.ts). */
+  isFile?: true
 }
 
 /** As much of JSON Schema as descriptions of bodies use. */

@@ -1,10 +1,12 @@
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { decodeMarketCursor } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
-import { invalidPagination, invalidParameter } from '../http/errors.ts'
+import { invalidPagination } from '../http/errors.ts'
+import { timesOf } from '../questions/csv-file.ts'
 import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
+  byName,
   FORMAT_PARAMETER,
   filterParametersOf,
   PATH_MARKET_ID,
@@ -15,10 +17,6 @@ import {
 } from '../questions/parameters.ts'
 
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
-
-function byName(parameters: readonly Parameter[]): readonly Parameter[] {
-  return parameters.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-}
 
 /** The parameters of a resource's operation, with the format. */
 export function exportParametersOf(resource: Resource): readonly Parameter[] {
@@ -88,15 +86,6 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
   if (selection.marketId !== undefined && selection.marketId !== marketId)
     throw invalidCursor(name, 'of another market')
   return { ...query, cursor: key, list: { market: marketId } }
-}
-
-/** How times are to be written, which is for CSV to say. */
-function timesOf(values: ParameterValues): ExportQuery['times'] {
-  const times = values.get('times') as ExportQuery['times']
-  if (times !== undefined && values.get('format') !== 'csv') {
-    throw invalidParameter(`parsing field "times": times is "${times}", allowed is only with format=csv`)
-  }
-  return times
 }
 
 function refusePaging(values: ParameterValues): void {

@@ -1,9 +1,8 @@
+import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
-import { csvOf } from '../parts/csv.ts'
-import { saveText } from '../parts/save-text.ts'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -61,18 +60,14 @@ export function PositionPayments({ marketId, range, unit, version }: PositionPay
           <span class="figure-more">
             {data.total.startsWith('-') ? 'paid' : 'received'} for {groupDigits(`${data.count}`)}{' '}
             {data.count === 1 ? 'period' : 'periods'}{' '}
-            <button
-              type="button"
+            <a
               class="copy csv"
               title="Save the payments as CSV, in the smallest unit of the settlement asset"
-              onClick={() => {
-                const save = (text: string) => saveText(text, 'funding-payments.csv', 'text/csv')
-                // If the service does not answer, the page says so itself.
-                paymentsCsv(marketId, { from, to }, units).then(save, () => {})
-              }}
+              href={`${reportTarget('fundingPayments', marketId, { from, to, units })}&format=csv`}
+              download=""
             >
               CSV
-            </button>
+            </a>
           </span>
           {data.missing.length > 0 && (
             <span class="figure-more">
@@ -84,21 +79,6 @@ export function PositionPayments({ marketId, range, unit, version }: PositionPay
       )}
     </div>
   )
-}
-
-/** Payments read at a time: the most that the API gives. */
-const PAYMENTS_AT_A_TIME = 5_000
-
-/** All payments of a position in a range, newest first. */
-async function paymentsCsv(marketId: string, range: Range, units: string): Promise<string> {
-  const rows: string[][] = []
-  for (let after: string | undefined; ; ) {
-    const asked = { ...range, units, first: PAYMENTS_AT_A_TIME, ...(after !== undefined && { after }) }
-    const { payments, next } = await lyra.fundingPayments(marketId, asked)
-    rows.push(...payments.map(({ seq, end, fundingRate, amount }) => [seq, end, fundingRate, amount]))
-    if (next === null) return csvOf(['seq', 'end', 'fundingRate', 'amount'], rows)
-    after = next
-  }
 }
 
 function describeNone(hasAnswer: boolean, error: Error | null): string {

@@ -5,7 +5,6 @@ import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
-import { csvOf } from '../parts/csv.ts'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
@@ -39,11 +38,11 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   const coverage = latestCoverage()
   const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
   const end = (last / length + 1n) * length
-  const range = { interval: step, from: end - BigInt(columns) * length, to: end, first: MARKETS } as const
+  const range = { interval: step, from: end - BigInt(columns) * length, to: end } as const
   const paid = coverage?.fundingPeriods.map(({ count }) => count).join(' ')
   const { data, error, reload } = useQuery(
     `${step} ${end} ${paid}`,
-    (signal) => lyra.fundingRates({ ...range, signal }),
+    (signal) => lyra.fundingRates({ ...range, first: MARKETS, signal }),
     { keep: true },
   )
   const rows = rowsOf(data, summaries)
@@ -79,17 +78,8 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
       {rows.length > 0 && <Cells key={`${step} ${first}`} rows={rows} starts={starts} step={step} />}
       {data !== null && rows.length === 0 && <p class="quiet">No payments in this time.</p>}
       <Request
-        url={`${location.origin}${reportTarget('fundingRates', range)}`}
-        csv={() =>
-          csvOf(
-            ['marketId', 'start', 'count', 'sumOfRates'],
-            rows.flatMap(({ marketId, buckets }) =>
-              [...buckets.values()].map(({ start, count, sumOfRates }) => [
-                ...[marketId, start, `${count}`, sumOfRates],
-              ]),
-            ),
-          )
-        }
+        url={`${location.origin}${reportTarget('fundingRates', { ...range, first: MARKETS })}`}
+        csv={`${reportTarget('fundingRates', range)}&format=csv`}
       />
     </section>
   )

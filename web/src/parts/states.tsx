@@ -2,6 +2,7 @@ import { LyraApiError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { coverageError, latestCoverage, readiness } from '../service/coverage.ts'
 import { freshness } from '../service/freshness.ts'
+import { areInstrumentsAsked } from '../service/instruments.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Grey lines where figures will be once they are there: as much room as they will need. */
@@ -54,9 +55,9 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
   )
 }
 
-/** Shown before the service has reported its coverage; null afterwards. */
+/** Shown before the service has reported its coverage and instruments; null afterwards. */
 export function beforeCoverage(what: string): preact.JSX.Element | null {
-  if (latestCoverage() !== null) return null
+  if (latestCoverage() !== null && areInstrumentsAsked.value) return null
   if (freshness.value.state === 'empty') return <Greeting />
   const error = coverageError.value
   return error === null ? (

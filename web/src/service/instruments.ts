@@ -15,6 +15,9 @@ const MAX_PAGES = 4
 /** What markets are called and how their integers are read, by id; null before that is known. */
 export const instruments = signal<ReadonlyMap<string, Instrument> | null>(null)
 
+/** Whether the instruments have been asked for: until then an amount would be shown without its unit. */
+export const areInstrumentsAsked = signal(false)
+
 /** A market's instrument; null if no event named it, or it is not loaded yet. */
 export function instrumentOf(marketId: string): Instrument | null {
   return instruments.value?.get(marketId) ?? null
@@ -53,9 +56,12 @@ export function watchInstruments(): void {
     if (held === undefined || at === undefined || (held === count && at - readAt < REFRESH_MS)) return
     count = held
     readAt = at
-    read().catch(() => {
+    const asked = read().catch(() => {
       // Asked again with the next coverage; meanwhile integers are shown as they are.
       count = null
+    })
+    void asked.then(() => {
+      areInstrumentsAsked.value = true
     })
   })
 }

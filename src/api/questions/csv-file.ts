@@ -1,0 +1,68 @@
+import type { ColumnKind } from '../../export/columns.ts'
+import { csvWriter } from '../../export/text-formats.ts'
+import { invalidPagination, invalidParameter } from '../http/errors.ts'
+import { PARAMETER_TYPES } from './parameter-types.ts'
+import { byName, type Parameter, type ParameterValues, TIMES_PARAMETER } from './parameters.ts'
+import { type Made, madeOf, type Question } from './question.ts'
+
+/** Rows of a file, at most: it is made in memory. A request for more is refused. */
+export const MAX_FILE_ROWS = 100_000
+
+/** The parameters by which a report is given as a file. */
+export const FILE_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'format',
+    type: PARAMETER_TYPES.fileFormat,
+    description: `Return all rows as CSV instead of a page of JSON, at most ${MAX_FILE_ROWS.toLocaleString('en')}. Cannot be combined with paging parameters.`,
+  },
+  TIMES_PARAMETER,
+]
+
+/** The parameters of a question over REST. */
+export function restParametersOf({ parameters, description }: Question): readonly Parameter[] {
+  return 'isFile' in description ? byName([...parameters, ...FILE_PARAMETERS]) : parameters
+}
+
+/** How a file is to be written. */
+export type FileOptions = { times?: 'iso' }
+
+/**
+ * How a request wants a report as a file; null if it does not.
+ *
+ * @throws {ApiError} 400 for parameters that only pages have, and for `times` without a format
+ */
+export function fileOptionsOf(values: ParameterValues, paging: readonly Parameter[]): FileOptions | null {
+  const times = timesOf(values)
+  if (!values.has('format')) return null
+  const paged = paging.find(({ name }) => values.has(name))
+  if (paged !== undefined)
+    throw invalidPagination(`${paged.name} cannot be used with format=csv, which returns all rows`)
+  return times === undefined ? {} : { times }
+}
+
+/** How times are to be written, which is for CSV to say. @throws {ApiError} 400 without `format=csv` */
+export function timesOf(values: ParameterValues): FileOptions['times'] {
+  const times = values.get('times') as FileOptions['times']
+  if (times !== undefined && values.get('format') !== 'csv') {
+    throw invalidParameter(`parsing field "times": times is "${times}", allowed is only with format=csv`)
+  }
+  return times
+}
+
+/** An answer as a CSV file with a column for each kind, or its refusal if there are more rows than it may have. */
+export function madeFile(
+  { name, times }: FileOptions & { name: string },
+  kinds: Readonly<Record<string, ColumnKind>>,
+  { rows, more }: { rows: readonly Readonly<Record<string, unknown>>[]; more: boolean },
+  { position, version }: Pick<Made, 'position' | 'version'>,
+): Made {
+  if (more) {
+    const refusal = `the range has more rows than a CSV file may have, ${MAX_FILE_ROWS}: use a shorter range, or page through the JSON`
+    return { ...madeOf({}, position, null), refusal }
+  }
+  const columns = Object.entries(kinds).map(([column, kind]) => ({ name: column, kind }))
+  const { head, line } = csvWriter(columns, times)
+  const lines = rows.map((row) => line(columns.map((column) => String(row[column.name]))))
+  const text = [head, ...lines].map((one) => `${one}\r\n`).join('')
+  return { ...madeOf(Buffer.from(text), position, version), file: `${name}.csv` }
+}
