@@ -10,7 +10,7 @@ import { type ExportedRow, type ExportQuery, exportRows } from '../export/export
 import { parquetOf } from '../export/parquet.ts'
 import { exportText, TEXT_FORMATS } from '../export/text-formats.ts'
 import { createLogger } from '../log.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { FilterName, Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
 import { readStore, withSnapshot } from '../store/read-store.ts'
@@ -40,17 +40,21 @@ const ALL = 'all'
 /** Each resource by its name on the command line. */
 const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
 
-/** The options that restrict the rows, with their parameter of the API. */
-const RESTRICTIONS = {
-  market: 'marketId',
-  party: 'partyId',
+/** The options that restrict the rows, by their parameter of the API. */
+const RESTRICTING = {
+  marketId: 'market',
+  partyId: 'party',
   source: 'source',
   seq: 'seq',
-  from: 'dateRange.startTimestamp',
-  to: 'dateRange.endTimestamp',
-} as const
+  'dateRange.startTimestamp': 'from',
+  'dateRange.endTimestamp': 'to',
+} as const satisfies Record<FilterName | `dateRange.${'start' | 'end'}Timestamp`, string>
 
-type Restriction = keyof typeof RESTRICTIONS
+type Restriction = (typeof RESTRICTING)[keyof typeof RESTRICTING]
+
+const RESTRICTIONS = Object.fromEntries(
+  Object.entries(RESTRICTING).map(([parameter, option]) => [option, parameter]),
+) as Record<Restriction, string>
 
 /** The options that apply to a resource. */
 function restrictionsOf(resource: Resource): Restriction[] {
