@@ -7,7 +7,7 @@ import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { annualised } from '../web/src/periods/period.ts'
+import { annualised, RATE_SPANS, rateFor } from '../web/src/periods/period.ts'
 import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
 import {
   BTC,
@@ -20,7 +20,15 @@ import {
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getJson } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  periodEvent,
+  perpetualMarket,
+  pointAt,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
@@ -52,8 +60,6 @@ describe("the explorer's markets", () => {
   }) => {
     const { page, base } = await openRecording(RECORDING)
     const asked = watchRequests(page)
-    await page.goto('/')
-    await page.waitForSelector('table.markets')
     const summaries = await summariesOf(base)
     assert.equal(summaries.length, 3)
     for (const summary of summaries) {
@@ -61,13 +67,16 @@ describe("the explorer's markets", () => {
       const value = (name: string) => row.locator(`data[data-figure="${name}"]`).getAttribute('value')
       const text = (name: string) => row.locator(`data[data-figure="${name}"]`).innerText()
       const { instrument, estimate, lastPaidPeriod, lastExternalPoint, lastInternalPoint } = summary
+      await page.goto('/?per=period')
       assert.equal(await value('rate'), estimate!.fundingRate)
       assert.equal(await text('rate'), formatRate(number(estimate!.fundingRate), 4))
       assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
       const length = BigInt(lastPaidPeriod!.end!) - BigInt(lastPaidPeriod!.start)
-      await page.goto('/?per=year')
-      assert.equal(await text('rate'), formatRate(annualised(estimate!.fundingRate, length)!, 4))
       await page.goto('/')
+      assert.equal(
+        await text('rate'),
+        formatRate(rateFor(RATE_SPANS['8h'], estimate!.fundingRate, length)!, 4),
+      )
       const [external, internal] = [number(lastExternalPoint!.price), number(lastInternalPoint!.price)]
       assert.equal(
         await text('premium'),
@@ -102,9 +111,11 @@ describe("the explorer's markets", () => {
     assert.deepEqual(await order(), [BTC, ETH, SOL])
     const by = (read: (summary: Summary) => number) =>
       [...summaries].sort((a, b) => read(b) - read(a)).map(({ marketId }) => marketId)
+    const per = ({ lastPaidPeriod }: Summary, rate: string) =>
+      Number(rate) / (Number(lastPaidPeriod!.end) - Number(lastPaidPeriod!.start))
     for (const [name, read] of [
-      ['Rate now', ({ estimate }: Summary) => Number(estimate!.fundingRate)],
-      ['Last paid', ({ lastPaidPeriod }: Summary) => Number(lastPaidPeriod!.fundingRate)],
+      ['Rate now', (summary: Summary) => per(summary, summary.estimate!.fundingRate)],
+      ['Last paid', (summary: Summary) => per(summary, summary.lastPaidPeriod!.fundingRate!)],
       ['Providers', ({ providers }: Summary) => Number(providers)],
     ] as const) {
       await page.getByRole('button', { name }).click()
@@ -313,6 +324,32 @@ describe("the explorer's requests", () => {
     await page.getByText(since).waitFor()
   })
 
+  test('are compared over the time of which all their periods are loaded', async ({ t, open }) => {
+    const { store, live } = await createLiveStore(t)
+    const periodsEvery = (marketId: string, hours: number, count: number, fundingRate: string) =>
+      Array.from({ length: count }, (_, index) =>
+        periodEvent({
+          ...{ marketId, seq: BigInt(index), fundingPayment: '1', fundingRate },
+          start: timeOf(index * hours * 3_600),
+          end: timeOf((index + 1) * hours * 3_600),
+        }),
+      )
+    await live.commit(1, [
+      ...periodsEvery(LIVE_MARKET, 1, 1_100, '0.0001'),
+      ...periodsEvery(OTHER_MARKET, 8, 140, '0.001'),
+    ])
+    const { page } = await open(store)
+    await page.goto(`/?compare=${LIVE_MARKET},${OTHER_MARKET}&bars=cumulative`)
+    await page.getByText(`Compared from ${formatTime(timeOf(100 * 3_600)).slice(0, 16)} UTC on`).waitFor()
+    for (const [marketId, cumulative] of [
+      [LIVE_MARKET, '+10.00 %'],
+      [OTHER_MARKET, '+12.70 %'],
+    ] as const) {
+      const text = await page.locator(`[data-compared="${marketId}"]`).innerText()
+      assert.ok(text.includes(cumulative), text)
+    }
+  })
+
   test('of more funding periods than fit on a page are four, and the page names the omitted ones', async ({
     t,
     open,
@@ -330,15 +367,24 @@ describe("the explorer's requests", () => {
       internalTwap: '1',
       externalTwap: '1',
     }))
-    await live.commit(1, [pointAt(1), ...periods])
+    await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
     const { page } = await open(store)
     const asked = watchRequests(page)
     await page.goto('/?view=funding&span=all')
     await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
     const charts = asked.filter((path) => /\/series\/|estimates|funding-periods\/[0-9a-f]{64}$/.test(path))
     assert.equal(charts.length, 4, charts.join())
-    await page.getByText('Cumulative (5000 periods due)').waitFor()
-    assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.5000')
+    // Figures are of all periods, those that are not drawn too.
+    await page.getByText('Cumulative (5,200 periods due)').waitFor()
+    const exact = (name: string) => page.locator(`data[data-figure="${name}"]`).first().getAttribute('value')
+    assert.equal(Number(await exact('cumulative')), 0.52)
+    assert.equal(await exact('position-total'), '-520000')
+    await page.getByText(/Rates of periods before \S+ \S+ are not drawn/).waitFor()
+    // At the start of the last bucket.
+    await eventually(
+      () => page.locator('[data-figure="cumulative-at"]').innerText(),
+      (text) => Number.parseFloat(text) > 51.8,
+    )
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.locator('section[aria-labelledby="periods-title"] .csv').click(),

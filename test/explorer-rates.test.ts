@@ -141,6 +141,18 @@ describe("the explorer's funding rates", () => {
       await page.waitForSelector('.heat-map')
       assert.deepEqual(await accessibilityFaults(page), [])
       assert.ok((await overflow(page)) <= 0, `${width}`)
+      // The newest columns are in sight, beside the markets.
+      const map = page.getByLabel('Funding heat map')
+      await eventually(
+        () => map.evaluate((place) => place.scrollWidth - place.scrollLeft - place.clientWidth),
+        (hidden) => hidden <= 1,
+      )
+      const [frame, market, newest] = await Promise.all(
+        [map, map.locator('tbody th').first(), map.locator('tbody tr').first().locator('td').last()].map(
+          (one) => one.boundingBox(),
+        ),
+      )
+      assert.ok(market!.x >= frame!.x && newest!.x >= market!.x + market!.width, `${width}`)
     }
     const reading = () => page.locator('[data-figure="map-reading"]').innerText()
     const day = (back: number) => {

@@ -173,6 +173,9 @@ describe('the explorer shows how current the data are', () => {
     const { page } = await open(store)
     await page.goto('/?view=funding')
     assert.match(await oneTruth(page, 'live', 2), /^live · \d+ s$/)
+    await page.setViewportSize({ width: 390, height: 844 })
+    const said = (await page.locator('.header .freshness-text').boundingBox())!
+    assert.ok(said.width > 30, 'a phone shows the words, not a colour alone')
     const height = live.height + 1
     await settled(page)
     await live.commit(height, [pointAt(height), pointAt(height, { source: 1 })])

@@ -45,7 +45,7 @@ export function wholeUnits(text: string, unit: Unit): Decimal | null {
 
 /**
  * A number of an asset's smallest parts, as people read it: `2947093000` with 5 decimals is `29,470.93`. Zeros at the
- * end are left out after the second place; a number that would read as zero has two digits. Without a unit the number
+ * end are left out after the second place; a small number keeps two digits. Without a unit the number
  * is as sent, in groups of three, with as many places as are asked for; a text that is not a number stays as it is.
  */
 export function formatAmount(text: string, unit: Unit | null, style: AmountStyle = {}): string {

@@ -62,12 +62,12 @@ export function round(number: Decimal, places: number): Decimal {
   return { digits: (digits < 0n ? digits - half : digits + half) / part, scale: places }
 }
 
-/** As {@link round}; a number that would become 0 keeps its first two digits instead. */
+/** As {@link round}, but at least the first two digits are kept. */
 export function roundVisibly(number: Decimal, places: number): Decimal {
   const rounded = round(number, places)
-  if (rounded.digits !== 0n || number.digits === 0n) return rounded
   const length = (number.digits < 0n ? -number.digits : number.digits).toString().length
-  return round(number, number.scale - length + 2)
+  const twoDigits = number.scale - length + 2
+  return number.digits === 0n || places >= twoDigits ? rounded : round(number, twoDigits)
 }
 
 /** Takes zeros off the end of a decimal number's text, but for the first places. */

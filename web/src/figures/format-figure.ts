@@ -35,8 +35,8 @@ export function formatPercent(text: string): string {
 }
 
 /**
- * A fraction as a percentage of so many places, rounded half away from zero, and signed: `-3.5860 %`. One that would read
- * as zero has two digits: `+0.000026 %`.
+ * A fraction as a percentage of so many places, rounded half away from zero, and signed: `-3.5860 %`. A small one keeps
+ * two digits: `+0.000026 %`.
  */
 export function formatRate(fraction: Decimal, places: number): string {
   const { digits, scale } = roundVisibly(inHundredths(fraction), places)

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Shade } from '../charts/draw.ts'
 import { whyNoUnit } from '../figures/amount.ts'
+import { type Decimal, parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -10,7 +11,7 @@ import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { nextPayment } from '../periods/next-payment.ts'
-import { within } from '../periods/period.ts'
+import { cumulative, dueWithin, type Period, within } from '../periods/period.ts'
 import { auctionTimes } from '../series/auctions.ts'
 import { type Moment, momentsOf, type Range } from '../series/series.ts'
 import { seriesCsv } from '../series/series-csv.ts'
@@ -26,7 +27,7 @@ import { Nearest } from './nearest.tsx'
 import { Cumulative, NowFigures } from './now-figures.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
-import { PositionPayments } from './position-payments.tsx'
+import { PositionPayments, type RangePayments, usePayments } from './position-payments.tsx'
 import { RangeBar } from './range-bar.tsx'
 import { BAR_KINDS, type BarKind, barsOf, barValues, cumulativeAt, readingAt } from './reading.ts'
 import { Readout } from './readout.tsx'
@@ -73,9 +74,12 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
       decimals: unit?.decimals ?? 0,
     }
   }, [series.data, periods.data, inAuction, gaps, unit?.decimals])
+  const payments = usePayments({ marketId }, range, `${list.length} ${list.at(-1)?.seq ?? ''}`)
+  const areAll = periods.data?.more !== true || list[0] === undefined || list[0].start <= range.from
+  const before = areAll ? undefined : sumBefore(list, payments)
   const bars = useMemo(
-    () => barsOf(list, range, estimate.data, kind),
-    [periods.data, estimate.data, kind, range.from, range.to],
+    () => barsOf(list, range, estimate.data, kind, before),
+    [periods.data, estimate.data, kind, range.from, range.to, before && writeDecimal(before)],
   )
 
   const look = ({ from, to }: Range, settled: boolean) =>
@@ -89,16 +93,16 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   // On a phone they stand below the charts.
   const ofRange = (
     <>
-      <Cumulative periods={periods.data === null ? null : list} range={range} />
-      <PositionPayments
-        marketId={marketId}
+      <Cumulative
+        periods={periods.data === null ? null : list}
         range={range}
-        unit={unit}
-        version={`${list.length} ${list.at(-1)?.seq ?? ''}`}
+        areAll={areAll}
+        payments={payments.data}
       />
+      <PositionPayments marketId={marketId} payments={payments} unit={unit} />
     </>
   )
-  const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to).slice(0, 16)} UTC`
+  const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to < last ? range.to : last).slice(0, 16)} UTC`
   return (
     <>
       <section class="panel now" aria-label="Funding now">
@@ -168,11 +172,15 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
               <>
                 <Readout
                   reading={reading}
-                  bars={{ kind, values: barValues(list, range, estimate.data, kind) }}
+                  bars={{ kind, values: barValues(list, range, estimate.data, kind, before) }}
                   cumulative={
                     reading === null
                       ? null
-                      : cumulativeAt(list, barValues(list, range, estimate.data, 'cumulative'), reading.time)
+                      : cumulativeAt(
+                          list,
+                          barValues(list, range, estimate.data, 'cumulative', before),
+                          reading.time,
+                        )
                   }
                   pointed={pointed !== null}
                   unit={unit}
@@ -187,7 +195,9 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           />
         </div>
         {narrow && <div class="now-figures">{ofRange}</div>}
-        {data !== null && <ChartNotes data={data} range={range} why={why} />}
+        {data !== null && (
+          <ChartNotes data={data} range={range} why={why} firstDrawn={areAll ? null : list[0]!.start} />
+        )}
         <Request
           url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}
           csv={data === null ? undefined : () => seriesCsv(data.moments, data.bucket, range)}
@@ -204,6 +214,12 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
       <PointsTable marketId={marketId} range={range} unit={unit} version={version} />
     </>
   )
+}
+
+/** The sum of the rates due in a range before the first period that is loaded; null if it is not known. */
+function sumBefore(list: readonly Period[], { data, range }: RangePayments): Decimal | null {
+  const sum = data === null ? null : parseDecimal(data.sumOfRates)
+  return sum === null ? null : subtract(sum, cumulative(dueWithin(list, range)))
 }
 
 /** The time shown without a pointer: the end of the range, or of the data if that is earlier. */
@@ -226,8 +242,16 @@ function describeTimes(times: readonly Range[]): string {
     : `${latest} and ${groupDigits(`${others}`)} earlier ${others === 1 ? 'auction' : 'auctions'}`
 }
 
+type ChartNotesProps = {
+  data: FundingData
+  range: Range
+  why: string | null
+  /** The start of the first period that is drawn; null if all are. */
+  firstDrawn: bigint | null
+}
+
 /** Describes what the charts show and omit; tests read the counts. */
-function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why: string | null }) {
+function ChartNotes({ data, range, why, firstDrawn }: ChartNotesProps) {
   const shades = data.shades.filter(({ from, to }) => from < range.to && to > range.from)
   const gaps = shades.filter(({ kind }) => kind === 'gap')
   const auctions = shades.filter(({ kind }) => kind === 'auction')
@@ -244,6 +268,8 @@ function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why
     <p class="notes" data-charts={CHARTS.length}>
       Drawn from {groupDigits(`${counts[0]}`)} external and {groupDigits(`${counts[1]}`)} internal points: the
       last price and TWAP of each step, with a band from its lowest to its highest price.
+      {firstDrawn !== null &&
+        ` Rates of periods before ${formatTime(firstDrawn).slice(0, 16)} are not drawn: there are too many.`}
       {auctions.length > 0 && (
         <>
           {' '}

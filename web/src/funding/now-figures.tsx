@@ -1,8 +1,8 @@
-import type { FundingEstimate } from 'lyra-client'
+import type { FundingEstimate, FundingPayments } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
-import { formatRate } from '../figures/format-figure.ts'
+import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { DueTime } from '../parts/due-time.tsx'
@@ -61,17 +61,48 @@ export function NowFigures({ periods, estimate, due, unit, last, children }: Now
   )
 }
 
+export type CumulativeProps = {
+  periods: readonly Period[] | null
+  range: Range
+  /** Whether these are all periods of the range. */
+  areAll: boolean
+  /** The service's sums over the range; null before it has answered. */
+  payments: FundingPayments | null
+}
+
 /** Sum of the rates of the periods due in a range. */
-export function Cumulative({ periods, range }: { periods: readonly Period[] | null; range: Range }) {
+export function Cumulative({ periods, range, areAll, payments }: CumulativeProps) {
   const due = dueWithin(periods ?? [], range)
+  const count = areAll ? due.length : (payments?.count ?? 0)
+  const text = areAll ? writeDecimal(cumulative(due)) : payments?.sumOfRates
+  const isKnown = periods !== null && (areAll || payments !== null)
   return (
     <Figure
-      name={`Cumulative (${due.length} ${due.length === 1 ? 'period' : 'periods'} due)`}
-      main={due.length === 0 ? null : <Rate text={writeDecimal(cumulative(due))} name="cumulative" />}
-      none={periods === null ? '' : 'No payment was due in this range'}
+      name={
+        isKnown
+          ? `Cumulative (${groupDigits(`${count}`)} ${count === 1 ? 'period' : 'periods'} due)`
+          : 'Cumulative'
+      }
+      main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
+      none={isKnown ? 'No payment was due in this range' : ''}
     >
-      {due.length > 0 && <Mean periods={due} />}
+      {areAll && count > 0 && <Mean periods={due} />}
+      {!areAll && payments?.firstEnd != null && (
+        <span class="figure-more">first payment {formatTime(payments.firstEnd).slice(0, 16)} UTC</span>
+      )}
+      <Missing payments={payments} />
     </Figure>
+  )
+}
+
+/** How many periods of a range the sums over it lack. */
+export function Missing({ payments }: { payments: FundingPayments | null }) {
+  const count = payments?.missing.length ?? 0
+  if (count === 0) return null
+  return (
+    <span class="figure-more">
+      {groupDigits(`${count}`)} {count === 1 ? 'period is' : 'periods are'} missing
+    </span>
   )
 }
 

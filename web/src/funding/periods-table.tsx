@@ -52,7 +52,7 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
       {periods.data?.more && !periods.loading && list[0] !== undefined && list[0].start > range.from && (
         <p class="notice">
           This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
-          {formatTime(list[0].start).slice(0, 16)} are not drawn, listed or added up. Choose a shorter range.
+          {formatTime(list[0].start).slice(0, 16)} are not drawn or listed. Choose a shorter range.
         </p>
       )}
       {periods.data !== null && rows.length === 0 && (

@@ -1,3 +1,4 @@
+import type { FundingPayments } from 'lyra-client'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -5,30 +6,39 @@ import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
-import { useQuery } from '../service/use-query.ts'
+import { type Query, useQuery } from '../service/use-query.ts'
+import { Missing } from './now-figures.tsx'
 import { useRested } from './use-rested.ts'
 
 /** A position size that the API accepts. */
 const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
 
-export type PositionPaymentsProps = {
-  marketId: string
-  range: Range
-  unit: Unit | null
-  /** Changes when there may be new payments. */
-  version: string
-}
+/** The payments of a position over a range. */
+export type RangePayments = Query<FundingPayments> & { range: Range; units: string }
 
-/** Payments of a position of a chosen size for the periods that ended in the shown range. */
-export function PositionPayments({ marketId, range, unit, version }: PositionPaymentsProps) {
+/**
+ * Sums over the periods that ended in a range, for a position of the chosen size.
+ *
+ * @param version changes when there may be new payments
+ */
+export function usePayments(held: { marketId: string }, shown: Range, version: string): RangePayments {
   const given = param('units') ?? '1'
   const units = UNITS.test(given) ? given : '1'
-  const { from, to } = useRested(range)
-  const { data, error } = useQuery(
+  const { marketId } = held
+  const { from, to } = useRested(shown)
+  const query = useQuery(
     `${marketId} ${from} ${to} ${units} ${version}`,
     (signal) => lyra.fundingPayments(marketId, { from, to, units, first: 1, signal }),
     { keep: true },
   )
+  return { ...query, range: { from, to }, units }
+}
+
+export type PositionPaymentsProps = { marketId: string; payments: RangePayments; unit: Unit | null }
+
+/** Payments of a position of a chosen size for the periods that ended in the shown range. */
+export function PositionPayments({ marketId, payments, unit }: PositionPaymentsProps) {
+  const { data, error, range, units } = payments
   return (
     <div class="figure">
       <label class="figure-name">
@@ -58,23 +68,18 @@ export function PositionPayments({ marketId, range, unit, version }: PositionPay
             <Amount text={data.total} unit={unit} signed name="position-total" />
           </span>
           <span class="figure-more">
-            {data.total.startsWith('-') ? 'paid' : 'received'} for {groupDigits(`${data.count}`)}{' '}
-            {data.count === 1 ? 'period' : 'periods'}{' '}
+            {units.startsWith('-') ? 'short' : 'long'} {data.total.startsWith('-') ? 'paid' : 'received'} for{' '}
+            {groupDigits(`${data.count}`)} {data.count === 1 ? 'period' : 'periods'}{' '}
             <a
               class="copy csv"
               title="Save the payments as CSV, in the smallest unit of the settlement asset"
-              href={`${reportTarget('fundingPayments', marketId, { from, to, units })}&format=csv`}
+              href={`${reportTarget('fundingPayments', marketId, { ...range, units })}&format=csv`}
               download=""
             >
               CSV
             </a>
           </span>
-          {data.missing.length > 0 && (
-            <span class="figure-more">
-              {groupDigits(`${data.missing.length}`)}{' '}
-              {data.missing.length === 1 ? 'period is' : 'periods are'} missing
-            </span>
-          )}
+          <Missing payments={data} />
         </>
       )}
     </div>

@@ -21,6 +21,8 @@ export const BAR_KINDS = {
   cumulative: 'Cumulative',
 } as const
 
+const ZERO: Decimal = { digits: 0n, scale: 0 }
+
 export type BarKind = keyof typeof BAR_KINDS
 
 /** The bars of the periods of a range, in percent, followed by the estimate of the running one. */
@@ -29,8 +31,9 @@ export function barsOf(
   shown: Range,
   estimate: FundingEstimate | null,
   kind: BarKind,
+  before: Decimal | null = ZERO,
 ): Bar[] {
-  const values = barValues(periods, shown, estimate, kind)
+  const values = barValues(periods, shown, estimate, kind, before)
   const placeOf = (seq: bigint) => {
     const value = values.get(seq) ?? null
     return value === null ? null : approximate(value) * 100
@@ -53,17 +56,21 @@ export function barsOf(
 /**
  * Exact bar values by seq: the period's rate, its rate annualised, or the sum of the rates due in the range up to its
  * end. The current period has the estimate's.
+ *
+ * @param before the sum of the rates that were due in the range before these periods; null if it is not known: no sums
  */
 export function barValues(
   periods: readonly Period[],
   shown: Range,
   estimate: FundingEstimate | null,
   kind: BarKind,
+  before: Decimal | null = ZERO,
 ): ReadonlyMap<bigint, Decimal> {
   const due = new Set(dueWithin(periods, shown))
   const running = runningPeriod(periods)
   const values = new Map<bigint, Decimal>()
-  let sum: Decimal = { digits: 0n, scale: 0 }
+  if (kind === 'cumulative' && before === null) return values
+  let sum = before ?? ZERO
   const inRange = new Set(within(periods, shown))
   for (const period of periods) {
     // A period that ends at the start of the range is paid in it, but has no bar.

@@ -1,14 +1,14 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
 import { savePng } from '../charts/save-png.ts'
 import { add, type Decimal, parseDecimal } from '../figures/decimal.ts'
-import { formatRate } from '../figures/format-figure.ts'
+import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { MarketName } from '../parts/market-name.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
-import { annualised, askPeriods, lengthOf, type Period } from '../periods/period.ts'
+import { annualised, askPeriods, lengthOf, type Period, type Periods } from '../periods/period.ts'
 import { nanosecondsOf } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
@@ -35,14 +35,14 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
     : 'annualised'
   const { data, error, reload } = useQuery(
     `${marketIds.join(' ')} ${version}`,
-    (signal) =>
-      Promise.all(
-        marketIds.map(async (marketId) => ({
-          marketId,
-          periods: (await askPeriods(lyra, { marketId }, PERIODS, signal)).list.filter(
-            (period) => period.rate !== null && (lengthOf(period) ?? 0n) > 0n,
-          ),
-        })),
+    async (signal) =>
+      fromOneStart(
+        await Promise.all(
+          marketIds.map(async (marketId) => ({
+            marketId,
+            ...(await askPeriods(lyra, { marketId }, PERIODS, signal)),
+          })),
+        ),
       ),
     { keep: true },
   )
@@ -50,7 +50,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
   const chart = useRef<uPlot | null>(null)
   const [at, setAt] = useState<bigint | null>(null)
   const dark = isDark()
-  const lines = useMemo(() => data ?? [], [data])
+  const lines = data?.lines ?? NO_LINES
   useEffect(() => {
     if (place.current === null || lines.length === 0) return
     const made = createCompareChart(place.current, lines, kind, (x) =>
@@ -105,6 +105,12 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="funding periods" tall />}
       <div ref={place} class="chart" data-chart="compare" />
+      {data?.from != null && (
+        <p class="notice">
+          Compared from {formatTime(data.from).slice(0, 16)} UTC on: more than {groupDigits(`${PERIODS}`)}{' '}
+          periods of a market are not loaded.
+        </p>
+      )}
       <p class="gestures by-mouse">Hover for values · drag to zoom in · double-click to reset</p>
       <ul class="compare-legend" aria-label="Markets compared">
         {lines.map(({ marketId, periods }, index) => (
@@ -119,6 +125,27 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
       </ul>
     </section>
   )
+}
+
+type Line = { marketId: string; periods: readonly Period[] }
+
+const NO_LINES: readonly Line[] = []
+
+/** The paid periods of markets, from the time on from which all are loaded; null if nothing is left out. */
+function fromOneStart(markets: readonly (Periods & { marketId: string })[]): {
+  lines: readonly Line[]
+  from: bigint | null
+} {
+  const starts = markets.flatMap(({ list, more }) => (more && list[0] !== undefined ? [list[0].start] : []))
+  const from = starts.length === 0 ? null : starts.reduce((a, b) => (a > b ? a : b))
+  const lines = markets.map(({ marketId, list }) => ({
+    marketId,
+    periods: list.filter(
+      (period) =>
+        period.rate !== null && (lengthOf(period) ?? 0n) > 0n && (from === null || period.start >= from),
+    ),
+  }))
+  return { lines, from }
 }
 
 /** Describes a market's line at a time, or at its end. */

@@ -1,5 +1,5 @@
 import type { FundingRates, MarketSummary } from 'lyra-client'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
@@ -121,11 +121,6 @@ function Cells({ rows, starts, step }: CellsProps) {
     table.current?.querySelector<HTMLElement>(`[data-cell="${next.row} ${next.column}"]`)?.focus()
   }
   const table = useRef<HTMLTableElement>(null)
-  useEffect(() => {
-    // The newest columns are those that are looked for.
-    const place = table.current?.parentElement
-    if (place != null) place.scrollLeft = place.scrollWidth
-  }, [])
   const row = rows[Math.min(at.row, rows.length - 1)]!
   const start = starts[at.column]!
   return (
@@ -133,7 +128,7 @@ function Cells({ rows, starts, step }: CellsProps) {
       <p class="map-reading" aria-live="polite" data-figure="map-reading">
         {describe(row, start, step)}
       </p>
-      <TablePlace name="Funding heat map">
+      <TablePlace name="Funding heat map" atEnd>
         {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table that is walked by keys is a grid. */}
         <table ref={table} class="heat-map" role="grid" aria-labelledby="map-title">
           <thead>
@@ -152,8 +147,8 @@ function Cells({ rows, starts, step }: CellsProps) {
           <tbody>
             {rows.map(({ marketId, buckets }, index) => (
               <tr key={marketId}>
-                <th scope="row" title={marketId}>
-                  {marketLabel(marketId)}
+                <th scope="row" title={`${marketLabel(marketId)} ${marketId}`}>
+                  <span class="market-code">{marketLabel(marketId)}</span>
                 </th>
                 {starts.map((time, column) => {
                   const bucket = buckets.get(`${time}`)

@@ -284,10 +284,10 @@ function Row({
   )
 }
 
-/** The basis of rates that the view's state names; a period's if it names none. */
+/** The basis of rates that the view's state names; by default one on which all markets can be compared. */
 export function readBasis(): RateBasis {
   const named = param('per') ?? ''
-  return Object.hasOwn(RATE_BASES, named) ? (named as RateBasis) : 'period'
+  return Object.hasOwn(RATE_BASES, named) ? (named as RateBasis) : '8h'
 }
 
 /** The order that the view's state names; by name if it names none. */

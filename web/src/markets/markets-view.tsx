@@ -52,7 +52,7 @@ export function MarketsView() {
                 key={name}
                 type="button"
                 aria-pressed={basis === name}
-                onClick={() => setParams({ per: name === 'period' ? null : name }, { push: false })}
+                onClick={() => setParams({ per: name === '8h' ? null : name }, { push: false })}
               >
                 {text}
               </button>

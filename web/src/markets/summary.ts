@@ -60,9 +60,13 @@ export function currentRate(summary: MarketSummary): { text: string; estimate: b
     : { text: lastPaidPeriod.fundingRate, estimate: false }
 }
 
-/** The length by which the current rate is annualised: that of the last paid period, nanoseconds. */
-export function paidLength({ lastPaidPeriod }: MarketSummary): bigint | null {
-  return lastPaidPeriod === null ? null : lengthOf(readPeriod(lastPaidPeriod))
+/** The length by which rates are scaled: that of the last paid period, or by the schedule of the first; nanoseconds. */
+export function paidLength({ lastPaidPeriod, runningPeriod, instrument }: MarketSummary): bigint | null {
+  if (lastPaidPeriod !== null) return lengthOf(readPeriod(lastPaidPeriod))
+  if (runningPeriod === null) return null
+  const start = BigInt(runningPeriod.start)
+  const end = nextPayment(instrument?.funding?.schedule, start)
+  return end === null ? null : end - start
 }
 
 /** What rates are shown for: a period of the market, whatever its length, or a span. */

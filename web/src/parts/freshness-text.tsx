@@ -17,7 +17,7 @@ export const FRESHNESS_DOTS: Record<Freshness['state'], string> = {
 export function FreshnessText() {
   const { state, text, more } = freshness.value
   return (
-    <span class={`freshness ${state}`} title={more} data-freshness={state}>
+    <span class="freshness" title={more} data-freshness={state}>
       <span class={`dot ${FRESHNESS_DOTS[state]}`} aria-hidden="true" />
       <span class="freshness-text">{text}</span>
     </span>

@@ -1,11 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+export type TablePlaceProps = {
+  name: string
+  /** Whether its last columns are shown first. */
+  atEnd?: boolean
+  children: ComponentChildren
+}
+
 /**
  * A frame in which a wide table scrolls sideways, by keys too; it shades the edge that hides more. The head stays
  * visible while the page scrolls.
  */
-export function TablePlace({ name, children }: { name: string; children: ComponentChildren }) {
+export function TablePlace({ name, atEnd = false, children }: TablePlaceProps) {
   const place = useRef<HTMLElement>(null)
   const [more, setMore] = useState({ left: false, right: false })
   const fits = !more.left && !more.right
@@ -32,6 +39,7 @@ export function TablePlace({ name, children }: { name: string; children: Compone
   useEffect(() => {
     if (fits) return
     const element = place.current!
+    if (atEnd) element.scrollLeft = element.scrollWidth
     const hold = () => {
       const bar = Number.parseFloat(getComputedStyle(element).getPropertyValue('--header-height'))
       const { top, height } = element.getBoundingClientRect()

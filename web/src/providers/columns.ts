@@ -60,7 +60,8 @@ export const COLUMNS: readonly Column[] = [
     name: 'net',
     first: true,
     title: 'Fee share after penalty',
-    meaning: "Fee share times the part kept after the penalty: its actual share of the market's fees.",
+    meaning:
+      'Fee share times the part kept after the penalty, before the bonus from the penalties of others.',
     sla: true,
     read: ({ fees }) => fees.net,
     kind: 'part',

@@ -65,12 +65,16 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
       </p>
       {LANES.map(({ name, read, full }) => {
         const values = rows.map((row) => partOf(read(row)))
+        const isBook = name === 'Time on book'
         const top = full ?? Math.max(...values)
         const highest = rows.find((row) => partOf(read(row)) === top)
         return (
           <div key={name} class="lane" data-lane={name}>
             <span class="lane-name">
               {name}
+              {isBook && least !== null && (
+                <span class="under">- - SLA: at least {formatPercent(least)}</span>
+              )}
               <span class="under">
                 {full === undefined && highest !== undefined && top > 0
                   ? `up to ${showPart(read(highest)!)}`
@@ -80,14 +84,12 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
               </span>
             </span>
             <span class="lane-bars">
-              {name === 'Time on book' && least !== null && (
-                <span class="lane-least" style={{ bottom: `${partOf(least) * 100}%` }}>
-                  <span>SLA: at least {formatPercent(least)}</span>
-                </span>
+              {isBook && least !== null && (
+                <span class="lane-least" style={{ bottom: `${partOf(least) * 100}%` }} />
               )}
               {columns.map((row, place) => {
                 const value = row === null ? null : read(row)
-                const short = name === 'Time on book' && value !== null && isBelow(value, least)
+                const short = isBook && value !== null && isBelow(value, least)
                 return (
                   <span
                     key={row?.epoch ?? `free ${place}`}

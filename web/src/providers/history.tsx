@@ -66,8 +66,7 @@ export function History({ marketId, partyId }: HistoryProps) {
       {data === null && error === null && <Skeleton what="epochs" />}
       {data !== null && rows.length === 0 && (
         <Empty title="No epochs of this provider">
-          No epoch has ended since the provider committed, or the service does not have the blocks in which
-          one ended.
+          No epoch has ended since the provider committed, or the service has no event in which one ended.
         </Empty>
       )}
       {rows.length > 0 && (

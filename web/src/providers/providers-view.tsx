@@ -175,5 +175,8 @@ function emptyTitle(market: string | null, party: string | null): string {
       ? `${shortId(party)} provides no liquidity`
       : `No provider's id begins with ${shortId(party)}`
   }
-  return market === null ? 'No liquidity providers yet' : 'No providers on this market'
+  if (market === null) return 'No liquidity providers yet'
+  return knownMarkets('all').includes(market)
+    ? 'No providers on this market'
+    : 'The service has no data of this market'
 }

@@ -1,5 +1,6 @@
 import { now } from '../parts/clock.ts'
 import { connection, nextTry, tryNow } from '../service/connection.ts'
+import { latestCoverage } from '../service/coverage.ts'
 
 /** Shown while the service is unreachable: since when, and the time of the next attempt. */
 export function ConnectionBanner() {
@@ -9,7 +10,8 @@ export function ConnectionBanner() {
       {value.state === 'down' && (
         <div class="banner">
           <span>
-            <strong>The service does not respond.</strong> The data shown is as of {timeOf(value.since)}.{' '}
+            <strong>The service does not respond.</strong>{' '}
+            {latestCoverage() !== null && `The data shown is as of ${timeOf(value.since)}. `}
             <Countdown />
           </span>
           <button type="button" class="button" onClick={() => void tryNow()}>
