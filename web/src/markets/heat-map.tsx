@@ -130,7 +130,7 @@ function Cells({ rows, starts, step }: CellsProps) {
       </p>
       <TablePlace name="Funding heat map" atEnd>
         {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table that is walked by keys is a grid. */}
-        <table ref={table} class="heat-map" role="grid" aria-labelledby="map-title">
+        <table ref={table} class="heat-map held" role="grid" aria-labelledby="map-title">
           <thead>
             <tr>
               <th scope="col">Market</th>

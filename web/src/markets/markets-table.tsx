@@ -206,7 +206,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
     <>
       <SortField columns={sorts} sorting={sorted} onSort={sortBy} />
       <TablePlace name="Table of markets">
-        <table class="markets stacked">
+        <table class="markets stacked held">
           <thead>
             <tr>
               {[MARKET, ...COLUMNS].map(({ sort, title, meaning, ...rest }) => (

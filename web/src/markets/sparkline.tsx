@@ -56,8 +56,7 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
       )}
       {path !== null && (
         <span class="sparkline-change">
-          {path.text}
-          <span class="under">in {path.span}</span>
+          {path.text} <span class="under">in {path.span}</span>
         </span>
       )}
     </span>

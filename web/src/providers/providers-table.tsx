@@ -58,7 +58,7 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
       </div>
       <div class="wide-only">
         <TablePlace name="Providers, as a table">
-          <table class={all ? 'providers all' : 'providers'}>
+          <table class={all ? 'providers all held' : 'providers held'}>
             <thead>
               <tr>
                 {names.market && names.party && <th scope="col">Market</th>}
