@@ -349,7 +349,11 @@ describe('an export', () => {
     ] as const) {
       const none = await written(flag, '0123456789')
       assert.equal(none.code, 1)
-      assert.match(none.stderr, new RegExp(`${flag} 0123456789: no ${what} id of .* starts with it`))
+      const hint = what === 'market' ? '; lyra status lists the markets' : ''
+      assert.match(
+        none.stderr,
+        new RegExp(`${flag} 0123456789: no ${what} id of .* starts with it${hint}\n$`),
+      )
     }
     const live = kind.create(t)
     const { commit } = await openLiveStore(t, live)
@@ -377,7 +381,7 @@ describe('an export', () => {
       [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],
       [
         ['export', 'liquidity-providers', '--market', 'x', '--store', store],
-        /a market id is 64 hex digits|x/,
+        /--market x is not an id or the beginning of one/,
       ],
       [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a valid cursor/],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be filtered by seq/],

@@ -18,7 +18,7 @@ import {
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
-import { runWell } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { serve } from './fixtures/service.ts'
@@ -206,6 +206,17 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([other!.timeOnBook, other!.equityLikeShare], ['', null])
       await assertMalformed(base, PATH, 10015)
       await assertMalformed(base, `${PATH}?marketId=x`, 10000)
+    })
+
+    test('is exported by the beginning of the id of a party that left', async (t) => {
+      const events = [epoch(0), data(MARKET, [sla(PARTY, '0.1'), sla(PARTY_2, '1')])]
+      const store = await storeOfBytes(t, kind, fileOf({ height: 5, events }))
+      const exported = (party: string) =>
+        runLyra(t, ['export', 'liquidity-provider-history', '--store', store, '--party', party])
+      const whole = await exported(PARTY_2)
+      assert.match(whole.stdout, /^\{.*"timeOnBook":"1".*\}\n$/)
+      assert.equal((await exported(PARTY_2.slice(0, 5))).stdout, whole.stdout)
+      assert.match((await exported('0a')).stderr, /--party 0a: no party id of .* starts with it\n$/)
     })
 
     test('is the same in whatever order blocks arrive, and after an incomplete block is completed', async (t) => {

@@ -1,21 +1,23 @@
-import { ID_PREFIX } from '../domain/ids.ts'
+import { ID_PREFIX, PARTY_ID } from '../domain/ids.ts'
 import { readStore } from '../store/read-store.ts'
 import { findIds, type IdKind } from '../store/readings/ids.ts'
 import { type Store, StoreError } from '../store/store.ts'
+import { InvalidSettingError } from './options.ts'
 
 /**
- * Completes an id: returns a complete id as given, or the only id of the store with the given prefix. A text that
- * cannot be a prefix is returned unchanged, to be refused like any other value.
+ * Completes an id: returns a complete id as given, or the only id of the store with the given prefix.
  *
+ * @throws {InvalidSettingError} for a text that is neither
  * @throws {StoreError} if no id matches, or several do
  */
 export async function wholeId(store: Store, kind: IdKind, given: string): Promise<string> {
-  if (!ID_PREFIX.test(given)) return given
+  if (PARTY_ID.test(given)) return given
+  if (!ID_PREFIX.test(given))
+    throw new InvalidSettingError(`--${kind} ${given} is not an id or the beginning of one`)
   const [id, other] = await readStore(store, () => findIds(kind, given.toLowerCase()))
   if (id === undefined) {
-    throw new StoreError(
-      `--${kind} ${given}: no ${kind} id of ${store.name} starts with it; lyra status lists the markets`,
-    )
+    const hint = kind === 'market' ? '; lyra status lists the markets' : ''
+    throw new StoreError(`--${kind} ${given}: no ${kind} id of ${store.name} starts with it${hint}`)
   }
   if (other !== undefined) {
     throw new StoreError(`--${kind} ${given} is ambiguous: it matches ${id} and ${other}; give more digits`)

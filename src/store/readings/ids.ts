@@ -1,10 +1,13 @@
 import type { Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 
-/** Tables that contain every known id, with an index on them. */
-const INDEXES = { market: 'market_id from markets', party: 'party_id from liquidity_providers' } as const
+/** Columns that together contain every known id, each the first of an index. A party that left is only in the history. */
+const COLUMNS = {
+  market: ['market_id from markets'],
+  party: ['party_id from liquidity_providers', 'party_id from liquidity_provider_history'],
+} as const
 
-export type IdKind = keyof typeof INDEXES
+export type IdKind = keyof typeof COLUMNS
 
 /** Whether any row names a market. */
 export function* isKnownMarket(marketId: string): Reading<boolean> {
@@ -14,18 +17,21 @@ export function* isKnownMarket(marketId: string): Reading<boolean> {
 
 /** The first ids that begin with some digits, two at most. */
 export function* findIds(kind: IdKind, digits: string): Reading<string[]> {
-  const found: string[] = []
-  while (found.length < 2) {
-    const last = found.at(-1)
-    const [column] = INDEXES[kind].split(' ')
-    const [row] = yield {
-      text: `select ${INDEXES[kind]} where ${column} ${last === undefined ? '>=' : '>'} $1
-        order by ${column} limit 1`,
-      values: [last ?? digits],
+  const all = new Set<string>()
+  for (const column of COLUMNS[kind]) {
+    const [name] = column.split(' ')
+    const found: string[] = []
+    while (found.length < 2) {
+      const last = found.at(-1)
+      const [row] = yield {
+        text: `select ${column} where ${name} ${last === undefined ? '>=' : '>'} $1 order by ${name} limit 1`,
+        values: [last ?? digits],
+      }
+      const id = row?.[0]
+      if (typeof id !== 'string' || !id.startsWith(digits)) break
+      found.push(id)
+      all.add(id)
     }
-    const id = row?.[0]
-    if (typeof id !== 'string' || !id.startsWith(digits)) break
-    found.push(id)
   }
-  return found
+  return [...all].sort().slice(0, 2)
 }
