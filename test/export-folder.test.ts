@@ -312,16 +312,19 @@ for (const kind of STORE_KINDS) {
       await runWell(t, ['export', 'all', '--store', store, '--out', all])
       for (const [index, unfit] of [`1${most}`, '0.5', '1e-10'].entries()) {
         await commit(2 + index, [unfit])
-        for (const target of [
-          [...args, '--out', join(folder, 'unfit.parquet')],
-          ['export', 'all', '--store', store, '--out', all],
+        for (const { target, remedy } of [
+          { target: [...args, '--out', join(folder, 'unfit.parquet')], remedy: 'export with --text' },
+          {
+            target: ['export', 'all', '--store', store, '--out', all],
+            remedy: 'export into a new directory with --text',
+          },
         ]) {
           const refused = await runLyra(t, target)
           assert.equal(refused.code, 1, refused.stdout)
           const row = `market ${A}, timestamp ${20 + 10 * index}, seq 1, source 2`
           assert.equal(
             refused.stderr,
-            `lyra: funding period data points: price is "${unfit}" in the row ${row}, which is not a decimal(38, 0); export with --text, which writes every number as text\n`,
+            `lyra: funding period data points: price is "${unfit}" in the row ${row}, which is not a decimal(38, 0); ${remedy}, which writes these columns as text\n`,
           )
         }
         assert.ok(!existsSync(join(folder, 'unfit.parquet')))
@@ -360,7 +363,7 @@ describe('an export into a folder', () => {
     await exportTo(store, folder)
     await assert.rejects(exportTo(store, folder, { asText: true }), {
       name: 'ExportError',
-      message: /was exported without --text; omit it, or name another directory/,
+      message: /was begun without --text and keeps its types; omit --text, or name a new directory/,
     })
     const behind = kind.create(t)
     await (await openLiveStore(t, behind)).commit(9, [])

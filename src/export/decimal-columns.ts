@@ -20,13 +20,14 @@ export function decimalDigits(
   column: ExportColumn,
   resource: Resource,
   exported: ExportedRow,
+  remedy: string,
 ): bigint {
   const number = parseDecimal(text)
   const digits = number === null ? null : digitsAt(number, scale)
   if (digits === null || digits >= LIMIT || digits <= -LIMIT) {
     throw new ExportError(
       `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} in the row ${describe(resource, exported)}, ` +
-        `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); export with --text, which writes every number as text`,
+        `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); ${remedy}, which writes these columns as text`,
     )
   }
   return digits

@@ -97,7 +97,9 @@ function claimFolder({ folder, asText }: FolderOptions, coverage: Coverage): Fol
       `${folder}: contains an export of chain ${found.chainId}, but the store is of ${coverage.chainId}; name another directory`,
     )
   if (asText && !found.asText)
-    throw new ExportError(`${folder}: was exported without --text; omit it, or name another directory`)
+    throw new ExportError(
+      `${folder}: was begun without --text and keeps its types; omit --text, or name a new directory`,
+    )
   if (found.height !== null && BigInt(found.height) > coverage.height)
     throw new ExportError(
       `${folder}: was exported at block ${found.height}, but the store is at block ${coverage.height}; ingest the missing blocks, or name another directory`,

@@ -26,6 +26,8 @@ export type ParquetOptions = {
   asText: boolean
   /** Whether the folder name replaces the market column. */
   withoutMarket?: boolean
+  /** What to do if a decimal cannot hold a number, as the error says it. */
+  remedy?: string
 }
 
 /** The columns of a resource's Parquet, each with its place among the cells of a row. */
@@ -53,6 +55,7 @@ export async function* parquetOf(
   options: ParquetOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
+  const { remedy = 'export with --text' } = options
   const { cells } = exportTableOf(resource)
   const columns = columnsOf(resource, options)
   const bytes = new ByteWriter()
@@ -74,7 +77,10 @@ export async function* parquetOf(
         const { scale } = column
         const value = values[column.at]!
         const isDecimal = value !== null && scale !== undefined
-        group[index]!.set(rows, isDecimal ? decimalDigits(value, scale, column, resource, exported) : value)
+        group[index]!.set(
+          rows,
+          isDecimal ? decimalDigits(value, scale, column, resource, exported, remedy) : value,
+        )
       }
       rows++
       if (rows === GROUP_ROWS) yield write()

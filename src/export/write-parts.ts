@@ -55,10 +55,11 @@ async function writeFile(
   const file = `part-${String(number).padStart(5, '0')}.parquet`
   const path = join(folder, file)
   const withoutMarket = selection.marketId !== undefined
+  const remedy = 'export into a new directory with --text'
   mkdirSync(folder, { recursive: true })
   const sum = createHash('sha256')
   async function* summed(): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const bytes of parquetOf(rows, resource, { asText, withoutMarket })) {
+    for await (const bytes of parquetOf(rows, resource, { asText, withoutMarket, remedy })) {
       sum.update(bytes)
       yield bytes
     }
