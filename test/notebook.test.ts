@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { generateRecords } from '../src/generate/generate.ts'
 import { ROOT } from './fixtures/documentation.ts'
+import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
-import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
 const RUN_NOTEBOOK = join(import.meta.dirname, 'clients/run_notebook.py')
@@ -16,22 +18,24 @@ const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
 type Output = { output_type: string; text?: string[]; data?: { 'image/png'?: string } }
 type Cell = { cell_type: string; outputs: Output[] }
 
-test('The notebook, run on an export of the sample, shows its stored tables and charts', async (t) => {
-  if (spawnSync(PYTHON, ['-c', 'import duckdb, matplotlib']).status !== 0) {
-    return skip(
-      t,
-      'DuckDB or matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has them',
-    )
-  }
+const hasPackages = (t: TestContext) =>
+  spawnSync(PYTHON, ['-c', 'import duckdb, matplotlib']).status === 0 ||
+  skip(t, 'DuckDB or matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has them')
+
+/** Runs the notebook on an export of a store, as in a checkout after the tutorial. */
+async function runNotebook(t: TestContext, store: string) {
   const folder = temporaryFolder(t)
-  const store = join(folder, 'lyra.db')
-  await ingestWhole(store, NAMED_SAMPLE)
-  // As in a checkout after the tutorial.
   await runWell(t, ['export', 'all', '--store', store, '--out', join(folder, 'everything')])
   mkdirSync(join(folder, 'docs'))
   copyFileSync(NOTEBOOK, join(folder, 'docs/notebook.ipynb'))
-  const run = startProgram(t, PYTHON, [RUN_NOTEBOOK, 'notebook.ipynb'], { cwd: join(folder, 'docs') })
-  const { code, stdout, stderr } = await run.outcome
+  return startProgram(t, PYTHON, [RUN_NOTEBOOK, 'notebook.ipynb'], { cwd: join(folder, 'docs') }).outcome
+}
+
+test('The notebook, run on an export of the sample, shows its stored tables and charts', async (t) => {
+  if (!hasPackages(t)) return
+  const store = join(temporaryFolder(t), 'lyra.db')
+  await ingestWhole(store, NAMED_SAMPLE)
+  const { code, stdout, stderr } = await runNotebook(t, store)
   assert.equal(code, 0, stderr)
 
   const { cells } = JSON.parse(readFileSync(NOTEBOOK, 'utf8')) as { cells: Cell[] }
@@ -50,4 +54,27 @@ test('The notebook, run on an export of the sample, shows its stored tables and 
     shown,
     'docs/notebook.ipynb is not up to date: run test/clients/run_notebook.py with --write',
   )
+})
+
+test('The notebook charts the markets of any export, and says if there is nothing to chart', async (t) => {
+  if (!hasPackages(t)) return
+  const shownOf = async (blocks: number) => {
+    const bytes = Buffer.concat([...generateRecords({ blocks, events: 0 })])
+    const { code, stdout, stderr } = await runNotebook(t, await storeOfBytes(t, STORE_KINDS[0]!, bytes))
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout) as { text: string; pictures: number }[]
+  }
+  const [paid, unpaid] = [await shownOf(1_200), await shownOf(100)]
+  for (const shown of [paid, unpaid]) assert.equal(shown.filter(({ pictures }) => pictures > 0).length, 3)
+  const rates = paid.find(({ text }) => text.includes('annualised_percent') && text.includes('seq'))!
+  assert.ok(rates.text.split('\n').length > 3, rates.text)
+  assert.ok(paid.every(({ text }) => !text.includes('empty')))
+  const told = unpaid.map(({ text }) => text).join('')
+  assert.match(told, /No market of the export has a paid funding period/)
+  assert.match(told, /This chart is empty/)
+
+  const unnamed = join(temporaryFolder(t), 'lyra.db')
+  await ingestWhole(unnamed, SAMPLE)
+  const { stderr } = await runNotebook(t, unnamed)
+  assert.equal(stderr, '../everything contains no instruments: export a store that has them (lyra status)\n')
 })
