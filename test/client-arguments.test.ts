@@ -210,6 +210,16 @@ describe('An invalid call of the client', () => {
     })
   }
 
+  test('is an error if its url is not an http or https URL', () => {
+    for (const url of ['127.0.0.1:4200', 'localhost:4200', 'ftp://127.0.0.1', 'http://', '/api']) {
+      assert.throws(() => createLyraClient({ url }), {
+        name: 'TypeError',
+        message: `createLyraClient(options): url is '${url}', not an http or https URL, such as http://127.0.0.1:3008`,
+      })
+    }
+    for (const url of ['HTTP://127.0.0.1:9/', 'https://example.org/lyra']) createLyraClient({ url })
+  })
+
   test('is an error even if its object is in a variable, which the compiler accepts', async () => {
     const options = { marketId, pageSize: 10 }
     assert.throws(() => lyra.fundingPeriods(options), /'pageSize' belongs in options/)

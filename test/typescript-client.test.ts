@@ -13,6 +13,7 @@ import { VERSION } from '../src/version.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { getPage } from './fixtures/http.ts'
 import { createActivity, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
+import { freePort } from './fixtures/postgres-server.ts'
 import { startLyra, startProgram } from './fixtures/program.ts'
 import { HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -128,6 +129,16 @@ describe('the TypeScript client', () => {
       return error instanceof LyraConnectionError && error.message.includes('/health')
     })
     assert.equal(times.length, 5)
+    const gone = `http://127.0.0.1:${await freePort()}`
+    await assert.rejects(createLyraClient({ url: gone, retries: 0 }).health(), {
+      message: `${gone}/health: fetch failed (connect ECONNREFUSED ${gone.slice('http://'.length)})`,
+    })
+    // If no address of a name accepts a connection, the error has only a code.
+    const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+    const refused = () => Promise.reject(new TypeError('fetch failed', { cause }))
+    await assert.rejects(createLyraClient({ url: base, fetch: refused, retries: 0 }).health(), {
+      message: `${base}/health: fetch failed (ECONNREFUSED)`,
+    })
     const stop = new AbortController()
     setTimeout(() => stop.abort(new Error('enough')), 100)
     await assert.rejects(lyra.coverage({ signal: stop.signal }), /enough/)

@@ -37,8 +37,14 @@ export function mayPass(error: unknown): boolean {
   return error instanceof LyraConnectionError
 }
 
+/** @throws {TypeError} if the address is not an http or https URL */
 export function createConnection(options: ConnectionOptions): Connection {
   const { retries = 4, timeoutMs = 30_000 } = options
+  if (!/^https?:/i.test(options.url) || !URL.canParse(options.url)) {
+    throw new TypeError(
+      `createLyraClient(options): url is '${options.url}', not an http or https URL, such as http://127.0.0.1:3008`,
+    )
+  }
   const base = options.url.replace(/\/+$/, '')
   // Not called as a method of the options: a browser's fetch wants no other `this` than the window.
   const ask = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))

@@ -30,9 +30,18 @@ export class LyraApiError extends Error {
 /** The service could not be reached, or its answer was cut off; `cause` is the error of fetch. */
 export class LyraConnectionError extends Error {
   constructor(url: string, cause: unknown) {
-    super(`${url}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    super(`${url}: ${reasonOf(cause)}`, { cause })
     this.name = 'LyraConnectionError'
   }
+}
+
+/** The message of an error and of its innermost cause: Node's fetch says why it failed only there. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  let inner: Error & { code?: unknown } = error
+  while (inner.cause instanceof Error) inner = inner.cause
+  // If no address of a name accepts a connection, the cause has a code and no message.
+  return inner === error ? error.message : `${error.message} (${inner.message || String(inner.code)})`
 }
 
 function parse(body: string): { code: number | null; message: string; details: LyraErrorDetail[] } {
