@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { openApiDocument } from '../src/api/openapi/openapi.ts'
 import { curlSample, pythonSample, typescriptSample } from '../web/reference/samples.ts'
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
 import { getJson, send } from './fixtures/http.ts'
@@ -15,6 +16,7 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
 const ESTIMATES = '/api/v2/funding-estimates/{marketId}'
+const PAYMENTS = '/api/v2/funding-payments/{marketId}'
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
 type Document = { paths: Record<string, { get: { operationId: string; responses: Record<string, object> } }> }
@@ -225,6 +227,8 @@ describe('the API reference', () => {
     assert.equal(curlSample(asked), `curl '${base}${CHECKPOINTS}'`)
     const quoted = { ...asked, given: [{ in: 'header', name: 'X-Request-Id', value: "it's" }] }
     assert.equal(curlSample(quoted), `curl '${base}${CHECKPOINTS}' \\\n  -H 'X-Request-Id: it'\\''s'`)
+    const stream = { base, path: '/api/v2/stream/checkpoints', given: [] }
+    assert.equal(curlSample(stream), `curl -N '${base}/api/v2/stream/checkpoints'`)
     const cases: [path: string, given: [place: string, name: string, value: string][], code: RegExp][] = [
       [CHECKPOINTS, [], /lyra\.checkpointsPage\(\{\}, \{\}\)/],
       [CHECKPOINTS, [['query', 'pagination.after', 'AagU']], /checkpointsPage\(\{\}, \{ after: 'AagU' \}\)/],
@@ -244,7 +248,49 @@ describe('the API reference', () => {
         [['query', 'format', 'csv']],
         /fetch\('http:\/\/127\.0\.0\.1:3008\/api\/v2\/checkpoints\?format=csv'\)/,
       ],
-      ['/api/v2/coverage', [], /await lyra\.coverage\(\)/],
+      [
+        CHECKPOINTS,
+        [
+          ['header', 'X-Request-Id', 'a'],
+          ['header', 'If-None-Match', '"b"'],
+        ],
+        /checkpoints', \{ headers: \{ 'X-Request-Id': 'a', 'If-None-Match': '"b"' \} \}\)\nif \(!response\.ok && response\.status !== 304\)/,
+      ],
+      [
+        '/api/v2/coverage',
+        [],
+        /const answer = await lyra\.coverage\(\)\nconsole\.log\(JSON\.stringify\(answer, null, 2\)\)$/,
+      ],
+      [
+        PAYMENTS,
+        [
+          ['path', 'marketId', 'aa'],
+          ['query', 'first', '10'],
+          ['query', 'units', '-2'],
+          ['query', 'after', 'x'],
+        ],
+        /await lyra\.fundingPayments\('aa', \{ first: 10, units: '-2', after: 'x' \}\)/,
+      ],
+      [
+        PAYMENTS,
+        [
+          ['path', 'marketId', 'aa'],
+          ['query', 'format', 'csv'],
+          ['query', 'times', 'iso'],
+        ],
+        /fetch\('.*\/funding-payments\/aa\?format=csv&times=iso'\)[\s\S]*response\.text/,
+      ],
+      ['/api/v2/funding-rates', [], /await lyra\.fundingRates\(\)/],
+      [
+        '/api/v2/funding-rates',
+        [
+          ['query', 'interval', '8h'],
+          ['query', 'dateRange.startTimestamp', '5'],
+          ['query', 'pagination.first', '2'],
+        ],
+        /await lyra\.fundingRates\(\{ interval: '8h', from: '5', first: 2 \}\)/,
+      ],
+      ['/api/v2/funding-rates', [['query', 'format', 'csv']], /fetch\('.*\/funding-rates\?format=csv'\)/],
       [
         '/api/v2/auctions/{marketId}',
         [
@@ -278,12 +324,40 @@ describe('the API reference', () => {
         [['query', 'after', 'x']],
         /const stop = AbortSignal\.timeout\(60_000\)\nfor await \(const \{ row \} of lyra\.streamCheckpoints\(\{\}, \{ after: 'x', signal: stop \}\)\)/,
       ],
+      [
+        '/api/v2/stream/checkpoints',
+        [
+          ['query', 'after', 'x'],
+          ['header', 'Last-Event-ID', 'y'],
+        ],
+        /lyra\.streamCheckpoints\(\{\}, \{ after: 'y', signal: stop \}\)/,
+      ],
       ['/api/v2/liquidity/provider-history', [], /lyra\.liquidityProviderHistoryPage\(\{\}, \{\}\)/],
       ['/metrics', [], /fetch\(.*\/metrics'\)/],
     ]
     for (const [path, given, code] of cases) {
       const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
       assert.match(typescriptSample({ base, path, given: parameters }), code, path)
+    }
+  })
+
+  test('writes every parameter of a request into its code', () => {
+    const { paths } = openApiDocument('0') as {
+      paths: Record<string, { get: { parameters?: { name: string; in: string }[] } }>
+    }
+    for (const [path, { get }] of Object.entries(paths)) {
+      const isStream = path.includes('/stream/')
+      // A stream has one start: the last event's id takes precedence.
+      const own = (get.parameters ?? []).filter(({ name }) => name && !(isStream && name.startsWith('after')))
+      const file = own.filter(({ name }) => name === 'format' || name === 'times')
+      for (const parameters of [own, own.filter((parameter) => !file.includes(parameter))]) {
+        const given = parameters.map((parameter, index) => ({ ...parameter, value: `value${index}` }))
+        for (const write of [curlSample, typescriptSample, pythonSample]) {
+          const sample = write({ base: 'http://127.0.0.1:3008', path, given })
+          for (const { name, value } of given)
+            assert.ok(sample.includes(value), `${name} of ${path}:\n${sample}`)
+        }
+      }
     }
   })
 })

@@ -22,7 +22,8 @@ export function curlSample(asked: Asked): string {
   const headers = asked.given
     .filter((parameter) => parameter.in === 'header')
     .map(({ name, value }) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
-  return `curl ${quoted(addressOf(asked))}${headers.join('')}`
+  // -N: curl shows each event of a stream when it arrives.
+  return `curl ${asked.path in STREAMS ? '-N ' : ''}${quoted(addressOf(asked))}${headers.join('')}`
 }
 
 /** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or options alone. */
@@ -38,6 +39,7 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options'
   '/api/v2/funding-payments/{marketId}': { name: 'fundingPayments', takes: 'market' },
   '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
   '/api/v2/auctions/{marketId}': { name: 'auctions', takes: 'market' },
+  '/api/v2/funding-rates': { name: 'fundingRates', takes: 'options' },
   '/api/v2/coverage': { name: 'coverage', takes: 'options' },
   '/health': { name: 'health', takes: 'options' },
   '/ready': { name: 'ready', takes: 'options' },
@@ -61,18 +63,20 @@ const NAMES: Record<string, string> = {
 /** Parameters that the client takes as numbers. */
 const NUMBERS = ['first', 'last', 'buckets']
 
-/** The request in TypeScript: by lyra-client if that has a call for it, else by fetch. */
+/** The request in TypeScript: by lyra-client if that has a call for it and all that is given, else by fetch. */
 export function typescriptSample(asked: Asked): string {
   const call = CALLS[asked.path]
   const stream = STREAMS[asked.path]
+  const { filters, page, headers } = split(asked)
   const client = [
     `import { createLyraClient } from 'lyra-client'`,
     '',
     `const lyra = createLyraClient({ url: ${literal(asked.base)} })`,
   ]
   if (stream !== undefined) {
-    const { filters, page } = split(asked)
-    const options = object([...page, ['signal', 'stop']])
+    const lastId = headers.find(([name]) => name === 'Last-Event-ID')
+    const start = lastId === undefined ? page : [['after', literal(lastId[1])] as Entry]
+    const options = object([...start, ['signal', 'stop']])
     return [
       ...client,
       'const stop = AbortSignal.timeout(60_000)',
@@ -81,34 +85,37 @@ export function typescriptSample(asked: Asked): string {
       '}',
     ].join('\n')
   }
-  const formats = asked.given.some(({ name }) => name === 'format')
-  if (call === undefined || formats) {
+  const isFile = asked.given.some(({ name }) => name === 'format' || name === 'times')
+  if (call === undefined || isFile || headers.length > 0) {
+    const sent = headers.map(([name, value]): Entry => [literal(name), literal(value)])
+    const options = sent.length === 0 ? '' : `, { headers: ${object(sent)} }`
+    const isKnown = headers.some(([name]) => name === 'If-None-Match') ? ' && response.status !== 304' : ''
     return [
-      `const response = await fetch(${literal(addressOf(asked))})`,
-      'if (!response.ok) throw new Error(await response.text())',
+      `const response = await fetch(${literal(addressOf(asked))}${options})`,
+      `if (!response.ok${isKnown}) throw new Error(await response.text())`,
       asked.path.endsWith('.json')
         ? 'console.log(await response.json())'
         : 'console.log(await response.text())',
     ].join('\n')
   }
-  if (call.takes === 'options') {
-    const { filters, page } = split(asked)
-    const given = [...filters, ...page]
-    const args = given.length === 0 ? '' : object(given)
-    return [...client, `console.log(await lyra.${call.name}(${args}))`].join('\n')
+  if (call.takes === 'page') {
+    return [
+      ...client,
+      `const page = await lyra.${call.name}(${object(filters)}, ${object(page)})`,
+      'for (const { node, cursor } of page.rows) console.log(node, cursor)',
+    ].join('\n')
   }
-  if (call.takes === 'market') {
-    const { filters } = split(asked)
-    const market = filters.find(([name]) => name === 'marketId')![1]
-    const others = filters.filter(([name]) => name !== 'marketId')
-    const args = others.length === 0 ? market : `${market}, ${object(others)}`
-    return [...client, `console.log(await lyra.${call.name}(${args}))`].join('\n')
-  }
-  const { filters, page } = split(asked)
+  const given = [...filters, ...page]
+  const market = call.takes === 'market' ? given.find(([name]) => name === 'marketId') : undefined
+  const options = given.filter((entry) => entry !== market)
+  const args = [
+    ...(market === undefined ? [] : [market[1]]),
+    ...(options.length === 0 ? [] : [object(options)]),
+  ]
   return [
     ...client,
-    `const page = await lyra.${call.name}(${object(filters)}, ${object(page)})`,
-    'for (const { node, cursor } of page.rows) console.log(node, cursor)',
+    `const answer = await lyra.${call.name}(${args.join(', ')})`,
+    'console.log(JSON.stringify(answer, null, 2))',
   ].join('\n')
 }
 
@@ -138,8 +145,8 @@ export function pythonSample(asked: Asked): string {
 
 type Entry = [name: string, value: string]
 
-/** Filters and page of a request, as the client takes them. */
-function split({ path, given }: Asked): { filters: Entry[]; page: Entry[] } {
+/** Filters and page of a request, as the client takes them, and its headers. */
+function split({ path, given }: Asked): { filters: Entry[]; page: Entry[]; headers: Entry[] } {
   const known = given.filter((parameter) => parameter.in !== 'header' && parameter.name !== 'pretty')
   const asked = [...path.matchAll(PARAMETER)].map(([, name]) => name!)
   const missing = asked.filter((name) => !known.some((parameter) => parameter.name === name))
@@ -156,6 +163,7 @@ function split({ path, given }: Asked): { filters: Entry[]; page: Entry[] } {
       const own = name.replace('pagination.', '')
       return [own, plainOrText(own, value)]
     }),
+    headers: given.filter((parameter) => parameter.in === 'header').map(({ name, value }) => [name, value]),
   }
 }
 
