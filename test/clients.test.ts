@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { documentedPages } from './fixtures/documentation.ts'
@@ -137,7 +140,7 @@ const { blocks: API_BLOCKS } = documentedPages().find(({ path }) => path === 'do
 const RECIPES = API_BLOCKS.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
 
 for (const [index, { needs, prints }] of [
-  { needs: 'httpx', prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+data: \{"marketId"/ },
+  { needs: 'httpx', prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+$/ },
   {
     needs: 'grpc_reflection',
     prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/,
@@ -157,6 +160,46 @@ for (const [index, { needs, prints }] of [
     assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
   })
 }
+
+test('the Python recipe of docs/api.md for a stream reconnects after the last whole event', async (t) => {
+  const python = process.env.LYRA_PYTHON ?? 'python3'
+  if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'python3 is not installed')
+  const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"row":${id}}\n\n`
+  const answers = [
+    null,
+    `retry: 1000\n\nid: 1\n\n: \n\n${row(2)}id: 3\nevent: checkpoints\ndata: {"row":3}\n`,
+    `${row(3)}event: dropped\ndata: {"code":8}\n\n`,
+    'id: 4\n\n',
+    row(5),
+  ]
+  const asked: unknown[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.headers['last-event-id'])
+    const answer = answers[asked.length - 1]
+    if (answer === undefined) response.writeHead(400).end()
+    else if (answer === null) response.writeHead(503, { 'Retry-After': '7' }).end()
+    // The second answer is cut off within an event.
+    else
+      response.writeHead(200).write(answer, () => (asked.length === 2 ? response.destroy() : response.end()))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const [head, recipe] = ['import http.client', 'def follow('].map(
+    (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
+  )
+  const program = `${head}
+${recipe!.slice(0, recipe!.indexOf('\nfor row'))}
+time.sleep = lambda seconds: print("wait", seconds)
+for row, last_id in follow("checkpoints"):
+    print(row["row"], last_id)`
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const run = startProgram(t, python, ['-c', program.replaceAll('http://127.0.0.1:3008', base)])
+  const { stdout, stderr } = await run.outcome
+  assert.match(stderr, /HTTP Error 400/)
+  const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1']
+  assert.deepEqual(stdout.trim().split('\n'), printed)
+  assert.deepEqual(asked, [undefined, undefined, '2', '3', '4', '5'])
+})
 
 test('the recipe of docs/api.md for a chart draws one, after the Python blocks before it', async (t) => {
   const python = process.env.LYRA_PYTHON ?? 'python3'
