@@ -58,7 +58,7 @@ export function instrumentOf(number: number, assets: readonly Asset[]): Instrume
     asset,
     funding: {
       interestRate,
-      clampLowerBound: `-${clamp}`,
+      clampLowerBound: clamp === '0' ? clamp : `-${clamp}`,
       clampUpperBound: clamp,
       scalingFactor,
       lowerBound: bound === null ? null : `-${bound}`,
