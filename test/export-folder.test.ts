@@ -197,6 +197,35 @@ for (const kind of STORE_KINDS) {
       await assertAsAtOnce(t, store, folder)
     })
 
+    test('has no folder of a market whose rows are all gone', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const folder = join(temporaryFolder(t), 'all')
+      const partyId = idOf('1')
+      const provision = { provisionId: 'p', marketId: A, partyId, status: 1 as const }
+      const listed = (parties: readonly string[]): MarketEvent => ({
+        ...{ kind: 'market-data', marketId: A, figures: null, slas: [] },
+        feeShares: parties.map((party) => ({
+          ...{
+            party,
+            equityLikeShare: '1',
+            averageEntryValuation: '1',
+            averageScore: '1',
+            virtualStake: '1',
+          },
+        })),
+      })
+      await live.commit(1, [{ kind: 'liquidity-provision', ...provision }, listed([partyId])])
+      await exportTo(store, folder)
+      assert.deepEqual(readdirSync(join(folder, 'liquidity-providers')), [`marketId=${A}`])
+      await live.commit(2, [listed([])])
+      await exportTo(store, folder)
+      assert.ok(!existsSync(join(folder, 'liquidity-providers')))
+      await assertAsAtOnce(t, store, folder)
+      await live.commit(3, [listed([partyId])])
+      await exportTo(store, folder)
+      await assertAsAtOnce(t, store, folder)
+    })
+
     test('equals a single export, whatever arrives between runs, and however runs end', async () => {
       const events = fc.oneof(...RESOURCE_CASES.map((one) => one.events))
       // Random numbers do not all fit the decimal types.

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJson, writeJson } from './json-file.ts'
 import { heldUpTo, partsToKeep, refuseOtherFiles } from './kept-parts.ts'
@@ -48,11 +48,16 @@ export async function exportPartition(options: PartitionOptions): Promise<Partit
       writeJson(path, manifest(parts, true))
     }
   }
-  if (parts.length === 0) return report
-  writeJson(path, manifest(parts, false))
+  if (parts.length > 0) writeJson(path, manifest(parts, false))
+  else if (known === null) return report
   const files = new Set(parts.map(({ file }) => file))
   for (const name of readdirSync(folder)) {
     if (PART_FILE.test(name) && !files.has(name)) rmSync(join(folder, name))
+  }
+  // If all rows are gone, so is the folder, as in a new export.
+  if (parts.length === 0) {
+    rmSync(path)
+    if (readdirSync(folder).length === 0) rmdirSync(folder)
   }
   return report
 }

@@ -13,10 +13,7 @@ type WritingOptions = PartitionOptions & { begin: () => void }
 /** A file that is there, and whether it is another than was there before. */
 type WrittenPart = { part: PartFile; isNew: boolean }
 
-/**
- * Writes the rows that follow the last of the files kept, file by file. If all rows are gone, one file without rows takes
- * the place of the old ones: readers of the folder find its columns.
- */
+/** Writes the rows that follow the last of the files kept, file by file. */
 export async function* writeParts(
   options: WritingOptions,
   kept: readonly PartFile[],
@@ -27,9 +24,9 @@ export async function* writeParts(
   const cursor = before === undefined ? null : keyIn(resource, selection, before.last)
   const chunks = exportRows({ resource, selection, descending: false, cursor }, snapshot, signal)
   let chunk = await chunks.next()
-  for (let number = kept.length; !chunk.done || (number === 0 && old.length > 0); number++) {
+  for (let number = kept.length; !chunk.done; number++) {
     let rows = 0
-    const first = chunk.done ? '' : chunk.value[0]!.cursor
+    const first = chunk.value[0]!.cursor
     let last = ''
     async function* ofPart(): AsyncGenerator<ExportedRow[], void, undefined> {
       while (!chunk.done && rows < partRows) {
