@@ -249,7 +249,7 @@ for (const kind of STORE_KINDS) {
             for (const { events, points, late, skips, fills, abortAfter } of steps) {
               const next = live.height + 1
               for (let height = next; height < next + skips; height++) missing.push(height)
-              const own = fills ? missing.pop()! : next + skips
+              const own = (fills ? missing.pop() : undefined) ?? next + skips
               await live.commit(own, [...events, ...pointsOf(own, points, A, late)])
               const stop = new AbortController()
               let rows = 0
