@@ -302,3 +302,27 @@ async function averagesAt(base: string, marketId: string): Promise<RateAverages>
   )
   return answer.marketSummaries.edges[0]!.node.averages
 }
+
+test('a CSV file of too many rates is refused, never cut', async (t) => {
+  const { store, live } = await createLiveStore(t, STORE_KINDS[0]!)
+  const markets = Array.from({ length: 102 }, (_, index) => index.toString(16).padStart(64, '0'))
+  const at = (bucket: number) => (timeOf(0) / 28_800_000_000_000n + BigInt(bucket)) * 28_800_000_000_000n
+  const periods = (marketId: string) =>
+    Array.from({ length: 400 }, (_, index) =>
+      periodEvent({
+        ...{ marketId, seq: BigInt(index), start: at(index), end: at(index) + 1n },
+        ...{ fundingPayment: '1', fundingRate: '0.1' },
+      }),
+    )
+  await live.commit(1, markets.flatMap(periods))
+  const base = await serve(t, store)
+  const file = (buckets: number) =>
+    send(
+      base,
+      `${RATES}?interval=8h&format=csv&dateRange.startTimestamp=${at(0)}&dateRange.endTimestamp=${at(buckets)}`,
+    )
+  const { status, text } = await file(400)
+  assert.equal(status, 400)
+  assert.ok(text.includes('more rows than a CSV file may have'), text)
+  assert.equal((await file(300)).text.split('\r\n').length, 102 * 300 + 2)
+})

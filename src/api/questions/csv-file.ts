@@ -9,11 +9,12 @@ import { type Made, madeOf, type Question } from './question.ts'
 export const MAX_FILE_ROWS = 100_000
 
 /** The parameters by which a report is given as a file. */
-export const FILE_PARAMETERS: readonly Parameter[] = [
+const FILE_PARAMETERS: readonly Parameter[] = [
   {
     name: 'format',
     type: PARAMETER_TYPES.fileFormat,
-    description: `Return all rows as CSV instead of a page of JSON, at most ${MAX_FILE_ROWS.toLocaleString('en')}. Cannot be combined with paging parameters.`,
+    description:
+      'Return all rows as CSV instead of a page of JSON; a range with too many rows is refused. Cannot be combined with paging parameters.',
   },
   TIMES_PARAMETER,
 ]
@@ -57,7 +58,8 @@ export function madeFile(
   { position, version }: Pick<Made, 'position' | 'version'>,
 ): Made {
   if (more) {
-    const refusal = `the range has more rows than a CSV file may have, ${MAX_FILE_ROWS}: use a shorter range, or page through the JSON`
+    const refusal =
+      'the range has more rows than a CSV file may have: use a shorter range, or page through the JSON'
     return { ...madeOf({}, position, null), refusal }
   }
   const columns = Object.entries(kinds).map(([column, kind]) => ({ name: column, kind }))

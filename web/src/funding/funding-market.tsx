@@ -76,7 +76,8 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   }, [series.data, periods.data, inAuction, gaps, unit?.decimals])
   const payments = usePayments({ marketId }, range, `${list.length} ${list.at(-1)?.seq ?? ''}`)
   const areAll = periods.data?.more !== true || list[0] === undefined || list[0].start <= range.from
-  const before = areAll ? undefined : sumBefore(list, payments)
+  const firstDrawn = areAll || periods.loading ? null : list[0]!.start
+  const before = areAll ? undefined : sumBefore(list, payments.data)
   const bars = useMemo(
     () => barsOf(list, range, estimate.data, kind, before),
     [periods.data, estimate.data, kind, range.from, range.to, before && writeDecimal(before)],
@@ -195,9 +196,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           />
         </div>
         {narrow && <div class="now-figures">{ofRange}</div>}
-        {data !== null && (
-          <ChartNotes data={data} range={range} why={why} firstDrawn={areAll ? null : list[0]!.start} />
-        )}
+        {data !== null && <ChartNotes data={data} range={range} why={why} firstDrawn={firstDrawn} />}
         <Request
           url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}
           csv={data === null ? undefined : () => seriesCsv(data.moments, data.bucket, range)}
@@ -207,6 +206,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
         marketId={marketId}
         periods={periods}
         shown={shown}
+        firstDrawn={firstDrawn}
         range={range}
         estimate={estimate.data}
         unit={unit}
@@ -217,9 +217,9 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
 }
 
 /** The sum of the rates due in a range before the first period that is loaded; null if it is not known. */
-function sumBefore(list: readonly Period[], { data, range }: RangePayments): Decimal | null {
-  const sum = data === null ? null : parseDecimal(data.sumOfRates)
-  return sum === null ? null : subtract(sum, cumulative(dueWithin(list, range)))
+function sumBefore(list: readonly Period[], payments: RangePayments | null): Decimal | null {
+  const sum = payments === null ? null : parseDecimal(payments.sumOfRates)
+  return sum === null ? null : subtract(sum, cumulative(dueWithin(list, payments!.range)))
 }
 
 /** The time shown without a pointer: the end of the range, or of the data if that is earlier. */

@@ -23,13 +23,23 @@ export type PeriodsTableProps = {
   periods: Query<Periods>
   /** Those that the charts show. */
   shown: readonly Period[]
+  /** The start of the first period that is loaded, if the range has earlier ones; null otherwise. */
+  firstDrawn: bigint | null
   range: Range
   estimate: FundingEstimate | null
   unit: Unit | null
 }
 
 /** The funding periods of a range, newest first: what each paid, and why some paid nothing. */
-export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }: PeriodsTableProps) {
+export function PeriodsTable({
+  marketId,
+  periods,
+  shown,
+  firstDrawn,
+  range,
+  estimate,
+  unit,
+}: PeriodsTableProps) {
   const list = periods.data?.list ?? []
   const newest = list.at(-1)
   const rows = [...shown].reverse()
@@ -49,10 +59,10 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
       />
       {periods.error !== null && <Failure error={periods.error} onRetry={periods.reload} />}
       {periods.data === null && periods.error === null && <Skeleton what="funding periods" />}
-      {periods.data?.more && !periods.loading && list[0] !== undefined && list[0].start > range.from && (
+      {firstDrawn !== null && (
         <p class="notice">
           This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
-          {formatTime(list[0].start).slice(0, 16)} are not drawn or listed. Choose a shorter range.
+          {formatTime(firstDrawn).slice(0, 16)} are not drawn or listed. Choose a shorter range.
         </p>
       )}
       {periods.data !== null && rows.length === 0 && (

@@ -13,32 +13,40 @@ import { useRested } from './use-rested.ts'
 /** A position size that the API accepts. */
 const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
 
-/** The payments of a position over a range. */
-export type RangePayments = Query<FundingPayments> & { range: Range; units: string }
+/** The payments of a position over a range, which are those of the one before until new ones arrive. */
+export type RangePayments = FundingPayments & { range: Range }
 
 /**
  * Sums over the periods that ended in a range, for a position of the chosen size.
  *
  * @param version changes when there may be new payments
  */
-export function usePayments(held: { marketId: string }, shown: Range, version: string): RangePayments {
-  const given = param('units') ?? '1'
-  const units = UNITS.test(given) ? given : '1'
+export function usePayments(held: { marketId: string }, shown: Range, version: string): Query<RangePayments> {
+  const units = unitsShown()
   const { marketId } = held
   const { from, to } = useRested(shown)
-  const query = useQuery(
+  return useQuery(
     `${marketId} ${from} ${to} ${units} ${version}`,
-    (signal) => lyra.fundingPayments(marketId, { from, to, units, first: 1, signal }),
+    async (signal) => ({
+      ...(await lyra.fundingPayments(marketId, { from, to, units, first: 1, signal })),
+      range: { from, to },
+    }),
     { keep: true },
   )
-  return { ...query, range: { from, to }, units }
 }
 
-export type PositionPaymentsProps = { marketId: string; payments: RangePayments; unit: Unit | null }
+/** The size of the position that the view's state names; one unit if it names none. */
+function unitsShown(): string {
+  const given = param('units') ?? '1'
+  return UNITS.test(given) ? given : '1'
+}
+
+export type PositionPaymentsProps = { marketId: string; payments: Query<RangePayments>; unit: Unit | null }
 
 /** Payments of a position of a chosen size for the periods that ended in the shown range. */
 export function PositionPayments({ marketId, payments, unit }: PositionPaymentsProps) {
-  const { data, error, range, units } = payments
+  const { data, error } = payments
+  const units = unitsShown()
   return (
     <div class="figure">
       <label class="figure-name">
@@ -68,12 +76,12 @@ export function PositionPayments({ marketId, payments, unit }: PositionPaymentsP
             <Amount text={data.total} unit={unit} signed name="position-total" />
           </span>
           <span class="figure-more">
-            {units.startsWith('-') ? 'short' : 'long'} {data.total.startsWith('-') ? 'paid' : 'received'} for{' '}
-            {groupDigits(`${data.count}`)} {data.count === 1 ? 'period' : 'periods'}{' '}
+            {data.units.startsWith('-') ? 'short' : 'long'} {data.total.startsWith('-') ? 'paid' : 'received'}{' '}
+            for {groupDigits(`${data.count}`)} {data.count === 1 ? 'period' : 'periods'}{' '}
             <a
               class="copy csv"
               title="Save the payments as CSV, in the smallest unit of the settlement asset"
-              href={`${reportTarget('fundingPayments', marketId, { ...range, units })}&format=csv`}
+              href={`${reportTarget('fundingPayments', marketId, { ...data.range, units: data.units })}&format=csv`}
               download=""
             >
               CSV
