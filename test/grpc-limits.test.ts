@@ -170,6 +170,55 @@ test('Every call counts for the rate limit, whatever it requests', async (t) => 
   assert.equal(await statusOf(base, '/api/v2/checkpoints'), 429)
 })
 
+/** A request to reflection of `fields` empty hosts. */
+const reflection = (fields: number) =>
+  Buffer.concat([Buffer.from([0, 0, 0, 0, 2 * fields]), Buffer.alloc(2 * fields, Buffer.from([0x0a, 0]))])
+
+test('Reflection refuses requests of many fields, and counts each message for the rate limit', async (t) => {
+  const session = openSession(t, (await serveSample(t, { rateLimit: 20 })).grpc)
+  assert.equal((await call(session, REFLECT, reflection(16))).status, '0')
+  assert.equal((await call(session, REFLECT, reflection(17))).status, String(status.INVALID_ARGUMENT))
+  const many = Buffer.concat(Array.from({ length: 110 }, () => reflection(1)))
+  assert.equal((await call(session, REFLECT, many)).status, String(status.RESOURCE_EXHAUSTED))
+})
+
+test('Other calls are answered between the messages of a call', async (t) => {
+  const { grpc } = await serveSample(t)
+  const [attacker, honest] = [openSession(t, grpc), openSession(t, grpc, '127.0.0.2')]
+  assert.equal((await call(honest, PING)).status, '0')
+  const { stream } = begin(attacker, REFLECT, Buffer.concat(Array(2_000).fill(reflection(1))))
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  const [first] = (await once(stream, 'data')) as [Buffer]
+  assert.equal((await call(honest, PING)).status, '0')
+  // All answers are as long as the first one.
+  const answered = bytes / (5 + first.readUInt32BE(1))
+  assert.ok(answered < 1_000, `${answered} messages were answered before another call`)
+})
+
+test('A request in more than 64 frames is refused', async (t) => {
+  const session = openSession(t, (await serveSample(t)).grpc)
+  for (const path of [CHECK, REFLECT]) {
+    for (const [frames, expected] of [
+      [64, status.OK],
+      [65, status.INTERNAL],
+    ] as const) {
+      // A field that no request has (99) fills the message.
+      const length = frames - 8
+      const body = Buffer.from([0, 0, 0, 0, length + 3, 0x9a, 0x06, length, ...Array(length).fill(0x78)])
+      const { stream, ended } = begin(session, path, null)
+      for (const byte of body) {
+        stream.write(Buffer.from([byte]))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      stream.end()
+      assert.equal((await ended).status, String(expected), `${path}, ${body.length} frames`)
+    }
+  }
+})
+
 test('One client with a thousand watches leaves calls for others', async (t) => {
   const { grpc } = await serveSample(t)
   const honest = openSession(t, grpc, '127.0.0.2')

@@ -1,10 +1,14 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Position } from '../../store/pages/page.ts'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
 
 /** Upper bound of a request: a market, a party, a cursor and a few numbers. */
 const MAX_REQUEST_BYTES = 16 * 1024
+
+/** Frames of a request at most: clients send one or two. */
+const MAX_FRAMES = 64
 
 /** Before a message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5
@@ -35,48 +39,88 @@ export function framed(message: Uint8Array): Buffer {
   return frame
 }
 
-/** The first message of a buffer, and its end; null while it is incomplete. */
-function firstMessage(bytes: Buffer): { message: Buffer; end: number } | null {
-  if (bytes.length < PREFIX_BYTES) return null
-  if (bytes[0] !== 0) throw protocolError('the message is compressed, and grpc-encoding is not set')
-  const end = PREFIX_BYTES + bytes.readUInt32BE(1)
-  if (end > PREFIX_BYTES + MAX_REQUEST_BYTES) throw messageTooLarge(end - PREFIX_BYTES, MAX_REQUEST_BYTES)
-  return end > bytes.length ? null : { message: bytes.subarray(PREFIX_BYTES, end), end }
+/** The messages of a call, from the frames in which they arrive. */
+class Messages {
+  #frames: Buffer[] = []
+  #bytes = 0
+  /** Bytes of the first message and its prefix; null until the prefix is here. */
+  #needed: number | null = null
+
+  /** Bytes that have arrived and are not taken. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** @throws {ApiError} for a message that is compressed, too large, or in too many frames. */
+  add(frame: Buffer): void {
+    this.#frames.push(frame)
+    this.#bytes += frame.length
+    if (this.#frames.length > MAX_FRAMES)
+      throw protocolError(`the request is in more than ${MAX_FRAMES} frames`)
+    this.#readPrefix()
+  }
+
+  /** Takes the first message; null while it is incomplete. */
+  take(): Buffer | null {
+    const needed = this.#needed
+    if (needed === null || this.#bytes < needed) return null
+    const bytes = this.#joined()
+    const rest = bytes.subarray(needed)
+    this.#frames = [rest]
+    this.#bytes = rest.length
+    this.#needed = null
+    this.#readPrefix()
+    return bytes.subarray(PREFIX_BYTES, needed)
+  }
+
+  #readPrefix(): void {
+    if (this.#needed !== null || this.#bytes < PREFIX_BYTES) return
+    const bytes = this.#joined()
+    if (bytes[0] !== 0) throw protocolError('the message is compressed, and grpc-encoding is not set')
+    const length = bytes.readUInt32BE(1)
+    if (length > MAX_REQUEST_BYTES) throw messageTooLarge(length, MAX_REQUEST_BYTES)
+    this.#needed = PREFIX_BYTES + length
+  }
+
+  #joined(): Buffer {
+    return this.#frames.length === 1 ? this.#frames[0]! : Buffer.concat(this.#frames)
+  }
 }
 
 /** The request of a call that has one, once it has arrived whole. @throws {ApiError} for anything else. */
 export function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let bytes: Buffer | null = null
-    stream.on('data', (chunk: Buffer) => {
+    const messages = new Messages()
+    let request: Buffer | null = null
+    stream.on('data', (frame: Buffer) => {
       try {
-        bytes = bytes === null ? chunk : Buffer.concat([bytes, chunk])
+        messages.add(frame)
+        request ??= messages.take()
         // Data after the request is refused before it is stored.
-        const found = firstMessage(bytes)
-        if (found !== null && found.end < bytes.length)
-          throw protocolError('the call has more than one request')
+        if (request !== null && messages.bytes > 0) throw protocolError('the call has more than one request')
       } catch (error) {
-        bytes = null
         stream.removeAllListeners('data').resume()
         reject(error)
       }
     })
     stream.once('end', () => {
-      const found = bytes === null ? null : firstMessage(bytes)
-      if (found === null) reject(protocolError('the call has no whole request'))
-      else resolve(found.message)
+      if (request === null) reject(protocolError('the call has no whole request'))
+      else resolve(request)
     })
   })
 }
 
-/** The requests of a call, one after another; reads on only when the next one is asked for. */
+/**
+ * The requests of a call, each in a turn of the event loop of its own; reads on only when the next one is asked for.
+ * @throws {ApiError} for anything else.
+ */
 export async function* readRequests(stream: ServerHttp2Stream): AsyncGenerator<Buffer, void> {
-  let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    for (let found = firstMessage(rest); found !== null; found = firstMessage(rest)) {
-      yield found.message
-      rest = rest.subarray(found.end)
+  const messages = new Messages()
+  for await (const frame of stream.iterator({ destroyOnReturn: false })) {
+    messages.add(frame)
+    for (let request = messages.take(); request !== null; request = messages.take()) {
+      yield request
+      await nextTurn()
     }
   }
 }

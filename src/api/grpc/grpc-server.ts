@@ -45,7 +45,7 @@ export type GrpcServer = {
 /** The methods of the data node that Lyra has, health and reflection, over HTTP/2 without TLS. */
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const { connections, trustProxy, reader, account } = options
-  const reflection = createReflection()
+  const reflection = createReflection(options.countRequest)
   const methods = new Map<string, Method>([
     ...tradingDataMethods(options),
     ...healthMethods(reader, options.ingestion),

@@ -1,22 +1,30 @@
 import { encoded } from '../../events/byte-writer.ts'
 import { bytesOf, LENGTH_DELIMITED, WireReader } from '../../events/wire-reader.ts'
 import { GRPC, invalidParameter } from '../http/errors.ts'
+import type { CountRequest } from '../http/rate-limit.ts'
 import { fileDescriptors, PROTOS, SERVICES } from '../protos.ts'
 import { type Method, readRequests } from './call.ts'
 
 /** A `FileDescriptorProto`; each package here is one file. */
 type File = { bytes: Buffer; package: string; imports: string[] }
 
-/** `ServerReflection`, v1 and v1alpha, whose messages are the same: describes the services and their messages. */
-export function createReflection(): Method {
+/** Fields of a request at most: it has two. */
+const MAX_FIELDS = 16
+
+/**
+ * `ServerReflection`, v1 and v1alpha, whose messages are the same: describes the services and their messages. Each
+ * message of a call counts for the rate limit.
+ */
+export function createReflection(countRequest: CountRequest): Method {
   const files = new Map<string, File>()
   for (const bytes of fileDescriptors()) {
-    const fields = textsOf(bytes)
-    const [[name], [packageName]] = [1, 2].map((field) => fields.get(bytesOf(field)) ?? []) as [
-      string[],
-      string[],
-    ]
-    files.set(name!, { bytes, package: packageName!, imports: fields.get(bytesOf(3)) ?? [] })
+    const file = { name: '', bytes, package: '', imports: [] as string[] }
+    for (const [tag, text] of textsOf(bytes)) {
+      if (tag === bytesOf(1)) file.name = text
+      else if (tag === bytesOf(2)) file.package = text
+      else if (tag === bytesOf(3)) file.imports.push(text)
+    }
+    files.set(file.name, file)
   }
 
   /** The file that declares a message, enum or service, or what lies within one. */
@@ -38,8 +46,8 @@ export function createReflection(): Method {
   }
 
   function answer(request: Buffer): Buffer {
-    const fields = textsOf(request)
-    const [host, fileName, symbol, list] = [1, 3, 4, 7].map((field) => fields.get(bytesOf(field))?.at(-1))
+    const fields = fieldsOf(request)
+    const [host, fileName, symbol, list] = [1, 3, 4, 7].map((field) => fields.get(bytesOf(field)))
     const found = withImports(symbol === undefined ? fileName : fileOf(symbol))
     const maxBytes = [...found].reduce((sum, { bytes }) => sum + bytes.length, 2 * request.length + 1_024)
     const asked = { 1: Buffer.from(host ?? ''), 2: request }
@@ -52,29 +60,45 @@ export function createReflection(): Method {
   }
 
   return {
-    stream: async ({ stream }, send) => {
-      for await (const request of readRequests(stream)) await send(answer(request))
+    stream: async ({ stream, address }, send) => {
+      // The first message is counted as the call.
+      let isCounted = true
+      for await (const request of readRequests(stream)) {
+        if (!isCounted) countRequest(address)
+        isCounted = false
+        await send(answer(request))
+      }
     },
   }
 }
 
-/** The fields of a message that have a length, by tag, as texts. @throws {ApiError} for bytes that are no message. */
-function textsOf(message: Buffer): Map<number, string[]> {
-  const texts = new Map<number, string[]>()
-  const reader = new WireReader()
-  reader.reset(message, 0, message.length)
+/** The last text of each field of a request, by tag. @throws {ApiError} for bytes that are no request. */
+function fieldsOf(request: Buffer): Map<number, string> {
+  const fields = new Map<number, string>()
+  let count = 0
   try {
-    while (reader.at < reader.end) {
-      const tag = reader.tag()
-      if ((tag & 7) !== LENGTH_DELIMITED) reader.skip(tag)
-      else {
-        const end = reader.fieldEnd()
-        texts.set(tag, [...(texts.get(tag) ?? []), message.toString('utf8', reader.at, end)])
-        reader.at = end
-      }
+    for (const [tag, text] of textsOf(request)) {
+      count++
+      if (count > MAX_FIELDS) throw new RangeError(`it has more than ${MAX_FIELDS} fields`)
+      fields.set(tag, text)
     }
   } catch (error) {
-    throw invalidParameter(`the request is not a message: ${(error as Error).message}`)
+    throw invalidParameter(`the request is not a message of reflection: ${(error as Error).message}`)
   }
-  return texts
+  return fields
+}
+
+/** The fields of a message that have a length, as tags and texts. @throws {RangeError} for bytes that are no message. */
+function* textsOf(message: Buffer): Generator<[tag: number, text: string], void> {
+  const reader = new WireReader()
+  reader.reset(message, 0, message.length)
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if ((tag & 7) !== LENGTH_DELIMITED) reader.skip(tag)
+    else {
+      const end = reader.fieldEnd()
+      yield [tag, message.toString('utf8', reader.at, end)]
+      reader.at = end
+    }
+  }
 }
