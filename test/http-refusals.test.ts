@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TRADING_DATA } from '../src/api/protos.ts'
+import { grpcClient } from './fixtures/grpc.ts'
+import { send } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import {
   assertRefusal,
@@ -12,9 +15,9 @@ import {
   UNAVAILABLE,
 } from './fixtures/refusals.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
-import { serve, serveFiles } from './fixtures/service.ts'
+import { serve, serveBoth, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openStore } from './fixtures/stores.ts'
 
 /** Requests that are refused, by their fault. */
 const REFUSED: [what: string, request: string, expected: Refusal][] = [
@@ -169,6 +172,7 @@ function faultyRequest(path: string, faults: Fault[]): string {
 for (const kind of ANY_STORE_KIND) {
   test(`Refusals on ${kind.name}`, async (t) => {
     const base = await serveFiles(t, kind, SAMPLE)
+    assert.equal((await send(base, '/api/v2/checkpoints')).status, 200)
 
     for (const [what, request, expected] of REFUSED) {
       await t.test(`${what} gets ${expected.status}`, async () => {
@@ -184,6 +188,36 @@ for (const kind of ANY_STORE_KIND) {
         assert.equal(headers.get('date')?.length, 1)
       })
     }
+  })
+
+  test(`Refusals read nothing: they show the last position that an answer has shown, on ${kind.name}`, async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const reader = await openStore(store).openReader()
+    t.after(() => reader.close())
+    let reads = 0
+    const counted = new Proxy(reader, {
+      get: (target, name: keyof typeof reader) => {
+        if (['page', 'read', 'freshness'].includes(name)) reads++
+        return target[name]
+      },
+    })
+    const { base, grpc } = await serveBoth(t, store, { reader: counted })
+    const call = grpcClient(t, grpc, TRADING_DATA)
+    const refusals = async () => {
+      const answers = [
+        await send(base, '/nothing'),
+        await send(base, '/api/v2/liquidity/providers'),
+        await send(base, '/api/v2/checkpoints', { method: 'OPTIONS' }),
+        await call('ListCheckpoints', { pagination: { first: 0 } }),
+      ]
+      return answers.map(({ headers }) => headers['x-block-height'])
+    }
+    assert.deepEqual(await refusals(), Array(4).fill(undefined))
+    assert.equal(reads, 0)
+    assert.equal((await send(base, '/api/v2/checkpoints')).status, 200)
+    reads = 0
+    assert.deepEqual(await refusals(), Array(4).fill(HEIGHT))
+    assert.equal(reads, 0)
   })
 
   test(`Of several faults the first of the table is reported, on ${kind.name}`, async (t) => {

@@ -434,6 +434,7 @@ describe('a request for a series', () => {
       [path('', 'buckets=5'), /InvalidArgument error/, 10003],
       [path('xyz', 'buckets=5'), /InvalidArgument error/, 10000],
     ]
+    assert.equal((await send(base, path(MARKET))).status, 200)
     for (const [target, message, detail] of refused) {
       const { text, headers } = await assertMalformed(base, target, detail)
       assert.match((JSON.parse(text) as { message: string }).message, message)

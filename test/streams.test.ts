@@ -126,7 +126,11 @@ for (const kind of STORE_KINDS) {
           checkpointAt(height),
         ])
       }
-      await until(() => checkpoints.events.length >= 59 && all.events.length >= 74, 'all rows')
+      const followed = [checkpoints, all, external, second]
+      await until(
+        () => [59, 74, 15, 13].every((count, index) => followed[index]!.events.length >= count),
+        'all rows',
+      )
       const paged = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse()
       assert.deepEqual(dataOf(all.events), paged.slice(1))
       const params: [string, string][] = [['source', 'SOURCE_EXTERNAL']]

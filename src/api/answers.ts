@@ -1,10 +1,8 @@
 import type { Position } from '../store/pages/page.ts'
-import { isKnownMarket } from '../store/readings/ids.ts'
-import type { Reader } from '../store/store.ts'
 import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
 import { emptyStore, invalidParameter } from './http/errors.ts'
 import type { Closing, Turns } from './http/turns.ts'
-import { type Maker, makerOf } from './maker.ts'
+import type { Maker } from './maker.ts'
 import type { BodyForm, Lane, Made, Question } from './questions/question.ts'
 
 /** The bytes of an answer as they were sent. */
@@ -37,7 +35,6 @@ export type Asking<Asked> = {
 export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
 
 export type AnswersOptions = {
-  reader: Reader
   maker: Maker
   turns: Record<Lane, Turns>
   /** Null if no answers are kept. */
@@ -46,9 +43,7 @@ export type AnswersOptions = {
   onKept(): void
 }
 
-export function createAnswers({ reader, maker, turns, cache, onKept }: AnswersOptions): Answers {
-  const here = makerOf(reader)
-
+export function createAnswers({ maker, turns, cache, onKept }: AnswersOptions): Answers {
   function sendKept(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
     onKept()
     asking.sendKept(answer, at)
@@ -77,11 +72,11 @@ export function createAnswers({ reader, maker, turns, cache, onKept }: AnswersOp
     if (await isSent) return
     const asked = asking.ask()
 
-    const makeAndSend = async (by: Maker): Promise<void> => {
+    const makeAndSend = async (): Promise<void> => {
       if (asking.connection.destroyed) return
       // If many ask for the same at once, as after a block, others have had it made meanwhile.
       if (await sendKeptAtOnce(asking)) return
-      const made = await by.make(question, asked, asking.form)
+      const made = await maker.make(question, asked, asking.form)
       if (made === null) throw emptyStore()
       let sent: Sent | null = null
       try {
@@ -100,11 +95,7 @@ export function createAnswers({ reader, maker, turns, cache, onKept }: AnswersOp
       }
     }
 
-    const marketId = question.marketOf?.(asked)
-    if (marketId !== undefined && !(await reader.read(() => isKnownMarket(marketId)))) {
-      return makeAndSend(here)
-    }
-    return turns[question.lane(asked)](() => makeAndSend(maker), asking.address, asking.connection)
+    return turns[question.lane(asked)](makeAndSend, asking.address, asking.connection)
   }
 
   return (question, asking) => {

@@ -13,6 +13,7 @@ import { watchCluster } from './http/cluster-watch.ts'
 import { createConnections } from './http/connections.ts'
 import type { CorsOrigins } from './http/cors.ts'
 import { createExplainError } from './http/errors.ts'
+import type { KnownPosition } from './http/exchange.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
 import { createMetrics, type Metrics, type MetricsText, type WatchedDisks } from './http/metrics.ts'
@@ -77,7 +78,7 @@ export type App = {
   /** What gRPC, the other way in, shares with this one. */
   shared: Pick<
     GrpcOptions,
-    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError'
+    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError' | 'known'
   >
 }
 
@@ -105,10 +106,19 @@ export function createApp(options: AppOptions): App {
     long: createTurns(account, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
     report: createTurns(account, REPORTS_AT_ONCE),
   }
-  const answers = createAnswers({ reader, maker, turns, cache, onKept: metrics.answeredFromMemory })
+  const answers = createAnswers({ maker, turns, cache, onKept: metrics.answeredFromMemory })
 
   const exports = createExports({ longReads, storeLog: reader.log, log, limits, account })
-  const streams = createStreams({ reader, hub: longReads.hub, backlog, metrics, limits, log, account })
+  const streams = createStreams({
+    reader,
+    turns: turns.usual,
+    hub: longReads.hub,
+    backlog,
+    metrics,
+    limits,
+    log,
+    account,
+  })
   const routes = [
     ...QUESTIONS.map((question) => {
       const route = questionRoute(question, answers)
@@ -127,15 +137,16 @@ export function createApp(options: AppOptions): App {
     }),
   ]
   const findRoute = createRouter(routes)
+  const known: KnownPosition = { position: null }
 
   let isClosing = false
   const take = requestTaker({
-    ...{ reader, connections, countRequest, explainError, findRoute },
+    ...{ connections, countRequest, explainError, findRoute },
     trustProxy: options.trustProxy,
-    exchanges: { corsOrigins, backlog, metrics, isClosing: () => isClosing },
+    exchanges: { known, corsOrigins, backlog, metrics, isClosing: () => isClosing },
   })
   const parserErrors = createParserErrors({
-    reader,
+    known,
     corsOrigins,
     connections,
     findRoute,
@@ -160,6 +171,6 @@ export function createApp(options: AppOptions): App {
       server.close()
       await closed
     },
-    shared: { answers, connections, backlog, countRequest, account, explainError },
+    shared: { answers, connections, backlog, countRequest, account, explainError, known },
   }
 }

@@ -3,6 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Position } from '../../store/pages/page.ts'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
+import type { KnownPosition } from '../http/exchange.ts'
 
 /** Upper bound of a request: a market, a party, a cursor and a few numbers. */
 const MAX_REQUEST_BYTES = 16 * 1024
@@ -142,8 +143,9 @@ export function timeoutMs(text: unknown): number | null {
   return unit === undefined ? null : Math.min(Math.ceil(Number(count) * UNIT_MS[unit]!), 2 ** 31 - 1)
 }
 
-/** Adds the store's position to metadata. */
-export function withPosition(metadata: string[], position: Position | null): void {
+/** Adds the store's position to metadata, and remembers it for errors. */
+export function withPosition(metadata: string[], position: Position | null, known: KnownPosition): void {
   if (position === null) return
+  known.position = position
   metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
 }

@@ -6,7 +6,6 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Shares } from '../../shares.ts'
-import { readPosition } from '../../store/readings/coverage.ts'
 import {
   type ApiError,
   compressedRequest,
@@ -93,7 +92,7 @@ export class OpenCall {
     try {
       await this.#answer(String(headers['grpc-encoding'] ?? 'identity'))
     } catch (error) {
-      await this.#fail(error)
+      this.#fail(error)
     }
   }
 
@@ -168,10 +167,10 @@ export class OpenCall {
     else stream.end(body, this.#hold(body.length))
   }
 
-  async #fail(error: unknown): Promise<void> {
+  #fail(error: unknown): void {
     if (this.#isGone) return
-    const { reader, explainError } = this.#calls
-    withPosition(this.#metadata, await reader.read(readPosition).catch(() => null))
+    const { known, explainError } = this.#calls
+    withPosition(this.#metadata, known.position, known)
     const { remoteAddress, remotePort } = this.#caller.socket
     this.end(explainError(error, { peer: `${remoteAddress}:${remotePort}` }))
   }

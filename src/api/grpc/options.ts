@@ -4,6 +4,7 @@ import type { Answers } from '../answers.ts'
 import type { Backlog } from '../http/backlog.ts'
 import type { Connections } from '../http/connections.ts'
 import type { ExplainError } from '../http/errors.ts'
+import type { KnownPosition } from '../http/exchange.ts'
 import type { Metrics } from '../http/metrics.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState } from '../http/readiness.ts'
@@ -20,4 +21,5 @@ export type GrpcOptions = {
   ingestion: IngestionState
   trustProxy: boolean
   account: Account
+  known: KnownPosition
 }

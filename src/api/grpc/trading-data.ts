@@ -1,6 +1,5 @@
 import type { Resource } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import { readPosition } from '../../store/readings/coverage.ts'
 import { commit, VERSION } from '../../version.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
@@ -17,7 +16,8 @@ const DESCRIBED = methodsOf(TRADING_DATA)
  * whose parameters the fields of their requests are (docs/api.md).
  */
 export function tradingDataMethods(options: GrpcOptions): [path: string, Method][] {
-  const { reader } = options
+  const { reader, known } = options
+  const positionNow = async () => (await reader.freshness(null)).position
   const infoOf = (): object => ({ version: VERSION, commitHash: commit() ?? '' })
   let info: object | null = null
   const others: Record<string, () => Promise<object>> = {
@@ -27,7 +27,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
       return info
     },
     GetVegaTime: async () => {
-      const position = await reader.read(readPosition)
+      const position = await positionNow()
       if (position === null) throw emptyStore()
       return { timestamp: position.timestamp }
     },
@@ -41,7 +41,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
       {
         unary: async ({ metadata }) => {
           const message = await answer()
-          withPosition(metadata, await reader.read(readPosition).catch(() => null))
+          withPosition(metadata, await positionNow().catch(() => null), known)
           return framed(DESCRIBED[name]!.responseSerialize(message))
         },
       },
@@ -50,7 +50,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
   return methods.map(([name, method]) => [DESCRIBED[name]!.path, method])
 }
 
-function listMethod(resource: Resource, { answers }: GrpcOptions): Method {
+function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method {
   const described = DESCRIBED[resource.grpcMethod!]!
   const question = questionAt(resource.path)
   const readParameters = parameterReader(question.parameters)
@@ -68,11 +68,11 @@ function listMethod(resource: Resource, { answers }: GrpcOptions): Method {
         connection: stream,
         answered: stream,
         sendKept: ({ body }, position) => {
-          withPosition(metadata, position)
+          withPosition(metadata, position, known)
           answer = body
         },
         sendMade: async ({ body: message, position }) => {
-          withPosition(metadata, position)
+          withPosition(metadata, position, known)
           // As it is sent, so that it need not be written again.
           const body = framed(message)
           answer = body

@@ -24,8 +24,12 @@ export type Head = {
   headers?: Readonly<Record<string, string>>
 }
 
+/** The last position that an answer of this process has shown. Errors show it, since they read nothing. */
+export type KnownPosition = { position: Position | null }
+
 /** What all exchanges of a server share. */
 export type Exchanges = {
+  known: KnownPosition
   corsOrigins: CorsOrigins
   backlog: Backlog
   metrics: Pick<Metrics, 'answered'>
@@ -127,8 +131,8 @@ export class Exchange {
     this.#count(status)
   }
 
-  /** Sends an error, as of a position that may not be known. */
-  sendError(error: ApiError, position: Position | null): void {
+  /** Sends an error, as of the last position that is known; if `position` is null, as of none. */
+  sendError(error: ApiError, position: Position | null = this.#shared.known.position): void {
     const headers = { ...error.headers, 'content-type': JSON_TYPE }
     this.send(error.status, { position, vary: 'Accept-Encoding', headers }, this.pretty(errorBody(error)))
   }
@@ -142,6 +146,7 @@ export class Exchange {
 
   #headOf(head: Head): string[] {
     const { id, limits, request } = this
+    if (head.position) this.#shared.known.position = head.position
     const pairs = headOf(this.#shared.corsOrigins, { id, origin: request.headers.origin, limits }, head)
     if (this.#shared.isClosing() && head.headers?.Connection === undefined) pairs.push('connection', 'close')
     return pairs

@@ -3,8 +3,6 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Position } from '../../store/pages/page.ts'
-import { readPosition } from '../../store/readings/coverage.ts'
-import type { Reader } from '../../store/store.ts'
 import { countedAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import type { CorsOrigins } from './cors.ts'
@@ -16,7 +14,7 @@ import {
   methodNotAllowed,
   notFound,
 } from './errors.ts'
-import { headOf, JSON_TYPE } from './exchange.ts'
+import { headOf, JSON_TYPE, type KnownPosition } from './exchange.ts'
 import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
 import type { FindRoute } from './router.ts'
@@ -39,7 +37,7 @@ export type ParserErrors = {
 }
 
 export type ParserErrorsOptions = {
-  reader: Reader
+  known: KnownPosition
   corsOrigins: CorsOrigins
   connections: Connections
   countRequest: CountRequest
@@ -47,7 +45,7 @@ export type ParserErrorsOptions = {
 }
 
 export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
-  const { reader, corsOrigins, connections, countRequest, findRoute } = options
+  const { known, corsOrigins, connections, countRequest, findRoute } = options
   const answered = new WeakSet<Duplex>()
 
   async function answer(connection: Duplex, error: ApiError): Promise<void> {
@@ -58,8 +56,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
     connection.removeAllListeners('end')
     const refusal = withHeaders(counted(connection, error), { Connection: 'close' })
     if (await connections.fail(connection, refusal)) return
-    const position = await reader.read(readPosition).catch(() => null)
-    if (connection.writable) connection.end(answerText(refusal, position, corsOrigins))
+    if (connection.writable) connection.end(answerText(refusal, known.position, corsOrigins))
     const timer = setTimeout(() => connection.destroy(), LINGER_MS)
     connection.once('close', () => clearTimeout(timer))
   }

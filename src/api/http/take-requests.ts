@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readPosition } from '../../store/readings/coverage.ts'
-import type { Reader } from '../../store/store.ts'
 import { clientAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import { isPreflight } from './cors.ts'
@@ -13,7 +11,6 @@ import { checkHead } from './request-head.ts'
 import type { FindRoute } from './router.ts'
 
 export type RequestTakerOptions = {
-  reader: Reader
   connections: Connections
   countRequest: CountRequest
   explainError: ExplainError
@@ -26,20 +23,20 @@ export type RequestTakerOptions = {
 export function requestTaker(
   options: RequestTakerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { reader, connections, countRequest, explainError, findRoute, trustProxy, exchanges } = options
+  const { connections, countRequest, explainError, findRoute, trustProxy, exchanges } = options
 
   function answer(exchange: Exchange): void {
     try {
       answerOf(exchange)?.catch((error) => fail(exchange, error))
     } catch (error) {
-      void fail(exchange, error)
+      fail(exchange, error)
     }
   }
 
-  async function fail(exchange: Exchange, error: unknown): Promise<void> {
+  function fail(exchange: Exchange, error: unknown): void {
     const fault = explainError(error, { requestId: exchange.id })
     if (exchange.response.headersSent) exchange.response.destroy()
-    else exchange.sendError(fault, isUnlimited(exchange) ? null : await position())
+    else exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
   }
 
   /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */
@@ -56,17 +53,13 @@ export function requestTaker(
     checkTarget(target)
     // `OPTIONS *` asks for the capabilities of the whole server (RFC 9110, 9.3.7).
     if (found === null && !(request.method === 'OPTIONS' && target === '*')) throw notFound()
-    if (request.method === 'OPTIONS') return answerOptions(exchange)
+    if (request.method === 'OPTIONS') {
+      exchange.send(204, { position: exchanges.known.position, headers: { allow: ALLOWED_METHODS } })
+      return undefined
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
     return found!.route.answer(exchange)
   }
-
-  async function answerOptions(exchange: Exchange): Promise<void> {
-    exchange.send(204, { position: await position(), headers: { allow: ALLOWED_METHODS } })
-  }
-
-  /** The store's position, if the store is readable and not empty. */
-  const position = () => reader.read(readPosition).catch(() => null)
 
   return (request, response) => {
     const exchange = new Exchange(exchanges, request, response, clientAddress(request, trustProxy))

@@ -50,6 +50,5 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
   },
   lane: () => 'report',
   keptUntil: () => null,
-  marketOf: ({ marketId }) => marketId,
   description: { operationId: 'getAuctions', summary: 'List the auctions of a market', body: BODY },
 }

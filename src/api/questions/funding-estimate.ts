@@ -23,7 +23,6 @@ export const fundingEstimateQuestion: Question<string> = {
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',
-  marketOf: (marketId) => marketId,
   description: {
     operationId: 'getFundingEstimate',
     summary: "Get the estimated payment of a market's current funding period",

@@ -117,7 +117,6 @@ export const fundingPaymentsQuestion: Question<Asked> = {
   },
   lane: () => 'report',
   keptUntil: ({ marketId }) => ({ resource: fundingPeriods.name, scope: marketId }),
-  marketOf: ({ marketId }) => marketId,
   description: {
     operationId: 'getFundingPayments',
     summary: 'Calculate the funding payments of a position over a time range',

@@ -101,7 +101,6 @@ export const fundingRatesQuestion: Question<Asked> = {
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',
-  marketOf: ({ page }) => page.selection.marketId,
   description: {
     operationId: 'getFundingRates',
     summary: 'Sum funding rates of markets by day or by 8 hours',

@@ -20,5 +20,4 @@ export const marketSummariesQuestion: Question<AskedPage> = {
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',
-  marketOf: ({ query }) => query.selection.marketId,
 }

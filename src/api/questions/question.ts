@@ -62,8 +62,6 @@ export type Question<Asked = unknown> = {
   lane(asked: Asked): Lane
   /** For how long an answer is the one that the store would give; null: it is not kept. */
   keptUntil(asked: Asked): KeptUntil | null
-  /** The market that the whole answer is about. One that no row names takes next to nothing, and waits for nobody. */
-  marketOf?(asked: Asked): string | undefined
   /** Its description in the OpenAPI document and the client. */
   description: { list: Resource } | Report
 }

@@ -110,7 +110,6 @@ export const seriesQuestion: Question<SeriesQuery> = {
   },
   lane: () => 'report',
   keptUntil: () => null,
-  marketOf: ({ marketId }) => marketId,
   description: {
     operationId: 'getFundingPeriodDataPointSeries',
     summary: 'Get the prices and TWAPs of a market in time buckets, for a chart',

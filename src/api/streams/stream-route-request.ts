@@ -3,7 +3,6 @@ import { decodeCursor } from '../../resources/cursor.ts'
 import type { Resource, Selection } from '../../resources/resource.ts'
 import type { Position } from '../../store/pages/page.ts'
 import { readPlace } from '../../store/readings/arrivals.ts'
-import { readPosition } from '../../store/readings/coverage.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Start } from '../../stream/follower.ts'
 import { decodeStreamCursor } from '../../stream/stream-cursor.ts'
@@ -70,7 +69,7 @@ export async function streamRequest(
     cursor === undefined || lacks !== null
       ? null
       : await placeOfCursor(resource, selection, name!, cursor, reader)
-  const position = await reader.read(readPosition)
+  const { position } = await reader.freshness(null)
   if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }
   if (place !== null) return { selection, start: { after: place }, position }

@@ -13,6 +13,7 @@ import type { Limits } from '../http/limits.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
+import type { Turns } from '../http/turns.ts'
 import { streamPath } from '../paths.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { createStreamFollower, type StreamFollower } from './stream-route-follower.ts'
@@ -25,6 +26,8 @@ const RETRY_MS = 1_000
 
 export type StreamRoutesOptions = {
   reader: Reader
+  /** What a request reads before it is accepted has its turn among pages. */
+  turns: Turns
   /** Reads what followers are sent; its owner closes it. */
   hub: Pick<Hub, 'follow' | 'leave'>
   backlog: Backlog
@@ -42,7 +45,7 @@ export type Streams = {
 }
 
 export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, hub, backlog, metrics, limits, log, account } = options
+  const { reader, turns, hub, backlog, metrics, limits, log, account } = options
   const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
   const dropped = addMetrics(metrics, places)
@@ -96,7 +99,13 @@ export function createStreams(options: StreamRoutesOptions): Streams {
         answer: async (exchange) => {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
           const lastEventId = String(exchange.request.headers['last-event-id'] ?? '')
-          await answer(exchange, resource, await streamRequest(resource, values, lastEventId, reader))
+          const { address, request } = exchange
+          const asked = await turns(
+            () => streamRequest(resource, values, lastEventId, reader),
+            address,
+            request.socket,
+          )
+          await answer(exchange, resource, asked)
         },
       }
     }),

@@ -26,9 +26,17 @@ type Connection = {
   opened: Promise<Client>
   began: number[]
   isTaken: boolean
+  /** Called once the reads are done that were begun before it was taken; null if none is waited for. */
+  onDrained: (() => void) | null
   /** Closes it if it is idle for long. */
   idle: NodeJS.Timeout | null
 }
+
+/** Chooses a connection for a read, or opens one; null if the read must wait. */
+type Choose = (now: number) => Connection | null
+
+/** A read that waits for a connection. */
+type Waiting = { give(connection: Connection): void; fail(error: Error): void }
 
 /**
  * A connection is skipped while one of its reads has waited this long. As long as none has, a single connection does
@@ -47,29 +55,43 @@ const IDLE_MS = 10_000
 
 /**
  * Makes connections as they are needed, which stay open until they are lost. If the server has too many, those that
- * are open do all.
+ * are open do all. Reads that must wait are served in order of arrival: before, each has had its turn among those of other
+ * addresses.
  */
 export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
   const { config, most, mostShared, onLimit } = options
   const open = new Set<Connection>()
-  /** Wakes callers that wait for a connection. */
-  const waiting: (() => void)[] = []
+  /** Reads that wait for a connection of their own, and for a shared one, in order of arrival. */
+  const queues = new Map<Choose, Set<Waiting>>([take, share].map((choose) => [choose, new Set()]))
   let limitedUntil = 0
   let isClosed = false
 
-  const wake = () => {
-    for (const go of waiting.splice(0)) go()
+  /** Gives connections to the first reads that wait. */
+  function beginNext(): void {
+    for (const [choose, queue] of queues) {
+      for (const { give } of queue) {
+        const found = isClosed ? null : choose(performance.now())
+        if (found === null) break
+        give(found)
+      }
+    }
   }
 
   function remove(connection: Connection): void {
     open.delete(connection)
-    wake()
+    beginNext()
   }
 
   const mayAdd = (now: number) => open.size < most && now >= limitedUntil
 
   function add(): Connection {
-    const added: Connection = { opened: connect(config), began: [], isTaken: false, idle: null }
+    const added: Connection = {
+      opened: connect(config),
+      began: [],
+      isTaken: false,
+      onDrained: null,
+      idle: null,
+    }
     open.add(added)
     // The caller is told of the fault.
     added.opened.then(
@@ -107,37 +129,47 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     return taken
   }
 
-  /** Tries until there is a connection. */
-  async function find(choose: (now: number) => Connection | null): Promise<Connection> {
-    const startedAt = performance.now()
-    for (;;) {
-      // A connection that is opened now would stay, and keep the process from ending.
-      if (isClosed) throw new Error('the reader is closed')
-      const now = performance.now()
-      const found = choose(now)
-      if (found !== null) return found
-      if (now - startedAt > MAX_WAIT_MS) {
-        throw Object.assign(new Error('no connection is free'), { code: '53300' })
-      }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, LIMIT_MS)
-        waiting.push(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
+  /**
+   * A connection on which the read counts as begun, once it is its turn.
+   *
+   * @throws if there is none in time, or the reader is closed: a connection opened then would keep the process alive.
+   */
+  async function find(choose: Choose): Promise<{ connection: Connection; began: number }> {
+    if (isClosed) throw new Error('the reader is closed')
+    const queue = queues.get(choose)!
+    const { promise, resolve, reject } = Promise.withResolvers<{ connection: Connection; began: number }>()
+    const waiting: Waiting = {
+      give: (connection) => {
+        queue.delete(waiting)
+        const began = performance.now()
+        connection.began.push(began)
+        resolve({ connection, began })
+      },
+      fail: reject,
     }
+    queue.add(waiting)
+    beginNext()
+    if (!queue.has(waiting)) return promise
+    // Nothing tells that the server has room again.
+    const again = setInterval(beginNext, LIMIT_MS)
+    const late = setTimeout(
+      () => reject(Object.assign(new Error('no connection is free'), { code: '53300' })),
+      MAX_WAIT_MS,
+    )
+    return promise.finally(() => {
+      clearInterval(again)
+      clearTimeout(late)
+      queue.delete(waiting)
+    })
   }
 
   /** Runs `work` on a connection; on one of those that are open if the server refuses a further one. */
   async function run<T>(
-    choose: (now: number) => Connection | null,
+    choose: Choose,
     work: (client: Client, connection: Connection) => Promise<T>,
   ): Promise<T> {
     for (;;) {
-      const connection = await find(choose)
-      const began = performance.now()
-      connection.began.push(began)
+      const { connection, began } = await find(choose)
       let client: Client | null = null
       try {
         client = await connection.opened
@@ -153,14 +185,19 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
         throw error
       } finally {
         connection.began.splice(connection.began.indexOf(began), 1)
-        wake()
+        if (connection.began.length <= 1) connection.onDrained?.()
+        beginNext()
       }
     }
   }
 
   /** Resolves once the reads are done that were begun before a connection was taken. */
-  async function drained({ began }: Connection): Promise<void> {
-    while (began.length > 1) await new Promise<void>((resolve) => waiting.push(resolve))
+  async function drained(connection: Connection): Promise<void> {
+    if (connection.began.length <= 1) return
+    await new Promise<void>((resolve) => {
+      connection.onDrained = resolve
+    })
+    connection.onDrained = null
   }
 
   /** Closes a connection that has been idle for a while. */
@@ -190,13 +227,14 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
           throw error
         } finally {
           connection.isTaken = false
-          wake()
+          beginNext()
         }
       }),
 
     close: async () => {
       isClosed = true
-      wake()
+      for (const queue of queues.values())
+        for (const { fail } of queue) fail(new Error('the reader is closed'))
       const all = [...open]
       open.clear()
       await Promise.all(all.map(({ opened }) => opened.then((client) => client.end()).catch(() => {})))
