@@ -1,9 +1,11 @@
 // `npm run siege`: besieges a service (docs/limits.md), and fails if it does not hold out. With --blocks (of
-// history), --seconds, --scale (1: attacks of full size), --only (a pattern of attacks' names) and --no-live.
+// history), --seconds, --scale (1: attacks of full size), --only (a pattern of attacks' names), --no-live, and
+// --postgres (a PostgreSQL server that it starts).
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { inScope } from '../test/fixtures/scope.ts'
 import { siege } from '../test/fixtures/siege.ts'
 
@@ -17,14 +19,18 @@ const { values } = parseArgs({
     scale: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     live: { type: 'boolean', default: true },
+    postgres: { type: 'boolean', default: false },
   },
   allowNegative: true,
 })
 
 const folder = mkdtempSync(join(tmpdir(), 'lyra-siege-'))
+const server = values.postgres ? await startPostgresServer() : null
+if (values.postgres && server === null) throw new Error('PostgreSQL is not installed')
 try {
   await inScope(async (scope) => {
     const report = await siege(scope, folder, {
+      ...(server && { store: server.url }),
       blocks: Number(values.blocks),
       seconds: Number(values.seconds),
       scale: Number(values.scale),
@@ -55,5 +61,6 @@ try {
     process.exitCode = faults.length === 0 ? 0 : 1
   })
 } finally {
+  server?.remove()
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Client, ClientConfig } from 'pg'
+import type { Client } from 'pg'
 import { boolean, defineTable, integer, text } from '../src/resources/table.ts'
 import { connect } from '../src/store/postgres/connection.ts'
 import { copyRows } from '../src/store/postgres/copy-rows.ts'
@@ -21,8 +21,7 @@ describe('Copied rows', withOwnServer(), () => {
 
   before(async () => {
     server = (await startPostgresServer())!
-    const config: ClientConfig & { pipeline: boolean } = { connectionString: server.url, pipeline: true }
-    client = await connect(config)
+    client = await connect({ connectionString: server.url, pipeline: true, session: {} })
     await client.query('create table copied (id bigint primary key, words text, flag boolean)')
   })
   after(async () => {

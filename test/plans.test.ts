@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
-import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
 import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
@@ -19,7 +18,7 @@ import { pageScans } from '../src/store/pages/scan.ts'
 import { pageStatement } from '../src/store/pages/scan-sql.ts'
 import type { Statement } from '../src/store/pages/statement.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
-import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
+import { connect, readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '../src/store/postgres/page-statements.ts'
 import { READ_LAST_TIMESTAMP } from '../src/store/readings/counted-points.ts'
 import { edgesStatement, existsStatement } from '../src/store/sqlite/page-statements.ts'
@@ -160,8 +159,7 @@ describe('the plans of pages', () => {
     test('a writer that started with empty tables does not scan all points', async (t) => {
       const store = kind.create(t)
       await (await openStore(store).openWriter()).close()
-      const client = new Client(writerConfig(parsePostgresAddress(store)))
-      await client.connect()
+      const client = await connect(writerConfig(parsePostgresAddress(store)))
       t.after(() => client.end())
       await client.query(`prepare last_time (bigint, bigint) as ${READ_LAST_TIMESTAMP}`)
       // More often than the server plans anew before it keeps one plan.
@@ -211,8 +209,10 @@ type PlanNode = {
 }
 
 async function checkPostgresPlans(store: string, isSpread: boolean): Promise<void> {
-  const client = new Client({ ...readerConfig(parsePostgresAddress(store), isSpread), pipeline: false })
-  await client.connect()
+  const client = await connect({
+    ...readerConfig(parsePostgresAddress(store), isSpread),
+    pipeline: false,
+  })
   try {
     // The server does this on its own within a minute.
     await client.query('set default_transaction_read_only = off')

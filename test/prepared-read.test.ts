@@ -21,7 +21,7 @@ describe('Prepared reads', withOwnServer(), () => {
   })
 
   async function open(): Promise<{ client: Client; described: () => number }> {
-    const client = await connect({ connectionString: server.url, pipeline: true } as object)
+    const client = await connect({ connectionString: server.url, pipeline: true, session: {} })
     clients.push(client)
     let count = 0
     client.connection.on('rowDescription', () => count++)

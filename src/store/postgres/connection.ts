@@ -17,36 +17,36 @@ const WRITE_TIMEOUT_MS = 120_000
  * A page reads along an index, whatever the planner estimates: it must not gather rows before returning the first. A
  * merge with a condition's rows would start at the first of them, however deep the page is.
  */
-const WALK_SETTINGS = [
-  ...['bitmapscan', 'seqscan', 'hashjoin', 'mergejoin', 'material'].map((name) => `enable_${name}=off`),
-  'jit=off',
-]
+const WALK_SETTINGS = {
+  enable_bitmapscan: 'off',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_material: 'off',
+  jit: 'off',
+}
 
 /** The same few statements are not to be planned again and again; a cluster finds the machine of a market by planning. */
-const PLAN_ONCE = 'plan_cache_mode=force_generic_plan'
+const PLAN_ONCE = { plan_cache_mode: 'force_generic_plan' }
 
-/** Runtime settings of a connection. */
-function settings(schema: string, timeoutMs: number, more: string[] = []): string {
-  return [`search_path=${schema}`, `statement_timeout=${timeoutMs}`, ...more]
-    .map((entry) => `-c ${entry}`)
-    .join(' ')
-}
+/** How a connection is made, and the settings of its session: by statement, since a pooler may drop those of a start. */
+export type SessionConfig = ClientConfig & { pipeline: boolean; session: Readonly<Record<string, string>> }
 
 /**
  * What readers connect with: statements of one page are sent at once.
  *
  * @param spread whether the tables are spread over a cluster (cluster.ts)
  */
-export function readerConfig(
-  { config, schema }: PostgresAddress,
-  spread: boolean,
-): ClientConfig & { pipeline: boolean } {
+export function readerConfig({ config, schema }: PostgresAddress, spread: boolean): SessionConfig {
   return {
     ...config,
-    options: settings(schema, READ_TIMEOUT_MS, [
-      ...['default_transaction_read_only=on', ...WALK_SETTINGS],
-      ...(spread ? [] : [PLAN_ONCE]),
-    ]),
+    session: {
+      search_path: schema,
+      statement_timeout: String(READ_TIMEOUT_MS),
+      default_transaction_read_only: 'on',
+      ...WALK_SETTINGS,
+      ...(spread ? {} : PLAN_ONCE),
+    },
     query_timeout: READ_TIMEOUT_MS + 2_000,
     pipeline: true,
   }
@@ -56,14 +56,16 @@ export function readerConfig(
  * What writers connect with: statements that do not wait for each other are sent at once. The server is to notice
  * within seconds that a writer's machine is gone, so that another one can take over.
  */
-export function writerConfig({ config, schema }: PostgresAddress): ClientConfig & { pipeline: boolean } {
+export function writerConfig({ config, schema }: PostgresAddress): SessionConfig {
   return {
     ...config,
-    options: settings(schema, WRITE_TIMEOUT_MS, [
-      'tcp_keepalives_idle=2',
-      'tcp_keepalives_interval=1',
-      'tcp_keepalives_count=2',
-    ]),
+    session: {
+      search_path: schema,
+      statement_timeout: String(WRITE_TIMEOUT_MS),
+      tcp_keepalives_idle: '2',
+      tcp_keepalives_interval: '1',
+      tcp_keepalives_count: '2',
+    },
     query_timeout: WRITE_TIMEOUT_MS + 5_000,
     pipeline: true,
   }
@@ -78,14 +80,15 @@ export function openedDriver(): NonNullable<typeof driver> {
   return driver
 }
 
-/** Opens a connection that stays open. */
-export async function connect(config: ClientConfig): Promise<Client> {
+/** Opens a connection that stays open. @throws if the session does not keep its settings. */
+export async function connect(config: SessionConfig): Promise<Client> {
   driver ??= { ...(await import('pg')), ...(await import('./prepared-read.ts')) }
   const client = new driver.Client(config)
   // A connection lost while nothing is asked is noticed by the next question.
   client.on('error', () => {})
   try {
     await client.connect()
+    await prepareSession(client, config.session)
   } catch (error) {
     await client.end().catch(() => {})
     if (!isPassing(error)) (error as { code?: string }).code ??= NOT_CONNECTED
@@ -94,9 +97,26 @@ export async function connect(config: ClientConfig): Promise<Client> {
   return client
 }
 
+/** Makes settings, and looks by another statement whether they are kept. */
+async function prepareSession(client: Client, session: SessionConfig['session']): Promise<void> {
+  const names = Object.keys(session)
+  if (names.length === 0) return
+  const made = names.map((name) => `set_config('${name}', '${session[name]}', false)`)
+  const kept = names.map((name) => `current_setting('${name}')`)
+  const valuesOf = async (columns: string[]): Promise<string[]> =>
+    (await client.query({ text: `select ${columns}`, rowMode: 'array' })).rows[0]!
+  const [asked, found] = await Promise.all([valuesOf(made), valuesOf(kept)])
+  const lost = names.findIndex((_, at) => asked[at] !== found[at])
+  if (lost === -1) return
+  throw new Error(
+    `the session does not keep its settings: ${names[lost]} is ${JSON.stringify(found[lost])} instead of ` +
+      `${JSON.stringify(asked[lost])}. Connect without a pooler, or by one in session mode`,
+  )
+}
+
 /** Runs `work` on a connection that is closed afterwards. */
 export async function onConnection<T>(
-  config: ClientConfig,
+  config: SessionConfig,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = await connect(config)

@@ -68,6 +68,9 @@ const REFUSALS = ['28', '3D', '42501']
 /** Stands for a code if the driver gives up a connection without one: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
+/** What the driver says, in words of its own, if the server asks for a password and none was given. */
+const NO_PASSWORD = /client password must be a string/
+
 const CAUSES: Record<string, string> = {
   '28': 'the server rejects this user or password',
   '3D': 'there is no such database',
@@ -134,7 +137,11 @@ export function explainPostgresError(name: string, error: unknown): Error {
   if (error instanceof StoreError) return error
   const { code, message } = error as PostgresError
   if (code === undefined && !LOST.test(message)) return error as Error
-  const cause = code === undefined ? undefined : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
+  const cause = NO_PASSWORD.test(message)
+    ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
+    : code === undefined
+      ? undefined
+      : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
   const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError

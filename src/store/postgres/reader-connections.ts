@@ -1,5 +1,5 @@
-import type { Client, ClientConfig } from 'pg'
-import { connect } from './connection.ts'
+import type { Client } from 'pg'
+import { connect, type SessionConfig } from './connection.ts'
 import { isConnectionLost, isLimitReached } from './errors.ts'
 
 /** The connections of a reader: many share one at a time, or one has it for itself. */
@@ -13,7 +13,7 @@ export type ReaderConnections = {
 
 export type ReaderConnectionOptions = {
   /** Of connections on which statements are sent ahead (`pipeline`). */
-  config: ClientConfig
+  config: SessionConfig
   /** Maximum number of connections, and how many of them are shared. */
   most: number
   mostShared: number

@@ -1,9 +1,8 @@
-import type { ClientConfig } from 'pg'
 import type { Page, PageQuery } from '../pages/page.ts'
 import { readPosition } from '../readings/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, type Queryable } from './connection.ts'
+import { connect, type Queryable, type SessionConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 import { runReading } from './run-steps.ts'
 
@@ -17,7 +16,7 @@ export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read
  */
 export async function openPostgresSnapshot(
   address: PostgresAddress,
-  config: ClientConfig,
+  config: SessionConfig,
   readPage: (client: Queryable, query: PageQuery) => Promise<Page>,
 ): Promise<Snapshot> {
   /** The error that ended the transaction; later errors only report that it has ended. */
