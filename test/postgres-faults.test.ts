@@ -493,7 +493,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const as = (user: string) => name.replace('//lyra@', `//${user}@`)
     const cases: [store: string, reason: RegExp][] = [
       [as('locked:wrong'), /rejects this user or password/],
-      [as('locked'), /password must be a string/],
+      [as('locked'), /asks for a password: give it by PGPASSWORD/],
       [as('nobody'), /rejects this user or password/],
       [name.replace('/postgres?', '/elsewhere?'), /there is no such database/],
       [store().replace('//lyra@', '//poor@'), /permission denied/],
