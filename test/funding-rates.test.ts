@@ -259,13 +259,13 @@ for (const kind of STORE_KINDS) {
       const { endCursor } = summaries.marketSummaries.pageInfo
       for (const [query, code, message] of [
         ['interval=1h', 3, /"interval".*one of 8h, 1d/],
-        [`dateRange.startTimestamp=0&dateRange.endTimestamp=${400n * day + 1n}`, 3, /400 buckets of 1d/],
+        [`dateRange.startTimestamp=0&dateRange.endTimestamp=${1_100n * day + 1n}`, 3, /1100 buckets of 1d/],
         [
-          `dateRange.startTimestamp=0&dateRange.endTimestamp=${134n * day}&interval=8h`,
+          `dateRange.startTimestamp=0&dateRange.endTimestamp=${367n * day}&interval=8h`,
           3,
-          /400 buckets of 8h/,
+          /1100 buckets of 8h/,
         ],
-        ['dateRange.startTimestamp=0', 3, /400 buckets/],
+        ['dateRange.startTimestamp=0', 3, /1100 buckets/],
         ['pagination.first=0', 3, /10028/],
         [`pagination.after=${endCursor}`, 3, /another resource/],
         ['marketId=abc', 3, /10000/],
@@ -274,8 +274,13 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual([status, JSON.parse(text).code], [400, code], `${query}: ${text}`)
         assert.match(text.replaceAll('\\"', '"'), message, query)
       }
-      const whole = `dateRange.startTimestamp=0&dateRange.endTimestamp=${400n * day}`
-      assert.deepEqual((await ratesOf(base, whole)).edges.length, 1)
+      // A year by 8 hours is allowed.
+      for (const range of [
+        `dateRange.startTimestamp=0&dateRange.endTimestamp=${1_100n * day}`,
+        `interval=8h&dateRange.startTimestamp=0&dateRange.endTimestamp=${366n * day}`,
+      ]) {
+        assert.equal((await ratesOf(base, range)).edges.length, 1)
+      }
       const extreme = `dateRange.startTimestamp=${2n ** 63n - 2n}&dateRange.endTimestamp=${2n ** 63n - 1n}`
       assert.deepEqual((await ratesOf(base, extreme)).edges[0]!.node.buckets, [])
       assert.deepEqual(

@@ -32,7 +32,7 @@ export type FundingRates = Omit<MarketPage, 'ids'> & {
 }
 
 /** Buckets of a market, at most. */
-export const MAX_RATE_BUCKETS = 400
+export const MAX_RATE_BUCKETS = 1_100
 
 /** After so many buckets, or periods read for them, a page ends, whatever its size. */
 const MAX_PAGE_BUCKETS = 40_000
