@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Instrument } from 'lyra-client'
+import { readHeight } from '../web/src/checkpoints/find-height.ts'
 import {
   describeExact,
   formatAmount,
@@ -25,6 +26,7 @@ import {
   groupDigits,
 } from '../web/src/figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime, parseTime, readTime } from '../web/src/figures/format-time.ts'
+import { readUnits } from '../web/src/funding/units.ts'
 import { pan, viewRange, zoom } from '../web/src/funding/view-range.ts'
 import { csvOf } from '../web/src/parts/csv.ts'
 import {
@@ -209,6 +211,46 @@ describe("the explorer's times", () => {
     for (const [ns, text] of spans) assert.equal(formatSpan(ns), text)
     assert.equal(formatAge(-5n * SECOND), '0 s')
     assert.equal(formatAge(27n * HOUR + 5n), '1 d 3 h')
+  })
+})
+
+describe('what is typed into the explorer', () => {
+  test('as the size of a position is never read as another number: commas are refused', () => {
+    const cases: [typed: string, read: string | RegExp][] = [
+      ['2.5', '2.5'],
+      [' -20 ', '-20'],
+      ['2,5', /^Write 2\.5, without/],
+      ['-0,5', /^Write -0\.5, without/],
+      ['0,125', /^Write 0\.125, without/],
+      ['1,234', /^Write 1234 or 1\.234, without/],
+      ['1,234.5', /^Write 1234\.5, without/],
+      ['1.234,5', /^Write 1234\.5, without/],
+      ['1,234,567', /^Write 1234567, without/],
+      ['a,b', /^Write a point for decimals, without/],
+      ['abc', /such as 2\.5/],
+      ['1e3', /such as 2\.5/],
+      ['', /such as 2\.5/],
+      ['.5', /such as 2\.5/],
+      ['0', /0 units/],
+      ['-0.00', /0 units/],
+    ]
+    for (const [typed, expected] of cases) {
+      const read = readUnits(typed)
+      if (typeof expected === 'string') assert.deepEqual(read, { units: expected }, typed)
+      else assert.match('fault' in read ? read.fault : `read as ${read.units}`, expected, typed)
+    }
+  })
+
+  test('as a height may have commas only between groups of three digits', () => {
+    const cases = [
+      ['1234', '1234'],
+      ['1,234,567', '1234567'],
+      ['12,5', null],
+      ['1,2345', null],
+      ['1.5', null],
+      ['-1', null],
+    ]
+    for (const [typed, height] of cases) assert.equal(readHeight(typed!), height, typed!)
   })
 })
 

@@ -51,3 +51,10 @@ export async function findHeight(
     cursor = page.pageInfo.endCursor
   }
 }
+
+/** Reads a height as someone typed it, or copied it from a page; null if it is none. Commas may only group digits in threes. */
+export function readHeight(typed: string): string | null {
+  const text = typed.trim()
+  const digits = /^\d{1,3}(,\d{3})+$/.test(text) ? text.replaceAll(',', '') : text
+  return /^\d{1,19}$/.test(digits) ? digits : null
+}

@@ -3,7 +3,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { setParams } from '../location.ts'
 import { firstHeight, lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
-import { findHeight } from './find-height.ts'
+import { findHeight, readHeight } from './find-height.ts'
 
 /** Goes to the checkpoint at a height, or the last one below it. */
 export function HeightForm({ height }: { height: string | null }) {
@@ -12,12 +12,12 @@ export function HeightForm({ height }: { height: string | null }) {
   const search = useRef<AbortController | null>(null)
   const [searching, setSearching] = useState(false)
   useEffect(() => () => search.current?.abort(), [])
-  const given = text.replaceAll(',', '').trim()
-  const right = /^\d{1,19}$/.test(given)
+  const given = readHeight(text)
+  const fault = given === null && text.trim() !== ''
 
   const go = async () => {
     const coverage = latestCoverage()
-    if (!right || coverage === null) return
+    if (given === null || coverage === null) return
     const stop = new AbortController()
     search.current = stop
     setSearching(true)
@@ -56,7 +56,8 @@ export function HeightForm({ height }: { height: string | null }) {
           inputMode="numeric"
           value={text}
           autocomplete="off"
-          aria-invalid={given !== '' && !right}
+          aria-invalid={fault}
+          aria-describedby="height-said"
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
@@ -65,12 +66,12 @@ export function HeightForm({ height }: { height: string | null }) {
           Stop
         </button>
       ) : (
-        <button type="submit" class="button" disabled={!right}>
+        <button type="submit" class="button" disabled={given === null}>
           Go
         </button>
       )}
-      <span class="quiet" aria-live="polite">
-        {said}
+      <span id="height-said" class="quiet" aria-live="polite">
+        {fault ? 'A height is a whole number: write 1234 or 1,234.' : said}
       </span>
     </form>
   )

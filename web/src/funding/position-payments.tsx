@@ -1,6 +1,8 @@
 import type { FundingPayments } from 'lyra-client'
+import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
+import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
@@ -8,10 +10,8 @@ import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { Missing } from './now-figures.tsx'
+import { readUnits } from './units.ts'
 import { useRested } from './use-rested.ts'
-
-/** A position size that the API accepts. */
-const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
 
 /** The payments of a position over a range, which are those of the one before until new ones arrive. */
 export type RangePayments = FundingPayments & { range: Range }
@@ -22,7 +22,9 @@ export type RangePayments = FundingPayments & { range: Range }
  * @param version changes when there may be new payments
  */
 export function usePayments(held: { marketId: string }, shown: Range, version: string): Query<RangePayments> {
-  const units = unitsShown()
+  const read = readUnits(param('units') ?? '1')
+  // The sum of rates is the same for every size.
+  const units = 'units' in read ? read.units : '1'
   const { marketId } = held
   const { from, to } = useRested(shown)
   return useQuery(
@@ -35,59 +37,69 @@ export function usePayments(held: { marketId: string }, shown: Range, version: s
   )
 }
 
-/** The size of the position that the view's state names; one unit if it names none. */
-function unitsShown(): string {
-  const given = param('units') ?? '1'
-  return UNITS.test(given) ? given : '1'
-}
-
 export type PositionPaymentsProps = { marketId: string; payments: Query<RangePayments>; unit: Unit | null }
 
 /** Payments of a position of a chosen size for the periods that ended in the shown range. */
 export function PositionPayments({ marketId, payments, unit }: PositionPaymentsProps) {
   const { data, error } = payments
-  const units = unitsShown()
+  const shown = param('units') ?? '1'
+  /** The text in the field, if it is not yet the size that the address names. */
+  const [typed, setTyped] = useState<{ text: string; entered: boolean } | null>(null)
+  const read = readUnits(typed?.text ?? shown)
+  const fault = 'fault' in read && typed?.entered !== false ? read.fault : ''
+  // Beside another size, a result would be taken for the result of that size.
+  const result = typed === null && 'units' in read && data?.units === read.units ? data : null
   return (
     <div class="figure">
       <label class="figure-name">
         Position of{' '}
         <input
           class="units"
-          key={units}
-          defaultValue={units}
+          value={typed?.text ?? shown}
           title="Units of the position: a decimal number, negative for a short position"
-          pattern={UNITS.source}
           inputMode="decimal"
           spellcheck={false}
           autocomplete="off"
-          onChange={({ currentTarget }) => {
-            const text = currentTarget.value.trim().replaceAll(',', '')
-            if (UNITS.test(text)) setParams({ units: text === '1' ? null : text })
-            else currentTarget.reportValidity()
+          aria-invalid={fault !== ''}
+          aria-describedby="units-fault"
+          onInput={({ currentTarget: { value } }) =>
+            setTyped(value === shown ? null : { text: value, entered: false })
+          }
+          onChange={({ currentTarget: { value } }) => {
+            const entered = readUnits(value)
+            setTyped('fault' in entered ? { text: value, entered: true } : null)
+            if ('units' in entered) setParams({ units: entered.units === '1' ? null : entered.units })
           }}
         />{' '}
         units, this range
       </label>
-      {data === null || data.count === 0 ? (
-        <span class="figure-more none">{describeNone(data !== null, error)}</span>
+      <span id="units-fault" class="fault" aria-live="polite">
+        {fault}
+      </span>
+      {result === null || result.count === 0 ? (
+        fault === '' && (
+          <span class="figure-more none">
+            {typed === null ? describeNone(result !== null, error) : 'Enter shows its payments'}
+          </span>
+        )
       ) : (
         <>
           <span class="figure-value">
-            <Amount text={data.total} unit={unit} signed name="position-total" />
+            <Amount text={result.total} unit={unit} signed name="position-total" />
           </span>
           <span class="figure-more">
-            {data.units.startsWith('-') ? 'short' : 'long'} {data.total.startsWith('-') ? 'paid' : 'received'}{' '}
-            for {groupDigits(`${data.count}`)} {data.count === 1 ? 'period' : 'periods'}{' '}
+            {result.units.startsWith('-') ? 'short' : 'long'} {whatItDid(result.total)} for{' '}
+            {groupDigits(`${result.count}`)} {result.count === 1 ? 'period' : 'periods'}{' '}
             <a
               class="copy csv"
               title="Save the payments as CSV, in the smallest unit of the settlement asset"
-              href={`${reportTarget('fundingPayments', marketId, { ...data.range, units: data.units })}&format=csv`}
+              href={`${reportTarget('fundingPayments', marketId, { ...result.range, units: result.units })}&format=csv`}
               download=""
             >
               CSV
             </a>
           </span>
-          <Missing payments={data} />
+          <Missing payments={result} />
         </>
       )}
     </div>
@@ -97,4 +109,9 @@ export function PositionPayments({ marketId, payments, unit }: PositionPaymentsP
 function describeNone(hasAnswer: boolean, error: Error | null): string {
   if (hasAnswer) return 'no period that was paid ended in this range'
   return error === null ? '' : `unknown: ${error.message}`
+}
+
+function whatItDid(total: string): string {
+  const { digits } = parseDecimal(total)!
+  return digits === 0n ? 'paid nothing' : digits < 0n ? 'paid' : 'received'
 }

@@ -1,0 +1,35 @@
+import { parseDecimal } from '../figures/decimal.ts'
+
+/** A position size that the API accepts. */
+const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
+
+/** A position size, or why it is refused and what to write instead. */
+export type ReadUnits = { units: string } | { fault: string }
+
+/** Reads the size of a position as someone typed it. A comma is refused: it is a decimal point to some, and groups digits for others. */
+export function readUnits(typed: string): ReadUnits {
+  const text = typed.trim()
+  if (text.includes(',')) {
+    const instead = withoutCommas(text).filter((choice) => UNITS.test(choice))
+    return {
+      fault: `Write ${instead.length === 0 ? 'a point for decimals' : instead.join(' or ')}, without a comma.`,
+    }
+  }
+  if (!UNITS.test(text)) {
+    return { fault: 'Write a decimal number, such as 2.5, or -2.5 for a short position.' }
+  }
+  if (parseDecimal(text)!.digits === 0n)
+    return { fault: 'A position of 0 units has no payments. Write another size.' }
+  return { units: text }
+}
+
+/** What a number with commas may mean, without them. */
+function withoutCommas(text: string): string[] {
+  const [comma, point] = [text.lastIndexOf(','), text.lastIndexOf('.')]
+  const plain = text.replaceAll(',', '')
+  if (point > comma) return [plain]
+  // As in 1.234,5.
+  if (point !== -1) return [text.replaceAll('.', '').replace(',', '.')]
+  if (/^-?[1-9]\d{0,2},\d{3}$/.test(text)) return [plain, text.replace(',', '.')]
+  return text.indexOf(',') === comma ? [text.replace(',', '.')] : [plain]
+}
