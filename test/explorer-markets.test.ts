@@ -350,7 +350,7 @@ describe("the explorer's requests", () => {
     }
   })
 
-  test('of more funding periods than fit on a page are four, and the page names the omitted ones', async ({
+  test('of more funding periods than fit on a page are five, with sums by day, and the page names the omitted ones', async ({
     t,
     open,
   }) => {
@@ -372,14 +372,17 @@ describe("the explorer's requests", () => {
     const asked = watchRequests(page)
     await page.goto('/?view=funding&span=all')
     await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
-    const charts = asked.filter((path) => /\/series\/|estimates|funding-periods\/[0-9a-f]{64}$/.test(path))
-    assert.equal(charts.length, 4, charts.join())
-    // Figures are of all periods, those that are not drawn too.
+    await settled(page)
+    const charts = asked.filter((path) =>
+      /\/series\/|estimates|rates|funding-periods\/[0-9a-f]{64}$/.test(path),
+    )
+    assert.equal(charts.length, 5, charts.join())
+    // Figures are of all periods, those that are not listed too.
     await page.getByText('Cumulative (5,200 periods due)').waitFor()
     const exact = (name: string) => page.locator(`data[data-figure="${name}"]`).first().getAttribute('value')
     assert.equal(Number(await exact('cumulative')), 0.52)
     assert.equal(await exact('position-total'), '-520000')
-    await page.getByText(/Rates of periods before \S+ \S+ are not drawn/).waitFor()
+    await page.getByText('rates are drawn in sums by day').waitFor()
     // At the start of the last bucket.
     await eventually(
       () => page.locator('[data-figure="cumulative-at"]').innerText(),

@@ -1,6 +1,7 @@
 import type uPlot from 'uplot'
 import { endOf, type Period } from '../periods/period.ts'
 import { type Range, secondsOf } from '../series/series.ts'
+import type { Bar } from './bar.ts'
 import type { ChartColours } from './chart-options.ts'
 
 /** Room about a period's number, in pixels of the style sheet. */
@@ -140,13 +141,6 @@ export function hatch(
   }
   ctx.stroke()
   ctx.restore()
-}
-
-/** A bar of the chart of rates: from zero to a value, over the time of its period. */
-export type Bar = Range & {
-  value: number | null
-  /** Whether it is what the running period would come to: outlined, not filled. */
-  estimate: boolean
 }
 
 /** Draws bars; those too narrow to be seen are a pixel wide. */

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Bar } from '../charts/draw.ts'
+import type { Bar } from '../charts/bar.ts'
 import type { Unit } from '../figures/amount.ts'
 import { useNarrow } from '../parts/narrow.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
 import { type ChartName, type Charts, createCharts, type FundingData, shownShades } from './charts.ts'
-import { BAR_KINDS, type BarKind, readingAt } from './reading.ts'
+import { readingAt } from './reading.ts'
 import { describeReading } from './readout.tsx'
 import { pan, zoom } from './view-range.ts'
 
@@ -15,7 +15,8 @@ const KEYS_TEXT =
 export type ChartPanelProps = {
   data: FundingData | null
   bars: readonly Bar[]
-  barKind: BarKind
+  /** What the bars are, for a file. */
+  barsText: string
   range: Range
   hidden: ReadonlySet<string>
   unit: Unit | null
@@ -32,7 +33,7 @@ export type ChartPanelProps = {
 export function ChartPanel({
   data,
   bars,
-  barKind,
+  barsText,
   range,
   hidden,
   unit,
@@ -91,11 +92,7 @@ export function ChartPanel({
     pointed.current = moment === undefined ? null : moment.start + data!.bucket - 1n
     charts.current?.point(moment?.start ?? null)
     onPoint(moment?.start ?? null)
-    setSpoken(
-      moment === undefined
-        ? ''
-        : describeReading(readingAt(data!.moments, data!.periods, moment.start), unit),
-    )
+    setSpoken(moment === undefined ? '' : describeReading(readingAt(data!, moment.start), unit))
   }
   /** A point that was chosen by keys stays chosen while the range or the data change about it. */
   const pointAgain = () =>
@@ -151,7 +148,7 @@ export function ChartPanel({
     <>
       <div class="chart-head">
         {head}
-        {png('rates', 'funding rates', `${BAR_KINDS[barKind]}, in %`)}
+        {png('rates', 'funding rates', barsText)}
       </div>
       <div
         class="charts"

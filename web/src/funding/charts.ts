@@ -1,4 +1,5 @@
 import uPlot from 'uplot'
+import type { Bar } from '../charts/bar.ts'
 import {
   type ChartColours,
   commonOptions,
@@ -7,7 +8,7 @@ import {
   steps,
   timeAxis,
 } from '../charts/chart-options.ts'
-import { type Bar, drawBands, drawBars, drawNumbers, drawShades, type Shade } from '../charts/draw.ts'
+import { drawBands, drawBars, drawNumbers, drawShades, type Shade } from '../charts/draw.ts'
 import { attachGestures } from '../charts/gestures.ts'
 import { type LegendItem, type Picture, savePng } from '../charts/save-png.ts'
 import { approximate } from '../figures/decimal.ts'

@@ -13,7 +13,7 @@ import { Failure, Skeleton } from '../parts/states.tsx'
 import { nextPayment } from '../periods/next-payment.ts'
 import { cumulative, dueWithin, type Period, within } from '../periods/period.ts'
 import { auctionTimes } from '../series/auctions.ts'
-import { type Moment, momentsOf, type Range } from '../series/series.ts'
+import { lastAtOrBefore, type Moment, momentsOf, type Range } from '../series/series.ts'
 import { seriesCsv } from '../series/series-csv.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
@@ -21,6 +21,7 @@ import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { ChartPanel } from './chart-panel.tsx'
 import { CHARTS, type FundingData } from './charts.ts'
+import { dayBars, dayValues, MOST_BARS } from './days.ts'
 import { useGapTimes } from './gap-times.ts'
 import { Legend } from './legend.tsx'
 import { Nearest } from './nearest.tsx'
@@ -29,7 +30,7 @@ import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { PositionPayments, type RangePayments, usePayments } from './position-payments.tsx'
 import { RangeBar } from './range-bar.tsx'
-import { BAR_KINDS, type BarKind, barsOf, barValues, cumulativeAt, readingAt } from './reading.ts'
+import { BAR_KINDS, type BarKind, barsOf, barValues, cumulativeAt, readingAt, titleOf } from './reading.ts'
 import { Readout } from './readout.tsx'
 import { useFunding } from './use-funding.ts'
 import { viewRange } from './view-range.ts'
@@ -52,8 +53,8 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   const points = coverage.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
   const changes = useChanges(marketId, (options) => lyra.streamFundingPeriodDataPoints({ marketId }, options))
   const version = `${changes.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
-  const { series, periods, estimate, auctions } = useFunding({ marketId }, range, version)
-  const loading = [series, periods, estimate, auctions].some((query) => query.loading)
+  const { series, periods, estimate, auctions, days } = useFunding(marketId, held, range, version)
+  const loading = [series, periods, estimate, auctions, days].some((query) => query.loading)
   const gaps = useGapTimes(marketId, coverage.blocks.gaps)
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
@@ -76,19 +77,30 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   }, [series.data, periods.data, inAuction, gaps, unit?.decimals])
   const payments = usePayments({ marketId }, range, `${list.length} ${list.at(-1)?.seq ?? ''}`)
   const areAll = periods.data?.more !== true || list[0] === undefined || list[0].start <= range.from
-  const firstDrawn = areAll || periods.loading ? null : list[0]!.start
+  const firstListed = areAll || periods.loading ? null : list[0]!.start
   const before = areAll ? undefined : sumBefore(list, payments.data)
   const bars = useMemo(
-    () => barsOf(list, range, estimate.data, kind, before),
-    [periods.data, estimate.data, kind, range.from, range.to, before && writeDecimal(before)],
+    () =>
+      days.data !== null
+        ? dayBars(dayValues(days.data, range, kind))
+        : barsOf(list, range, estimate.data, kind, before),
+    [periods.data, days.data, estimate.data, kind, range.from, range.to, before && writeDecimal(before)],
   )
+  const valuesOf = (kind: BarKind) =>
+    days.data !== null
+      ? dayValues(days.data, range, kind)
+      : barValues(list, range, estimate.data, kind, before)
+  const cumulativeAtTime = (time: bigint) =>
+    days.data !== null
+      ? (valuesOf('cumulative').get(days.data[lastAtOrBefore(days.data, time)]?.start ?? -1n) ?? null)
+      : cumulativeAt(list, valuesOf('cumulative'), time)
 
   const look = ({ from, to }: Range, settled: boolean) =>
     setParams({ from: `${from}`, to: `${to}`, span: null, after: null, before: null }, { push: settled })
   const follow = (span: string | null) => setParams({ span, from: null, to: null, after: null, before: null })
   const empty =
     data !== null && !series.loading && !data.moments.some((moment) => isWithin(moment, data, range))
-  const reading = data === null ? null : readingAt(data.moments, data.periods, pointed ?? lastIn(data, range))
+  const reading = data === null ? null : readingAt(data, pointed ?? lastIn(data, range))
   const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
   const narrow = useNarrow()
   // On a phone they stand below the charts.
@@ -145,7 +157,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           <ChartPanel
             data={data}
             bars={bars}
-            barKind={kind}
+            barsText={`${BAR_KINDS[kind]}${days.data === null ? '' : ', by day'}, in %`}
             range={range}
             hidden={hidden}
             unit={unit}
@@ -154,7 +166,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
             onPoint={setPointed}
             head={
               <>
-                <h2 class="chart-title">Funding rate of each period</h2>
+                <h2 class="chart-title">{titleOf(kind, days.data !== null)}</h2>
                 <fieldset class="segments small" aria-label="Values of the bars">
                   {Object.entries(BAR_KINDS).map(([name, text]) => (
                     <button
@@ -173,16 +185,9 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
               <>
                 <Readout
                   reading={reading}
-                  bars={{ kind, values: barValues(list, range, estimate.data, kind, before) }}
-                  cumulative={
-                    reading === null
-                      ? null
-                      : cumulativeAt(
-                          list,
-                          barValues(list, range, estimate.data, 'cumulative', before),
-                          reading.time,
-                        )
-                  }
+                  bars={{ kind, values: valuesOf(kind) }}
+                  days={days.data}
+                  cumulative={reading === null ? null : cumulativeAtTime(reading.time)}
                   pointed={pointed !== null}
                   unit={unit}
                   interval={series.data?.interval ?? ''}
@@ -196,17 +201,18 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           />
         </div>
         {narrow && <div class="now-figures">{ofRange}</div>}
-        {data !== null && <ChartNotes data={data} range={range} why={why} firstDrawn={firstDrawn} />}
+        {data !== null && <ChartNotes data={data} range={range} why={why} byDay={days.data !== null} />}
         <Request
           url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}
           csv={data === null ? undefined : () => seriesCsv(data.moments, data.bucket, range)}
         />
+        {days.error !== null && <Failure error={days.error} onRetry={days.reload} />}
       </section>
       <PeriodsTable
         marketId={marketId}
         periods={periods}
         shown={shown}
-        firstDrawn={firstDrawn}
+        firstListed={firstListed}
         range={range}
         estimate={estimate.data}
         unit={unit}
@@ -246,12 +252,12 @@ type ChartNotesProps = {
   data: FundingData
   range: Range
   why: string | null
-  /** The start of the first period that is drawn; null if all are. */
-  firstDrawn: bigint | null
+  /** Whether rates are drawn in sums by day. */
+  byDay: boolean
 }
 
 /** Describes what the charts show and omit; tests read the counts. */
-function ChartNotes({ data, range, why, firstDrawn }: ChartNotesProps) {
+function ChartNotes({ data, range, why, byDay }: ChartNotesProps) {
   const shades = data.shades.filter(({ from, to }) => from < range.to && to > range.from)
   const gaps = shades.filter(({ kind }) => kind === 'gap')
   const auctions = shades.filter(({ kind }) => kind === 'auction')
@@ -268,8 +274,8 @@ function ChartNotes({ data, range, why, firstDrawn }: ChartNotesProps) {
     <p class="notes" data-charts={CHARTS.length}>
       Drawn from {groupDigits(`${counts[0]}`)} external and {groupDigits(`${counts[1]}`)} internal points: the
       last price and TWAP of each step, with a band from its lowest to its highest price.
-      {firstDrawn !== null &&
-        ` Rates of periods before ${formatTime(firstDrawn).slice(0, 16)} are not drawn: there are too many.`}
+      {byDay &&
+        ` The range has more than ${groupDigits(`${MOST_BARS}`)} funding periods: rates are drawn in sums by day (UTC), from /api/v2/funding-rates.`}
       {auctions.length > 0 && (
         <>
           {' '}

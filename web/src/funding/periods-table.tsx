@@ -24,7 +24,7 @@ export type PeriodsTableProps = {
   /** Those that the charts show. */
   shown: readonly Period[]
   /** The start of the first period that is loaded, if the range has earlier ones; null otherwise. */
-  firstDrawn: bigint | null
+  firstListed: bigint | null
   range: Range
   estimate: FundingEstimate | null
   unit: Unit | null
@@ -35,7 +35,7 @@ export function PeriodsTable({
   marketId,
   periods,
   shown,
-  firstDrawn,
+  firstListed,
   range,
   estimate,
   unit,
@@ -59,10 +59,10 @@ export function PeriodsTable({
       />
       {periods.error !== null && <Failure error={periods.error} onRetry={periods.reload} />}
       {periods.data === null && periods.error === null && <Skeleton what="funding periods" />}
-      {firstDrawn !== null && (
+      {firstListed !== null && (
         <p class="notice">
           This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
-          {formatTime(firstDrawn).slice(0, 16)} are not drawn or listed. Choose a shorter range.
+          {formatTime(firstListed).slice(0, 16)} are not listed. Choose a shorter range.
         </p>
       )}
       {periods.data !== null && rows.length === 0 && (

@@ -1,5 +1,5 @@
 import type { FundingEstimate } from 'lyra-client'
-import type { Bar } from '../charts/draw.ts'
+import type { Bar } from '../charts/bar.ts'
 import { add, approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import {
   dueWithin,
@@ -11,7 +11,7 @@ import {
   rateFor,
   within,
 } from '../periods/period.ts'
-import { lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
+import { type Bucket, lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
 
 /** Values of the bars in the chart of rates. */
 export const BAR_KINDS = {
@@ -110,32 +110,68 @@ export function runningPeriod(periods: readonly Period[]): Period | null {
   return last === undefined || last.end !== null ? null : last
 }
 
-/** Values at one time. */
+/** What the chart of rates shows. */
+export function titleOf(kind: BarKind, byDay: boolean): string {
+  if (kind === 'cumulative') return `Cumulative funding rate${byDay ? ', by day' : ''}`
+  return byDay ? 'Funding rates, sum of each day' : 'Funding rate of each period'
+}
+
+/** Values at one time, all of one funding period but for the prices. */
 export type Reading = {
   time: bigint
   moment: Moment | null
+  /** The period's number; null if there is none. */
+  seq: bigint | null
+  /** The period; null if it is not loaded. */
   period: Period | null
   /** Whether the periods are known: they come by an answer of their own. */
   periodsKnown: boolean
   /** Whether the period is the market's latest. */
   latest: boolean
+  /** The buckets whose TWAPs are of the period. */
+  twaps: { external: Bucket | null; internal: Bucket | null }
+  /** The moment's pair and what follows from it, if they are of the period. */
+  pair: Moment['pair']
+  difference: Decimal | null
 }
 
-/** @param known the periods; null before they are known */
+/**
+ * The values at a time. They are of the period that the bucket of this time names, which is the latest in it; a time
+ * without a bucket is in the period that ran then.
+ *
+ * @param data its periods are null before they are known
+ */
 export function readingAt(
-  moments: readonly Moment[],
-  known: readonly Period[] | null,
+  data: { moments: readonly Moment[]; bucket: bigint; periods: readonly Period[] | null },
   time: bigint,
 ): Reading {
-  const periods = known ?? []
-  const index = lastAtOrBefore(periods, time)
-  const period = periods[index] ?? null
-  const within = period !== null && (period.end === null || time < period.end || index === periods.length - 1)
+  const periods = data.periods ?? []
+  const moment = data.moments[lastAtOrBefore(data.moments, time)] ?? null
+  const named = moment === null ? null : latestSeq(moment)
+  const isInBucket = moment !== null && time < moment.start + data.bucket
+  const seq = (isInBucket ? null : seqAt(periods, time)) ?? named
+  const ofPeriod = (bucket: Bucket | null | undefined) => (bucket?.seq === seq ? (bucket ?? null) : null)
+  const pair = ofPeriod(moment?.pair?.internal) === null ? null : moment!.pair
+  const period = periods.findLast((one) => one.seq === seq) ?? null
   return {
-    time,
-    moment: moments[lastAtOrBefore(moments, time)] ?? null,
-    period: within ? period : null,
-    periodsKnown: known !== null,
-    latest: index === periods.length - 1,
+    ...{ time, moment, seq, period, pair },
+    periodsKnown: data.periods !== null,
+    latest: period !== null && period === periods.at(-1),
+    twaps: { external: ofPeriod(moment?.external), internal: ofPeriod(moment?.internal) },
+    difference: pair === null ? null : moment!.difference,
   }
+}
+
+function latestSeq({ external, internal }: Moment): bigint | null {
+  if (external === null || internal === null) return (external ?? internal)?.seq ?? null
+  return external.seq > internal.seq ? external.seq : internal.seq
+}
+
+/** The number of the loaded period that ran at a time. */
+function seqAt(periods: readonly Period[], time: bigint): bigint | null {
+  const index = lastAtOrBefore(periods, time)
+  const period = periods[index]
+  const ran =
+    period !== undefined && (period.end === null || time < period.end || index === periods.length - 1)
+  return ran ? period.seq : null
 }

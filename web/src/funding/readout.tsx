@@ -1,18 +1,20 @@
 import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { type Decimal, writeDecimal } from '../figures/decimal.ts'
-import { formatBasisPoints, formatRate } from '../figures/format-figure.ts'
+import { formatBasisPoints, formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../periods/period.ts'
-import type { Bucket, Moment } from '../series/series.ts'
+import { type Day, dayAt, midnightBefore } from './days.ts'
 import { RATE_PLACES, Rate } from './now-figures.tsx'
 import type { BarKind, Reading } from './reading.ts'
 
 export type ReadoutProps = {
   reading: Reading | null
   pointed: boolean
-  /** Bar values by seq of their period. */
+  /** Bar values by seq of their period, or by the start of their day. */
   bars: { kind: BarKind; values: ReadonlyMap<bigint, Decimal> }
+  /** The sums by day that are drawn; null if periods are. */
+  days: readonly Day[] | null
   /** Sum of the rates due in the range up to that time. */
   cumulative: Decimal | null
   unit: Unit | null
@@ -21,10 +23,11 @@ export type ReadoutProps = {
 }
 
 /** The exact figures of a time: what both sources say there, and what its funding period pays. */
-export function Readout({ reading, pointed, bars, cumulative, unit, interval }: ReadoutProps) {
+export function Readout({ reading, pointed, bars, days, cumulative, unit, interval }: ReadoutProps) {
   const moment = reading?.moment ?? null
   const period = reading?.period ?? null
-  const hasEstimate = period?.end === null && bars.values.has(period.seq)
+  const hasEstimate = days === null && period?.end === null && bars.values.has(period.seq)
+  const difference = reading?.difference ?? null
   return (
     <div class="figures">
       <div class="figure">
@@ -33,9 +36,9 @@ export function Readout({ reading, pointed, bars, cumulative, unit, interval }: 
           {moment === null ? '–' : `${formatTime(moment.start)} UTC`}
         </span>
         <span class="figure-more" data-figure="period">
-          {period === null ? (
-            reading?.periodsKnown && 'no funding period'
-          ) : (
+          {days !== null && reading !== null && <DaySum days={days} time={reading.time} bars={bars} />}
+          {days === null && period === null && whyNoPeriod(reading)}
+          {days === null && period !== null && (
             <>
               period {`${period.seq}`}:{' '}
               {period.rate === null ? (
@@ -45,13 +48,20 @@ export function Readout({ reading, pointed, bars, cumulative, unit, interval }: 
                   <Rate text={period.rate} name="period-rate" />, {whoPays(period.payment)}
                 </>
               )}
-              <BarValue bars={bars} seq={period.seq} />
+              <BarValue kind={bars.kind} value={bars.values.get(period.seq)} />
             </>
           )}
         </span>
+        {days !== null && reading?.seq != null && (
+          <span class="figure-more" data-figure="twap-period">
+            TWAPs and premium: period {`${reading.seq}`}
+          </span>
+        )}
         {cumulative !== null && (
           <span class="figure-more">
-            cumulative in this range{hasEstimate ? ', with the estimate' : ''}{' '}
+            {days === null
+              ? `cumulative in this range${hasEstimate ? ', with the estimate' : ''}`
+              : `cumulative since ${formatTime(bars.values.keys().next().value!).slice(0, 10)}`}{' '}
             <Rounded
               text={writeDecimal(cumulative)}
               shown={formatRate(cumulative, RATE_PLACES)}
@@ -61,35 +71,55 @@ export function Readout({ reading, pointed, bars, cumulative, unit, interval }: 
         )}
         <span class="figure-more">{interval === '' ? '' : `in steps of ${interval}`}</span>
       </div>
-      <SourceFigure kind="external" name="External" bucket={moment?.external ?? null} unit={unit} />
-      <SourceFigure kind="internal" name="Internal" bucket={moment?.internal ?? null} unit={unit} />
+      <SourceFigure kind="external" name="External" reading={reading} unit={unit} />
+      <SourceFigure kind="internal" name="Internal" reading={reading} unit={unit} />
       <div class="figure difference">
         <span class="figure-name">TWAP difference</span>
         <span class="figure-value">
-          {moment?.difference == null ? (
+          {difference === null ? (
             <span data-figure="difference">–</span>
           ) : (
-            <Amount text={writeDecimal(moment.difference)} unit={unit} signed name="difference" />
+            <Amount text={writeDecimal(difference)} unit={unit} signed name="difference" />
           )}
         </span>
         <span class="figure-more" data-figure="basis-points">
-          {moment?.difference == null
-            ? whyNoDifference(moment)
-            : `internal − external${atPair(moment)}; premium ${formatBasisPoints(moment.pair!.internal.twap.last, moment.pair!.external.twap.last) ?? ''}`}
+          {difference === null
+            ? whyNoDifference(reading)
+            : `internal − external${atPair(reading!)}; premium ${formatBasisPoints(reading!.pair!.internal.twap.last, reading!.pair!.external.twap.last) ?? ''}`}
         </span>
       </div>
     </div>
   )
 }
 
-/** When the TWAPs of a difference are from, if the latest external point is newer. */
-function atPair({ start, pair }: Moment): string {
-  return pair!.internal.start === start ? '' : ` at ${formatTime(pair!.internal.start).slice(11)}`
+/** The payments of the day of a time. */
+function DaySum({ days, time, bars }: { days: readonly Day[]; time: bigint; bars: ReadoutProps['bars'] }) {
+  const day = dayAt(days, time)
+  const date = formatTime(midnightBefore(time)).slice(0, 10)
+  if (day === null) return <>{date}: no payment</>
+  const text = writeDecimal(day.sum)
+  return (
+    <>
+      {date}: <Rounded text={text} shown={formatRate(day.sum, RATE_PLACES)} name="day-sum" /> in{' '}
+      {groupDigits(`${day.count}`)} {day.count === 1 ? 'payment' : 'payments'}, {whoPays(text)}
+      <BarValue kind={bars.kind} value={bars.values.get(day.start)} />
+    </>
+  )
 }
 
-/** The value of a period's bar, if that is not its rate. */
-function BarValue({ bars: { kind, values }, seq }: { bars: ReadoutProps['bars']; seq: bigint }) {
-  const value = values.get(seq)
+/** Why no rate is shown; nothing before the periods are known. */
+function whyNoPeriod(reading: Reading | null): string {
+  if (reading === null || !reading.periodsKnown) return ''
+  return reading.seq === null ? 'no funding period' : `period ${reading.seq}`
+}
+
+/** When the TWAPs of a difference are from, if the latest external point is newer. */
+function atPair({ moment, pair }: Reading): string {
+  return pair!.internal.start === moment!.start ? '' : ` at ${formatTime(pair!.internal.start).slice(11)}`
+}
+
+/** The value of a bar, if that is not the rate or the sum. */
+function BarValue({ kind, value }: { kind: BarKind; value: Decimal | undefined }) {
   // The rate is shown before this, the value after it.
   if (kind === 'rate' || kind === 'cumulative' || value === undefined) return null
   const text = writeDecimal(value)
@@ -101,9 +131,9 @@ function BarValue({ bars: { kind, values }, seq }: { bars: ReadoutProps['bars'];
   )
 }
 
-function whyNoDifference(moment: Moment | null): string {
-  if (moment === null) return 'no point'
-  if (moment.pair?.external.twap.last === '0' || moment.pair?.internal.twap.last === '0') {
+function whyNoDifference(reading: Reading | null): string {
+  if (reading === null || reading.moment === null) return 'no point'
+  if (reading.pair?.external.twap.last === '0' || reading.pair?.internal.twap.last === '0') {
     return 'in auction since the start of the period: no TWAP'
   }
   return 'one source has no point in this period yet'
@@ -112,11 +142,13 @@ function whyNoDifference(moment: Moment | null): string {
 type SourceFigureProps = {
   kind: 'external' | 'internal'
   name: string
-  bucket: Bucket | null
+  reading: Reading | null
   unit: Unit | null
 }
 
-function SourceFigure({ kind, name, bucket, unit }: SourceFigureProps) {
+function SourceFigure({ kind, name, reading, unit }: SourceFigureProps) {
+  const bucket = reading?.moment?.[kind] ?? null
+  const own = reading?.twaps[kind] ?? null
   return (
     <div class={`figure ${kind}`}>
       <span class="figure-name">
@@ -124,7 +156,7 @@ function SourceFigure({ kind, name, bucket, unit }: SourceFigureProps) {
         {name} TWAP
       </span>
       <span class="figure-value">
-        {bucket === null ? '–' : <Amount text={bucket.twap.last} unit={unit} name={`${kind}-twap`} />}
+        {own === null ? '–' : <Amount text={own.twap.last} unit={unit} name={`${kind}-twap`} />}
       </span>
       <span class="figure-more">
         {bucket === null ? (
@@ -132,6 +164,7 @@ function SourceFigure({ kind, name, bucket, unit }: SourceFigureProps) {
         ) : (
           <>
             price <Amount text={bucket.price.last} unit={unit} name={`${kind}-price`} />
+            {own === null && ', of an earlier period'}
           </>
         )}
       </span>
@@ -147,23 +180,23 @@ function SourceFigure({ kind, name, bucket, unit }: SourceFigureProps) {
 }
 
 /** A time in words, for who hears the page. */
-export function describeReading(
-  { moment, period, periodsKnown, latest }: Reading,
-  unit: Unit | null,
-): string {
+export function describeReading(reading: Reading, unit: Unit | null): string {
+  const { moment, seq, period, periodsKnown, latest, twaps, difference } = reading
   if (moment === null) return 'no point'
-  const of = (name: string, bucket: Bucket | null) =>
-    bucket === null
-      ? `no ${name} point`
-      : `${name} price ${formatAmountWithUnit(bucket.price.last, unit)}, TWAP ${formatAmountWithUnit(bucket.twap.last, unit)}`
-  const periodName = period === null ? (periodsKnown ? ', no period' : '') : `, period ${period.seq}`
+  const of = (name: 'external' | 'internal') => {
+    const bucket = moment[name]
+    if (bucket === null) return `no ${name} point`
+    const twap = twaps[name] === null ? 'no TWAP' : `TWAP ${formatAmountWithUnit(bucket.twap.last, unit)}`
+    return `${name} price ${formatAmountWithUnit(bucket.price.last, unit)}, ${twap}`
+  }
+  const periodName = seq !== null && periodsKnown ? `, period ${seq}` : periodsKnown ? ', no period' : ''
   return [
     `${formatTime(moment.start)} UTC${periodName}`,
-    of('external', moment.external),
-    of('internal', moment.internal),
-    moment.difference === null
+    of('external'),
+    of('internal'),
+    difference === null
       ? 'no premium'
-      : `internal minus external TWAP ${formatAmountWithUnit(writeDecimal(moment.difference), unit, { signed: true })}`,
+      : `internal minus external TWAP ${formatAmountWithUnit(writeDecimal(difference), unit, { signed: true })}`,
     ...(period === null
       ? []
       : [

@@ -1,11 +1,12 @@
 import type { FundingEstimate } from 'lyra-client'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { askPeriods, type Periods } from '../periods/period.ts'
 import { type Auction, readAuctions } from '../series/auctions.ts'
 import { type Range, readSeries, type Series } from '../series/series.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
+import { areTooMany, askDays, type Day, daysOf } from './days.ts'
 import { bucketsWanted, FIRST_PERIODS, widened } from './requests.ts'
 
 /** A range that changes quickly, as when it is dragged, is asked for once it rests. */
@@ -17,22 +18,24 @@ const COARSEST = 3n
 /** Periods that are asked for if the range has more than the first ones: as many as a page has. */
 const MOST_PERIODS = 5_000
 
-/** Data of a funding chart, from four requests. */
+/** Data of a funding chart, from four requests, or five. */
 export type Funding = {
   series: Query<Series>
   periods: Query<Periods>
   /** Null if nothing runs, or what would be needed is not known. */
   estimate: Query<FundingEstimate | null>
   auctions: Query<readonly Auction[]>
+  /** Sums by day, if the range has too many periods to draw; null data if it does not. */
+  days: Query<readonly Day[]>
 }
 
 /**
  * A market's points and periods about a range.
  *
+ * @param held the time that the market's data cover
  * @param version changes when there may be new ones
  */
-export function useFunding(held: { marketId: string }, range: Range, version: string): Funding {
-  const { marketId } = held
+export function useFunding(marketId: string, held: Range, range: Range, version: string): Funding {
   const loaded = useWindow(range)
   const coverage = latestCoverage()
   const height = coverage === null ? '' : lastHeight(coverage)
@@ -65,12 +68,19 @@ export function useFunding(held: { marketId: string }, range: Range, version: st
     async (signal) => readAuctions(await lyra.auctions(marketId, { signal })),
     { keep: true },
   )
-  return {
-    series,
-    auctions,
-    periods: older ? { ...wider, data: merge(wider.data, known.data) } : known,
-    estimate,
+  const periods = older ? { ...wider, data: merge(wider.data, known.data) } : known
+  // While periods are loading, what is drawn stays what it is.
+  const byDay = useRef(false)
+  if (!periods.loading && periods.data !== null) {
+    byDay.current = areTooMany(periods.data.list, periods.data.more, range)
   }
+  const whole = daysOf(loaded, held)
+  const days = useQuery(
+    byDay.current ? `${marketId} ${whole.from} ${whole.to} ${changes}` : null,
+    (signal) => askDays(lyra, marketId, whole, signal),
+    { keep: true },
+  )
+  return { series, auctions, periods, estimate, days: byDay.current ? days : { ...days, data: null } }
 }
 
 /** The range that is loaded, kept while the shown one moves in it. */

@@ -1,0 +1,93 @@
+import type { LyraClient } from 'lyra-client'
+import type { Bar } from '../charts/bar.ts'
+import { add, approximate, type Decimal, parseDecimal, scaleBy } from '../figures/decimal.ts'
+import { type Period, RATE_SPANS, within } from '../periods/period.ts'
+import { lastAtOrBefore, type Range } from '../series/series.ts'
+import type { BarKind } from './reading.ts'
+
+const DAY = 3n * RATE_SPANS['8h']
+
+/** More periods than this are drawn in sums by day: their bars would cover one another. */
+export const MOST_BARS = 1_500
+
+/** Days that one answer may have. */
+const MOST_DAYS = 1_100n
+
+/** Decimal places of a day's sum that is scaled. */
+const PLACES = 18
+
+/** The payments due on a day. */
+export type Day = {
+  /** Midnight UTC, Unix nanoseconds. */
+  start: bigint
+  count: number
+  /** The sum of their rates. */
+  sum: Decimal
+}
+
+/** Whether a range has more periods than are drawn one by one, or than are loaded. */
+export function areTooMany(list: readonly Period[], more: boolean, range: Range): boolean {
+  const [oldest] = list
+  return (more && oldest !== undefined && oldest.start > range.from) || within(list, range).length > MOST_BARS
+}
+
+/** The whole days of a range, within what is held. */
+export function daysOf(range: Range, held: Range): Range {
+  const from = range.from > held.from ? range.from : held.from
+  const to = range.to <= held.to ? range.to : held.to + 1n
+  return { from: from - (from % DAY), to: to + ((DAY - (to % DAY)) % DAY) }
+}
+
+/** Requests a market's sums of rates for days: in parts, if they are more than one answer may have. */
+export async function askDays(
+  lyra: Pick<LyraClient, 'fundingRates'>,
+  marketId: string,
+  { from, to }: Range,
+  signal?: AbortSignal,
+): Promise<Day[]> {
+  const days: Day[] = []
+  for (let start = from; start < to; start += MOST_DAYS * DAY) {
+    const end = start + MOST_DAYS * DAY
+    const part = { from: start, to: end < to ? end : to }
+    const { edges } = await lyra.fundingRates({ marketId, interval: '1d', ...part, signal })
+    for (const { start, count, sumOfRates } of edges[0]?.node.buckets ?? []) {
+      days.push({ start: BigInt(start), count, sum: parseDecimal(sumOfRates)! })
+    }
+  }
+  return days
+}
+
+/** The day of a time; null without a payment. */
+export function dayAt(days: readonly Day[], time: bigint): Day | null {
+  const day = days[lastAtOrBefore(days, time)]
+  return day !== undefined && time < day.start + DAY ? day : null
+}
+
+/** Midnight UTC before a time. */
+export const midnightBefore = (time: bigint) => time - (time % DAY)
+
+/** Exact values of the bars of days by their start: the sum, the same for 8 hours or a year, or the sum since the first day. */
+export function dayValues(
+  days: readonly Day[],
+  { from, to }: Range,
+  kind: BarKind,
+): ReadonlyMap<bigint, Decimal> {
+  let total: Decimal = { digits: 0n, scale: 0 }
+  return new Map(
+    days
+      .filter(({ start }) => start < to && start + DAY > from)
+      .map(({ start, sum }) => {
+        total = add(total, sum)
+        if (kind === 'cumulative') return [start, total]
+        if (kind === 'rate') return [start, sum]
+        return [start, scaleBy(sum, RATE_SPANS[kind === '8h' ? '8h' : 'year'], DAY, PLACES)!]
+      }),
+  )
+}
+
+/** The bars of days, in percent. */
+export function dayBars(values: ReadonlyMap<bigint, Decimal>): Bar[] {
+  return [...values].map(([start, value]) => ({
+    ...{ from: start, to: start + DAY, value: approximate(value) * 100, estimate: false },
+  }))
+}
