@@ -15,7 +15,9 @@ variable. \`npm run build:docs\` generates this page.
 
 /** The text of docs/configuration.md. */
 export async function configurationPage(): Promise<string> {
-  const commands = await loadCommands()
+  const commands = (await loadCommands()).flatMap((command) =>
+    command.commands.length === 0 ? [command] : command.commands,
+  )
   const common = commonRows(commands)
   return [
     HEAD,
@@ -38,7 +40,7 @@ function commonRows(commands: readonly Command[]): Map<string, string> {
   const takers = new Map<string, string[]>()
   for (const command of commands) {
     for (const row of command.options.map(rowOf))
-      takers.set(row, [...(takers.get(row) ?? []), command.name()])
+      takers.set(row, [...(takers.get(row) ?? []), nameOf(command)])
   }
   const common = [...takers].filter(([, names]) => names.length > 1)
   return new Map(
@@ -54,11 +56,16 @@ function rowOf(option: Option): string {
 
 function sectionOf(command: Command, common: ReadonlyMap<string, string>): string {
   const rows = command.options.map(rowOf).filter((row) => !common.has(row))
-  return `## lyra ${command.name()}
+  const name = nameOf(command)
+  return `## lyra ${name}
 
-${capitalised(command.summary())}: \`lyra ${command.name()} ${command.usage()}\`.
+${capitalised(command.summary())}: \`lyra ${name} ${command.usage()}\`.
 ${rows.length === 0 ? '' : `\n${HEADER}\n${rows.join('\n')}\n`}`
 }
+
+/** `serve`, or `gap accept` of a command within another one. */
+const nameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
 
 /** A flag that is on or off names its variable in its description (cli/options.ts). */
 const VARIABLE = / \(env: (\w+)\)$/

@@ -330,6 +330,7 @@ function commandsIn(text: string): IterableIterator<RegExpExecArray> {
 
 /** The flags in a command's help, each with its environment variable. */
 function optionsOf(command: Command): Map<string, string | null> {
+  if (command.commands.length > 0) return new Map(command.commands.flatMap((part) => [...optionsOf(part)]))
   const help = command.helpInformation()
   const entries = help.slice(help.indexOf('Options:')).split(/\n {2}(?=--)/)
   const options = entries

@@ -361,7 +361,7 @@ for (const kind of STORE_KINDS) {
     const metrics = (await ask(base, 'GET /metrics')).body
     assert.match(metrics, /^lyra_block_height 0$/m)
     assert.match(metrics, /^lyra_unready\{reason="empty store"\} 1$/m)
-    assert.match(metrics, /^lyra_unready\{reason="gap"\} 0$/m)
+    assert.match(metrics, /^lyra_missing_blocks 0$/m)
 
     await ingestWhole(store, SAMPLE)
     const page = await ask(base, `GET ${PAGES[0]}`)
@@ -382,6 +382,7 @@ for (const kind of STORE_KINDS) {
       ...reader,
       page: (query) => failing(() => reader.page(query)),
       read: (reading) => failing(() => reader.read(reading)),
+      freshness: (since) => failing(() => reader.freshness(since)),
     }
     const base = await serve(t, store, { reader: broken })
 

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readCoverage } from '../src/store/readings/coverage.ts'
 import { dial, frame, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { metricsOf } from './fixtures/http.ts'
@@ -19,12 +20,12 @@ import {
   untilNotReady,
   untilReady,
 } from './fixtures/live.ts'
-import { runWell } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** The blocks of the sample, each with its events as the core sends them. */
@@ -121,6 +122,41 @@ for (const kind of STORE_KINDS) {
       await untilReady(service)
       await stop(service)
       await assertSameAsIngest(t, kind, store)
+    })
+
+    test('goes on without blocks that an operator does without, and stops at the next gap', async (t) => {
+      const store = kind.create(t)
+      const accept = (from: number, to: number) =>
+        runLyra(t, ['gap', 'accept', String(from), String(to), '--store', store])
+      const { service, core } = await startWithCore(t, store)
+      assert.match((await accept(101, 110)).stderr, /the store is empty/)
+      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200), ...blocks.slice(210, 220)])
+      await untilNotReady(service, /heights 101 to 110 missing.*lyra gap accept 101 110/)
+
+      const stored = await accept(95, 110)
+      assert.deepEqual([stored.code, stored.stdout], [1, ''])
+      assert.match(stored.stderr, /contains heights 95 to 100; name only blocks that are missing/)
+      assert.equal((await accept(110, 101)).code, 2)
+      assert.equal((await accept(0, 101)).code, 2)
+      assert.equal((await accept(101, 109)).code, 0)
+      assert.equal((await accept(110, 110)).code, 0)
+
+      await untilNotReady(service, /heights 201 to 210 missing.*lyra gap accept 201 210/)
+      assert.equal(await heightOf(service), 200)
+      assert.match(await metricsOf(service.base), /^lyra_missing_blocks 10$/m)
+      assert.equal((await accept(201, 300)).code, 0)
+      await core.send(blocks.slice(220))
+      await untilHeight(service, last)
+      await untilReady(service)
+      await stop(service)
+      const { gaps } = (await readFrom(store, readCoverage))!
+      assert.deepEqual(gaps, [
+        { from: 101n, to: 110n, kind: 'missing' },
+        { from: 201n, to: 210n, kind: 'missing' },
+      ])
+      assert.match((await accept(205, 211)).stderr, /contains height 211;/)
+      await runWell(t, ['ingest', '--store', store, SAMPLE])
+      await runWell(t, ['check', '--store', store, SAMPLE])
     })
 
     test('a gap is filled by the core itself if it restarts and sends the blocks', async (t) => {

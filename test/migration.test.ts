@@ -179,9 +179,12 @@ const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner })
 
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  // The history of providers was added later.
-  await runSql(store, 'drop table instrument_terms; drop table liquidity_provider_history')
-  const before = kind.schemaVersion - 2
+  // The history of providers and accepted gaps were added later.
+  await runSql(
+    store,
+    'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
+  )
+  const before = kind.schemaVersion - 3
   await runSql(
     store,
     kind.name === 'sqlite'

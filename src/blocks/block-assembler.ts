@@ -3,6 +3,7 @@ import {
   describeHeights,
   GapList,
   type HeightRange,
+  holdAll,
   ResourceGapList,
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
@@ -62,6 +63,8 @@ export type AssemblerOptions = {
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
   /** Records gaps and continues, instead of stopping. */
   allowGap: boolean
+  /** Heights of which it does so in any case: ascending, without overlap. */
+  accepted?: readonly HeightRange[]
   /** Stops at an event that is not as it should be, instead of leaving it out. */
   strict: boolean
 }
@@ -271,7 +274,7 @@ export class BlockAssembler {
     // the one held.
     if (held === null) return hashes.length < 2
     if (held.every((hash) => hashes.includes(hash))) return false
-    if (this.#options.allowGap) return true
+    if (this.#mayMiss(1n, 1n)) return true
     throw new GapError(
       'block 1 has two parts, genesis and the block itself: the store contains one of them and this input has only ' +
         'the other. Ingest the files with both parts in one call, or keep the stored one with --allow-gap',
@@ -300,7 +303,7 @@ export class BlockAssembler {
       if (this.#imported.has(height)) return 'imported'
       return this.#resourceGaps.at(height).length > 0 ? 'lacks' : 'held'
     }
-    if (this.#options.allowGap) return 'beyond'
+    if (this.#mayMiss(from, height - 1n)) return 'beyond'
     throw new GapError(
       `expected block ${from}, found block ${height}: ${describeHeights({ from, to: height - 1n })} missing or incomplete. ` +
         'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
@@ -308,6 +311,12 @@ export class BlockAssembler {
       height - 1n,
       position,
     )
+  }
+
+  /** Whether gaps are allowed, or these heights are accepted as one. */
+  #mayMiss(from: bigint, to: bigint): boolean {
+    const { allowGap, accepted = [] } = this.#options
+    return allowGap || holdAll(accepted, { from, to })
   }
 
   /** Whether some of a height's events are held. */
@@ -393,7 +402,7 @@ export class BlockAssembler {
     }
     // A block recorded as incomplete may arrive incomplete again.
     const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
-    if (!this.#options.allowGap && !isKnown) {
+    if (!isKnown && !this.#mayMiss(open.height, open.height)) {
       throw new GapError(
         `${missing} missing. Ingest files that contain the complete block, or keep the incomplete one with --allow-gap`,
         open.height,

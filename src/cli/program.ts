@@ -40,6 +40,7 @@ const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
   verify: () => import('./verify.ts'),
   compare: () => import('./compare.ts'),
   prune: () => import('./prune.ts'),
+  gap: () => import('./gap.ts'),
   backup: () => import('./backup.ts'),
   migrate: () => import('./migrate.ts'),
   copy: () => import('./copy.ts'),
@@ -61,7 +62,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       .description('Market data query service for Vega networks.')
       .version(args.includes('--version') ? describeVersion() : VERSION, '--version', 'print the version')
     for (const command of await loadCommands(args[0])) program.addCommand(command)
-    for (const command of [program, ...program.commands]) configure(command)
+    configure(program)
     await program.parseAsync(args, { from: 'user' })
   })
 }
@@ -77,6 +78,7 @@ export async function runCommand(command: Command, args: readonly string[]): Pro
 }
 
 function configure(command: Command): Command {
+  for (const part of command.commands) configure(part)
   return command
     .exitOverride()
     .helpOption('--help', 'print this help')

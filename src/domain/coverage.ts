@@ -212,6 +212,11 @@ export function without(ranges: readonly HeightRange[], others: readonly HeightR
   })
 }
 
+/** Whether ranges that are ascending and without overlap hold every height of another one. */
+export function holdAll(ranges: readonly HeightRange[], range: HeightRange): boolean {
+  return without([range], ranges).length === 0
+}
+
 /** Whether a height lies in one of ranges that are ascending and without overlap. */
 export function isWithin(ranges: readonly HeightRange[], height: bigint): boolean {
   const range = ranges[firstGapFrom(ranges, height)]

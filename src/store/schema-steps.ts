@@ -312,5 +312,13 @@ export function schemaSteps(types: SchemaTypes): string[] {
   create index liquidity_provider_history_by_place on liquidity_provider_history (market_id, height, event_index);
   create index liquidity_provider_history_by_time on liquidity_provider_history (timestamp, market_id, party_id, epoch);
     `,
+
+    `
+  -- Heights that an operator does without (lyra gap accept): ingestion may pass over them where they are missing.
+  create table accepted_gaps (
+    from_height ${int64} primary key,
+    to_height ${int64} not null
+  )${numbered};
+    `,
   ]
 }

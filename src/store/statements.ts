@@ -24,15 +24,13 @@ export const READ_RESOURCE_GAPS = `
 export const READ_IMPORTED = `
   select cast(from_height as text), cast(to_height as text) from imported order by imported.from_height`
 
-/**
- * Gaps that make a store incomplete: below its starting height, history is still being added. The lowest of them, and
- * their number.
- */
-const FROM_THE_BEGINNING = 'where from_height >= (select began_height from stream)'
-export const READ_CURRENT_GAPS = `
-  select cast(from_height as text), cast(to_height as text), kind from gaps ${FROM_THE_BEGINNING}
-  order by gaps.from_height limit $1`
-export const COUNT_CURRENT_GAPS = `select cast(count(*) as text) from gaps ${FROM_THE_BEGINNING}`
+export const READ_ACCEPTED = `
+  select cast(from_height as text), cast(to_height as text) from accepted_gaps order by accepted_gaps.from_height`
+
+/** Blocks in gaps above the height that the store began with: below it history may still be added. */
+export const COUNT_MISSING_BLOCKS = `
+  select cast(coalesce(sum(to_height - from_height + 1), 0) as text) from gaps
+  where from_height >= (select began_height from stream)`
 
 export const READ_PRUNED = `
   select cast(before_timestamp as text), cast(before_height as text) from pruned`

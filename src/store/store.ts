@@ -1,4 +1,4 @@
-import type { Coverage, Gap } from '../domain/coverage.ts'
+import type { Coverage } from '../domain/coverage.ts'
 import type { Batch } from '../resources/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import type { StoreVersion } from './changes.ts'
@@ -22,15 +22,6 @@ export type HoldingsQuery = {
 
 /** Everything that a store holds. */
 export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
-
-/** The gaps that keep a store from being current, in short. */
-export type GapSummary = {
-  count: number
-  /** The lowest ones. */
-  first: Gap[]
-  /** The time of the last block, Unix nanoseconds. */
-  timestamp: bigint
-}
 
 /** How many rows of a market there are, and the times of the first and the last. */
 export type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }

@@ -58,6 +58,12 @@ export const TABLES: readonly Table[] = [
   }),
   defineTable({
     ...TRAITS,
+    name: 'accepted_gaps',
+    columns: { from_height: integer(), to_height: integer('greatest') },
+    key: ['from_height'],
+  }),
+  defineTable({
+    ...TRAITS,
     name: 'stream',
     columns: {
       id: integer(),

@@ -5,7 +5,7 @@ import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import { CONNECTION_FAULTS } from '../../ingest/live/pair-socket.ts'
 import { sharedRuns } from '../../shared-runs.ts'
-import { readPosition } from '../../store/readings/coverage.ts'
+import { readMissingBlocks, readPosition } from '../../store/readings/coverage.ts'
 import { readLastTimes } from '../../store/readings/last-times.ts'
 import type { Reader, ReplicaState } from '../../store/store.ts'
 import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.ts'
@@ -158,11 +158,19 @@ function storeMetrics(addGauge: AddGauge, reader: Reader, ingestion: IngestionSt
     'Whether the service is not ready for this reason; all 0 while it is ready.',
     ['reason'],
     async (gauge) => {
-      const { reasons, gaps } = await unreadiness(reader, ingestion)
+      const { reasons } = await unreadiness(reader, ingestion)
       for (const kind of UNREADY_REASONS) {
-        const count = kind === 'gap' ? gaps : reasons.filter(({ reason }) => reason === kind).length
-        gauge.set({ reason: kind }, count)
+        gauge.set({ reason: kind }, reasons.filter(({ reason }) => reason === kind).length)
       }
+    },
+  )
+  addGauge(
+    'lyra_missing_blocks',
+    'Blocks that are missing or incomplete, above the first one ever stored.',
+    [],
+    async (gauge) => {
+      const missing = await reader.read(readMissingBlocks).catch(() => null)
+      if (missing !== null) gauge.set(missing)
     },
   )
   const { log } = reader

@@ -7,8 +7,7 @@ import { operation } from './operation.ts'
 /** Descriptions of the reasons in `/ready`. */
 const REASONS: Record<UnreadyReason['reason'], string> = {
   'empty store': 'the store is empty',
-  gap: 'blocks are missing',
-  'intake stopped': 'ingestion stopped because of an error',
+  'intake stopped': 'ingestion stopped at an error, or at missing blocks',
   'store unreachable': 'the store cannot be read',
   behind: 'the last block is too old (live ingestion only)',
 }

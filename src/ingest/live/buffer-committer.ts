@@ -7,6 +7,8 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { LeftOutReason } from '../../events/left-out.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
 import { EventStreamError, type RecordPosition } from '../../records/record-position.ts'
+import { readStore } from '../../store/read-store.ts'
+import { readAcceptedGaps } from '../../store/readings/coverage.ts'
 import { otherChain, type Store, StoreError, StoreRefusedError, type Writer } from '../../store/store.ts'
 import { BatchWriter } from '../batch-writer.ts'
 import type { BufferPosition, EventBuffer } from './event-buffer.ts'
@@ -106,8 +108,14 @@ export class BufferCommitter {
       if (chain !== null && held.chainId !== chain) throw otherChain(store.name, chain, held.chainId)
       this.#listener.onChain(held.chainId)
     }
+    const accepted = await readStore(store, readAcceptedGaps)
     const createAssembler = () =>
-      new BlockAssembler({ ...this.#options, coverage: held, onBlock: (block) => batches.add(block) })
+      new BlockAssembler({
+        ...this.#options,
+        accepted,
+        coverage: held,
+        onBlock: (block) => batches.add(block),
+      })
     let assembler = createAssembler()
     const accept: RecordSink = (bytes, start, end, record) => {
       try {
@@ -167,10 +175,10 @@ export class BufferCommitter {
   }
 }
 
-/** What to do about events in the buffer that cannot be ingested; a gap and strictness name their own. */
+/** What to do about events in the buffer that cannot be ingested, beside what the error itself says. */
 function remedyOf(error: Error): string {
-  if (!(error instanceof EventStreamError) || error instanceof GapError || error instanceof StrictError)
-    return ''
+  if (error instanceof GapError) return `. To do without them: lyra gap accept ${error.from} ${error.to}`
+  if (!(error instanceof EventStreamError) || error instanceof StrictError) return ''
   return (
     '. The buffer cannot be read past this point: stop the service, move this file and those with higher numbers out of ' +
     'the buffer, start it again (docs/monitor.md, a damaged buffer file)'

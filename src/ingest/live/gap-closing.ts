@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GapError } from '../../blocks/block.ts'
+import { holdAll } from '../../domain/coverage.ts'
 import { decodeBeginBlock } from '../../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
 import { RecordFramer } from '../../records/record-framer.ts'
+import type { Reading } from '../../store/pages/page.ts'
 import { readStore } from '../../store/read-store.ts'
-import { readCoverage } from '../../store/readings/coverage.ts'
+import { readAcceptedGaps, readPosition } from '../../store/readings/coverage.ts'
 import type { Store } from '../../store/store.ts'
 import type { BufferPosition, EventBuffer } from './event-buffer.ts'
 
@@ -12,8 +14,9 @@ import type { BufferPosition, EventBuffer } from './event-buffer.ts'
 const LOOK_INTERVAL_MS = 1_000
 
 /**
- * Waits until a gap that showed in a file of the buffer is closed: by an operator who has ingested the missing blocks
- * (null), or by the core, which has sent them again (their position in the buffer). Null, too, once the signal is aborted.
+ * Waits until a gap that showed in a file of the buffer is closed: by an operator who has ingested or accepted the missing
+ * blocks (null), or by the core, which has sent them again (their position in the buffer). Null, too, once the signal is
+ * aborted.
  */
 export async function untilGapClosed(
   gap: GapError,
@@ -26,7 +29,7 @@ export async function untilGapClosed(
   const either = AbortSignal.any([signal, stop.signal])
   try {
     return await Promise.race([
-      untilHeld(store, gap.to, either),
+      untilAnswered(store, gap, either),
       findBlock(buffer, { file, offset: gap.position.offset }, gap.from, either),
     ])
   } finally {
@@ -34,12 +37,16 @@ export async function untilGapClosed(
   }
 }
 
-/** Waits until the store has the blocks up to a height. */
-async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Promise<null> {
+/** Waits until the store has the blocks up to the gap's end, or may do without those of the gap. */
+async function untilAnswered(store: Store, { from, to }: GapError, signal: AbortSignal): Promise<null> {
+  function* isAnswered(): Reading<boolean> {
+    const position = yield* readPosition()
+    if (position !== null && BigInt(position.height) >= to) return true
+    return holdAll(yield* readAcceptedGaps(), { from, to })
+  }
   while (!signal.aborted) {
     await sleep(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => {})
-    const coverage = await readStore(store, readCoverage).catch(() => null)
-    if (coverage !== null && coverage.height >= height) break
+    if (await readStore(store, isAnswered).catch(() => false)) break
   }
   return null
 }

@@ -1,13 +1,36 @@
-import type { Coverage, Gap, HeightRange, ResourceGap } from '../../domain/coverage.ts'
+import { type Coverage, type Gap, type HeightRange, merged, type ResourceGap } from '../../domain/coverage.ts'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import { READ_GAPS, READ_IMPORTED, READ_POSITION, READ_RESOURCE_GAPS, READ_STREAM } from '../statements.ts'
+import {
+  COUNT_MISSING_BLOCKS,
+  READ_ACCEPTED,
+  READ_GAPS,
+  READ_IMPORTED,
+  READ_POSITION,
+  READ_RESOURCE_GAPS,
+  READ_STREAM,
+} from '../statements.ts'
 import { insertText, tableOf } from '../tables.ts'
 
 /** The last block that the store holds; null in an empty store. */
 export function* readPosition(): Reading<Position | null> {
   const [row] = yield { text: READ_POSITION, values: [] }
   return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
+}
+
+/** How many blocks are missing or incomplete above the height that the store began with. */
+export function* readMissingBlocks(): Reading<number> {
+  const [row] = yield { text: COUNT_MISSING_BLOCKS, values: [] }
+  return Number(row![0])
+}
+
+/** The heights that an operator does without, ascending and without overlap. */
+export function* readAcceptedGaps(): Reading<readonly HeightRange[]> {
+  return merged((yield { text: READ_ACCEPTED, values: [] }).map(heightRangeOf))
+}
+
+function heightRangeOf([from, to]: Row): HeightRange {
+  return { from: BigInt(from!), to: BigInt(to!) }
 }
 
 /** The values that WRITE_STREAM takes (statements.ts). */
@@ -61,7 +84,7 @@ export function coverageOf(
         to: BigInt(to!),
       }),
     ),
-    imported: imported.map(([from, to]): HeightRange => ({ from: BigInt(from!), to: BigInt(to!) })),
+    imported: imported.map(heightRangeOf),
   }
 }
 

@@ -5,14 +5,8 @@ import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
-import {
-  COUNT_CURRENT_GAPS,
-  READ_CURRENT_GAPS,
-  READ_PRUNED,
-  READ_RESOURCE_GAPS,
-  READ_STREAM,
-} from '../statements.ts'
-import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from '../store.ts'
+import { READ_PRUNED, READ_RESOURCE_GAPS, READ_STREAM } from '../statements.ts'
+import type { HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from '../store.ts'
 import { coverageOf } from './coverage.ts'
 
 /** How much there is of a resource, as a statement says it. */
@@ -105,16 +99,6 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
       where from_height >= $1 order by ${table}.from_height limit $2`,
     values: [fromHeight, most],
   }
-}
-
-/** The first `most` gaps that make the store incomplete; null if it is empty. */
-export function* readGaps(most: number): Reading<GapSummary | null> {
-  const [stream] = yield { text: READ_STREAM, values: [] }
-  const [count] = yield { text: COUNT_CURRENT_GAPS, values: [] }
-  const first = yield { text: READ_CURRENT_GAPS, values: [BigInt(most)] }
-  const coverage = coverageOf(stream ?? null, first, [], [])
-  if (coverage === null) return null
-  return { count: Number(count![0]), first: [...coverage.gaps], timestamp: coverage.timestamp }
 }
 
 /**

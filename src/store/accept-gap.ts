@@ -1,0 +1,36 @@
+import { describeRanges, type HeightRange, without } from '../domain/coverage.ts'
+import { withOpen } from '../with-open.ts'
+import { readStore } from './read-store.ts'
+import { readCoverage } from './readings/coverage.ts'
+import { type Store, StoreError } from './store.ts'
+import { tableOf } from './tables.ts'
+
+/** Stored ranges that a refusal names. */
+const MAX_NAMED = 3
+
+/**
+ * Notes that a store may do without blocks: live ingestion then passes over them where they are missing, and records the
+ * gap, which can be filled later as any other.
+ *
+ * @throws {StoreError} if the store is empty, or holds some of the blocks.
+ */
+export async function acceptGap(store: Store, accepted: HeightRange): Promise<void> {
+  const coverage = await readStore(store, readCoverage)
+  if (coverage === null)
+    throw new StoreError(`${store.name}: the store is empty; it begins with the first block that comes`)
+  const { first, height, gaps } = coverage
+  const outside = [{ from: 0n, to: first - 1n }, ...gaps, { from: height + 1n, to: accepted.to }]
+  const stored = without([accepted], outside)
+  if (stored.length > 0) {
+    throw new StoreError(
+      `${store.name}: contains ${describeRanges(stored, MAX_NAMED)}; name only blocks that are missing, see lyra status`,
+    )
+  }
+  await withOpen(store.openUpkeep(), (upkeep) =>
+    upkeep.write(function* () {
+      const row = { from_height: accepted.from, to_height: accepted.to }
+      yield { table: tableOf('accepted_gaps'), rows: [row] }
+      return 1
+    }),
+  )
+}
