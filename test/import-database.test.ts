@@ -4,13 +4,15 @@ import { setImmediate } from 'node:timers/promises'
 import { Client } from 'pg'
 import { importHistory } from '../src/import/import-history.ts'
 import { openPostgresSource } from '../src/import/postgres-source.ts'
-import { HISTORY } from '../src/import/tables.ts'
+import type { ImportSource } from '../src/import/source.ts'
+import { HISTORY, STATE } from '../src/import/tables.ts'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import { importInto, importWhole } from './fixtures/import.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { referencePath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const TABLES = referencePath('tables/synthetic.tables.sql.gz')!
 
@@ -213,6 +215,89 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
+
+test('An import that is interrupted leaves no query running on the server', async (t) => {
+  if (server === null) return skip(t, 'PostgreSQL is not installed')
+  const address = await load(
+    t,
+    'alter table checkpoints rename to slow_checkpoints',
+    'create view checkpoints as select slow_checkpoints.* from slow_checkpoints, lateral (select pg_sleep(1000)) as slept',
+  )
+  const interrupted = new AbortController()
+  const source = await openPostgresSource(address, { signal: interrupted.signal })
+  const reading = source.parts[0]!.history(HISTORY.checkpoints, 0, () => true)
+    [Symbol.asyncIterator]()
+    .next()
+  reading.catch(() => {})
+  const client = new Client({ connectionString: server.url })
+  await client.connect()
+  t.after(() => client.end())
+  const running = async () => {
+    const { rows } = await client.query(
+      `select 1 from pg_stat_activity where application_name = 'lyra import' and state = 'active' and query like 'fetch%'`,
+    )
+    return rows.length
+  }
+  await until(async () => (await running()) === 1, 'the query')
+  interrupted.abort()
+  await assert.rejects(reading, { name: 'AbortError' })
+  await source.close()
+  await until(async () => (await running()) === 0, 'no query')
+})
+
+describe('a table that is emptied, or loses a part, while it is imported', () => {
+  const reads = {
+    periods: (source: ImportSource) => source.state(STATE.periods),
+    checkpoints: (source: ImportSource) => source.parts[0]!.history(HISTORY.checkpoints, 0, () => true),
+  }
+  const cases: [what: string, before: string[], meanwhile: string, read: keyof typeof reads][] = [
+    ['truncated', [], 'truncate funding_period', 'periods'],
+    [
+      'a chunk dropped',
+      [
+        'create table chunk () inherits (checkpoints)',
+        'with gone as (delete from only checkpoints returning *) insert into chunk select * from gone',
+      ],
+      'drop table chunk',
+      'checkpoints',
+    ],
+    [
+      'a chunk truncated',
+      [
+        'create table chunk () inherits (checkpoints)',
+        'with gone as (delete from only checkpoints returning *) insert into chunk select * from gone',
+      ],
+      'truncate chunk',
+      'checkpoints',
+    ],
+  ]
+  for (const [what, before, meanwhile, name] of cases) {
+    test(`${what}: the import says so`, async (t) => {
+      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      const address = await load(t, ...before)
+      const source = await openPostgresSource(address)
+      t.after(() => source.close())
+      await runSql(address, meanwhile)
+      await assert.rejects(reads[name](source)[Symbol.asyncIterator]().next(), {
+        name: 'ImportError',
+        message:
+          /its table (?:funding_period|checkpoints) was emptied, rewritten, or has lost a part .*import again/,
+      })
+    })
+
+    test(`${what} after its reading has begun: that waits for the import`, async (t) => {
+      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      const address = await load(t, ...before)
+      const source = await openPostgresSource(address)
+      t.after(() => source.close())
+      const reading = reads[name](source)[Symbol.asyncIterator]()
+      const { value } = await reading.next()
+      assert.ok((value as unknown[]).length > 0)
+      await assert.rejects(runSql(address, "set lock_timeout = '100ms'", meanwhile), { code: '55P03' })
+      for (let next = await reading.next(); !next.done; ) next = await reading.next()
+    })
+  }
+})
 
 test('several tables are read at once without warnings from the driver', async (t) => {
   if (server === null) return skip(t, 'PostgreSQL is not installed')

@@ -39,7 +39,7 @@ const NEEDED = [
 
 /**
  * Settings of the transaction: one read-only snapshot, times in UTC, no timeout. Cursors are planned for reading to the
- * end.
+ * end. A server that can (PostgreSQL 14) notices within 10 s that this program was killed.
  */
 const SETTINGS = [
   'begin transaction isolation level repeatable read read only',
@@ -49,6 +49,7 @@ const SETTINGS = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
   'set local cursor_tuple_fraction = 1',
+  `select set_config(name, '10s', true) from pg_settings where name = 'client_connection_check_interval'`,
 ]
 
 type Texts = (string | null)[]
@@ -68,17 +69,20 @@ export async function openPostgresSource(
   }
   const name = withoutPassword(new URL(address))
   const { Client } = await import('pg')
-  const client = new Client({
-    connectionString: address,
-    application_name: 'lyra import',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-  })
-  // A connection lost while nothing is asked is noticed by the next question.
-  client.on('error', () => {})
-  const database = new Database(name, client, signal)
+  const newClient = () => {
+    const client = new Client({
+      connectionString: address,
+      application_name: 'lyra import',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    })
+    // A connection lost while nothing is asked is noticed by the next question.
+    client.on('error', () => {})
+    return client
+  }
+  const database = new Database(name, newClient, signal)
   try {
-    await database.run(() => client.connect())
+    await database.open()
     for (const text of SETTINGS) await database.rows(text)
     const columns = await readColumns(database)
     for (const query of NEEDED) {
@@ -113,10 +117,10 @@ export async function openPostgresSource(
       state: (query) => readState(database, query, progress),
       withoutBlock,
       progress,
-      close: () => client.end(),
+      close: () => database.close(),
     }
   } catch (error) {
-    await client.end().catch(() => {})
+    await database.close()
     throw error
   }
 }
@@ -124,37 +128,70 @@ export async function openPostgresSource(
 /** Runs statements, with clear errors. */
 class Database {
   readonly name: string
+  readonly #newClient: () => Client
   readonly #client: Client
   readonly #signal: AbortSignal | undefined
+  /** The server's process that runs the statements; null before it is known. */
+  #process: string | null = null
   #cursors = 0
+  /** Statements that have not been answered. */
+  #running = 0
   /** The driver warns of queries that wait in it; cursors are read side by side. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(name: string, client: Client, signal: AbortSignal | undefined) {
+  constructor(name: string, newClient: () => Client, signal: AbortSignal | undefined) {
     this.name = name
-    this.#client = client
+    this.#newClient = newClient
+    this.#client = newClient()
     this.#signal = signal
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async open(): Promise<void> {
+    await this.#run(() => this.#client.connect())
+    const [row] = await this.rows('select pg_backend_pid()::text')
+    this.#process = row![0]!
+  }
+
+  /** Also ends what the server is still working on, which it would otherwise finish for nobody. */
+  async close(): Promise<void> {
+    if (this.#running > 0 && this.#process !== null) await this.#cancel().catch(() => {})
+    await this.#client.end().catch(() => {})
+  }
+
+  async #cancel(): Promise<void> {
+    const client = this.#newClient()
+    try {
+      await client.connect()
+      await client.query('select pg_cancel_backend($1)', [this.#process])
+    } finally {
+      await client.end()
+    }
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++
     try {
       return await work()
     } catch (error) {
       throw this.#explain(error)
+    } finally {
+      this.#running--
     }
   }
 
-  async rows(text: string): Promise<Texts[]> {
+  /** The rows of a statement, without waiting for them when reading is aborted. */
+  rows(text: string): Promise<Texts[]> {
     const query = () => this.#client.query<Texts>({ text, rowMode: 'array' })
-    const result = this.#last.then(() => this.run(query))
+    const result = this.#last.then(() => this.#run(query))
     this.#last = result.catch(() => {})
-    return (await result).rows
+    return this.#unlessAborted(result.then(({ rows }) => rows))
   }
 
-  /** The rows of a query by a cursor, many at a time; the next ones are fetched while those are worked on. */
-  async *cursor(text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
+  /** The rows of a query of a table by a cursor, many at a time; the next ones are fetched while those are worked on. */
+  async *cursor(table: string, text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
     const name = `lyra_${++this.#cursors}`
-    await this.unlessAborted(this.rows(`declare ${name} no scroll cursor for ${text}`))
+    await this.rows(`declare ${name} no scroll cursor for ${text}`)
+    await this.#refuseEmptied(table)
     const fetch = () => {
       const rows = this.rows(`fetch forward ${size} from ${name}`)
       rows.catch(() => {})
@@ -162,7 +199,7 @@ class Database {
     }
     let next = fetch()
     for (;;) {
-      const rows = await this.unlessAborted(next)
+      const rows = await next
       if (rows.length === 0) break
       next = fetch()
       yield rows
@@ -170,8 +207,28 @@ class Database {
     await this.rows(`close ${name}`)
   }
 
-  /** The result of a query, without waiting for a long one when reading is aborted. */
-  async unlessAborted<T>(work: Promise<T>): Promise<T> {
+  /**
+   * Refuses a table that was emptied, or lost a chunk, since the snapshot: neither is bound by it. From the declaration of
+   * a cursor on both have to wait for its end. The files of tables are here those of the snapshot, there the present ones.
+   *
+   * @throws {ImportError} that says so.
+   */
+  async #refuseEmptied(table: string): Promise<void> {
+    const changed = await this.rows(
+      `with recursive parts(oid) as (
+         select to_regclass('${table}')::oid
+         union select inhrelid from pg_inherits join parts on inhparent = parts.oid
+       )
+       select relname::text from parts join pg_class on pg_class.oid = parts.oid
+       where relkind = 'r' and pg_class.relfilenode is distinct from pg_relation_filenode(pg_class.oid) limit 1`,
+    )
+    if (changed.length === 0) return
+    throw new ImportError(
+      `${this.name}: its table ${table} was emptied, rewritten, or has lost a part while it was imported (${changed[0]![0]}); import again, while the data node deletes nothing`,
+    )
+  }
+
+  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
     const signal = this.#signal
     if (signal === undefined) return work
     work.catch(() => {})
@@ -252,7 +309,7 @@ async function* readBlocks(
 ): AsyncGenerator<SourceBlock[], void, undefined> {
   const text = `select height::text, vega_time::text from blocks where height >= ${from} order by blocks.height`
   let last = -1
-  for await (const rows of database.cursor(text, FETCHED_ROWS)) {
+  for await (const rows of database.cursor(BLOCKS.table, text, FETCHED_ROWS)) {
     count(rows, progress)
     yield rows.map(([text, time]) => {
       const height = heightOf(database.name, text!)
@@ -282,7 +339,7 @@ async function* readHistory(
   const text = `select ${texts}, b.height::text from ${table} t
     left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
     order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(text, FETCHED_ROWS)) {
+  for await (const rows of database.cursor(table, text, FETCHED_ROWS)) {
     count(rows, progress)
     const found: HistoryRow[] = []
     for (const row of rows) {
@@ -307,9 +364,7 @@ async function fetchedRowsOf(
   { table, columns }: Pick<TableQuery, 'table' | 'columns'>,
 ): Promise<number> {
   const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
-  const [row] = await database.unlessAborted(
-    database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`),
-  )
+  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`)
   const largest = Number(row![0])
   if (largest > MAX_STATE_BYTES) {
     throw new ImportError(
@@ -335,7 +390,7 @@ async function* readState(
   ]
   const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(text, await fetchedRowsOf(database, { table, columns }))) {
+  for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, { table, columns }))) {
     count(rows, progress)
     yield rows.map((row): StateRow => {
       const found = row.splice(columns.length + named.length)
