@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -114,4 +114,83 @@ describe('a full disk under a SQLite store', () => {
     await stop(service)
     await assertHoldsFirst(t, SQLITE, store, blocks.length)
   })
+})
+
+describe('a damaged buffer', () => {
+  const [kind] = STORE_KINDS
+  /** The events of blocks 1 to 3 and 4 to 6, as two processes have left them. */
+  const files = [blocks.slice(0, 3), blocks.slice(3, 6)].map((some) => {
+    let bytes = Buffer.alloc(0)
+    const starts = some.flat().map((event, index) => {
+      const [header, body] = record(event)
+      header!.writeBigUInt64BE(BigInt(index), 4)
+      bytes = Buffer.concat([bytes, header!, body!])
+      return bytes.length - event.length - 12
+    })
+    return { bytes, starts, ofSecond: starts[some[0]!.length + 1]! }
+  })
+  const names = [1, 2].map((number) => `lyra-buffer-${String(number).padStart(16, '0')}.bevt`)
+  const flipped = (bytes: Buffer, at: number, bit: number) => {
+    const changed = Buffer.from(bytes)
+    changed[at]! ^= bit
+    return changed
+  }
+
+  async function start(t: TestContext, contents: readonly Buffer[]) {
+    const buffer = temporaryFolder(t)
+    for (const [index, bytes] of contents.entries()) writeFileSync(join(buffer, names[index]!), bytes)
+    const service = await startLive(t, kind!.create(t), buffer)
+    return { buffer, service, read: (name: string) => readFileSync(join(buffer, name)) }
+  }
+
+  const [one, two] = files as [(typeof files)[0], (typeof files)[0]]
+  const inTheMiddle: [what: string, contents: Buffer[], says: RegExp][] = [
+    [
+      'a size too large, before another file',
+      [flipped(one.bytes, one.ofSecond, 0x80), two.bytes],
+      /0001\.bevt/,
+    ],
+    [
+      'a size beyond the end, before another file',
+      [flipped(one.bytes, one.ofSecond + 1, 0x01), two.bytes],
+      /0001\.bevt.*within a record/,
+    ],
+    [
+      'a record cut off, before another file',
+      [one.bytes.subarray(0, -5), two.bytes],
+      /0001\.bevt.*within a record/,
+    ],
+    [
+      'a size too large, before ends of blocks',
+      [one.bytes, flipped(two.bytes, two.ofSecond, 0x80)],
+      /0002\.bevt/,
+    ],
+    [
+      'an event that is none, before ends of blocks',
+      [one.bytes, flipped(two.bytes, two.ofSecond + 12, 0xff)],
+      /0002\.bevt/,
+    ],
+  ]
+  for (const [what, contents, says] of inTheMiddle) {
+    test(`${what}: ingestion stops there, and nothing is changed`, async (t) => {
+      const { service, read } = await start(t, contents)
+      await untilNotReady(service, says)
+      await untilNotReady(service, /intake stopped/)
+      for (const [index, bytes] of contents.entries()) assert.ok(read(names[index]!).equals(bytes))
+    })
+  }
+
+  const tails: [what: string, tail: Buffer][] = [
+    ['part of a record', two.bytes.subarray(0, two.starts[1]! - 3)],
+    ['zeros', Buffer.alloc(5_000)],
+    ['garbage', Buffer.alloc(5_000, 0xa7)],
+  ]
+  for (const [what, tail] of tails) {
+    test(`${what} at the end is cut off, and kept beside the file`, async (t) => {
+      const { service, read } = await start(t, [one.bytes, Buffer.concat([two.bytes, tail])])
+      await untilHeight(service, 6)
+      assert.ok(read(`${names[1]}.damaged`).equals(tail))
+      await service.program.printed(new RegExp(`removed ${tail.length} bytes after the last complete event`))
+    })
+  }
 })

@@ -152,7 +152,10 @@ export class BufferCommitter {
         this.#file = piece.file
         framer.push(piece.bytes)
         position = piece.next
-        if (piece.lastOfFile) framer = null
+        if (piece.lastOfFile) {
+          refuseCutRecord(framer)
+          framer = null
+        }
         if (batches.isDue || this.#buffer.isAtEnd(position)) await commit()
       }
     } catch (error) {
@@ -173,6 +176,17 @@ export class BufferCommitter {
     this.failure = null
     this.#listener.onChange()
   }
+}
+
+/** @throws {EventStreamError} for a file that another one follows, and that ends within a record. */
+function refuseCutRecord(framer: RecordFramer): void {
+  const cut = framer.end()
+  if (cut === null) return
+  throw new EventStreamError('the file ends within a record: it is damaged here', {
+    ...framer.position,
+    record: framer.position.record + 1,
+    offset: cut.offset,
+  })
 }
 
 /** What to do about events in the buffer that cannot be ingested, beside what the error itself says. */

@@ -275,9 +275,13 @@ export class EventBuffer {
     if (this.#pendingBytes === 0) return
     const file = this.#openFile() ?? this.#createFile()
     const bytes = Buffer.concat(this.#pending, this.#pendingBytes)
-    // Retries after a partial write on a full disk.
-    for (let done = 0; done < bytes.length; ) {
-      done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
+    try {
+      for (let done = 0; done < bytes.length; )
+        done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
+    } catch (error) {
+      // Of a write that a full disk took in part nothing stays: it is done again, or was never received.
+      ftruncateSync(file.descriptor!, file.writtenBytes)
+      throw error
     }
     if (this.#pendingWhole > 0) file.wholeBytes = file.writtenBytes + this.#pendingWhole
     file.writtenBytes += bytes.length
@@ -414,8 +418,9 @@ function rewrite(descriptor: number, start: number, end: number): void {
 export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await open(path, 'r')
   try {
-    const bytes = Buffer.allocUnsafe(length)
-    const { bytesRead } = await handle.read(bytes, 0, length, offset)
+    const { size } = await handle.stat()
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)))
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
     return bytes.subarray(0, bytesRead)
   } finally {
     await handle.close()

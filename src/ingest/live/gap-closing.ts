@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GapError } from '../../blocks/block.ts'
 import { holdAll } from '../../domain/coverage.ts'
 import { decodeBeginBlock } from '../../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
+import { MalformedMessageError } from '../../events/wire-reader.ts'
 import { RecordFramer } from '../../records/record-framer.ts'
+import { EventStreamError } from '../../records/record-position.ts'
 import type { Reading } from '../../store/pages/page.ts'
 import { readStore } from '../../store/read-store.ts'
 import { readAcceptedGaps, readPosition } from '../../store/readings/coverage.ts'
@@ -75,7 +78,14 @@ async function findBlock(
       if (envelope.kind !== EVENT_KIND.beginBlock || decodeBeginBlock(envelope).height !== height) return
       found = { file, offset }
     })
-    framer.push(piece.bytes)
+    try {
+      framer.push(piece.bytes)
+    } catch (error) {
+      if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
+      // Nothing is found behind a damaged place, which shows once the gap is closed in another way.
+      if (found === null) await once(signal, 'abort')
+      return found
+    }
     position = piece.next
     if (piece.lastOfFile) framer = null
   }

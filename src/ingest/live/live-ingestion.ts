@@ -7,7 +7,7 @@ import { EventBuffer } from './event-buffer.ts'
 import { Intake } from './intake.ts'
 import type { ConnectionFault } from './pair-socket.ts'
 import { findPinnedChain } from './pinned-chain.ts'
-import { repairBufferFile } from './repair.ts'
+import { repairLastFile } from './repair.ts'
 
 /** A buffer file is followed by another one at this size. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -92,9 +92,10 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     })
   }
 
-  for (const path of buffer.paths) {
-    const cut = await repairBufferFile(path)
-    if (cut > 0) log.warn(`${path}: removed ${cut} bytes after the last complete event`)
+  const last = buffer.paths.at(-1)
+  const cut = last === undefined ? null : await repairLastFile(last)
+  if (cut !== null) {
+    log.warn(`${last}: removed ${cut.bytes} bytes after the last complete event; they are in ${cut.keptIn}`)
   }
   buffer.refresh()
   const { host } = options
