@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import fc from 'fast-check'
-import { projectBlock } from '../src/blocks/project-block.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { exportFolder, type FolderOptions, isByMarket } from '../src/export/export-folder.ts'
 import { parseDecimal, textOfDecimal } from '../src/funding/decimal.ts'
 import { generateRecords } from '../src/generate/generate.ts'
-import { createBatch } from '../src/resources/batch.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { pruneStore } from '../src/store/pruning/prune-store.ts'
-import { coverageUpTo } from './fixtures/commit-events.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
-import { createLiveStore, type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
-import { runsOf } from './fixtures/sampling.ts'
-import { inScope } from './fixtures/scope.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
@@ -56,20 +57,6 @@ async function exportTo(
 function filesOf(folder: string): Map<string, Buffer> {
   const names = globSync('**/*.parquet*', { cwd: folder }).sort()
   return new Map(names.map((name) => [name, readFileSync(join(folder, name))]))
-}
-
-/** Compares an export with a single new one: the same files, byte by byte. */
-async function assertAsAtOnce(
-  t: TestContext,
-  store: string,
-  folder: string,
-  options: Partial<FolderOptions> = {},
-): Promise<void> {
-  const fresh = join(temporaryFolder(t), 'fresh')
-  await exportTo(store, fresh, options)
-  const [found, expected] = [filesOf(folder), filesOf(fresh)]
-  assert.deepEqual([...found.keys()], [...expected.keys()])
-  for (const [name, bytes] of expected) assert.ok(bytes.equals(found.get(name)!), name)
 }
 
 /** Points of a block, one nanosecond apart; their times are `late` blocks earlier than it. */
@@ -138,180 +125,67 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('adds new rows when it is repeated, and leaves full files unchanged', async (t) => {
-      const { store, live, folder } = await filled(t, kind, [100, 101, 102, 103, 104])
+    test('is replaced by the next one: new, late and filled rows are in it, pruned ones are not', async (t) => {
+      const { store, live, folder } = await filled(t, kind, [100, 101, 102, 104])
       const first = await exportTo(store, folder)
-      assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet'])
-      assert.deepEqual([first.rows, first.written, first.unchanged], [2_500, 3, 0])
-      const stamp = () => statSync(join(folder, POINTS, `marketId=${A}`, 'part-00000.parquet')).ino
-      const before = stamp()
-      const again = await exportTo(store, folder)
-      assert.deepEqual([again.rows, again.written, again.unchanged], [0, 0, 3])
-      // Blocks far above the first ones: new rows are found by spans of 64 blocks.
-      for (const height of [301, 302])
-        await live.commit(height, [...pointsOf(height, 500), ...pointsOf(height, 3, B)])
-      const added = await exportTo(store, folder)
-      assert.deepEqual([added.unchanged, partsOf(folder).length, partsOf(folder, B).length], [2, 4, 1])
-      assert.equal(stamp(), before)
-      await assertAsAtOnce(t, store, folder)
-      // A late point, whose time falls into the second file.
-      await live.commit(500, pointsOf(500, 1, A, 397))
-      await exportTo(store, folder)
-      assert.equal(stamp(), before)
-      await assertAsAtOnce(t, store, folder)
+      assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet'])
+      assert.deepEqual([first.rows, first.files, first.height], [2_000, 2, 104n])
+      await live.commit(103, pointsOf(103, 500))
+      await live.commit(301, [...pointsOf(301, 500), ...pointsOf(301, 3, B), ...pointsOf(301, 1, A, 200)])
+      await pruneStore(openStore(store), { by: 'time', before: timeOf(102) })
+      const { rows, files } = await exportTo(store, folder)
+      assert.deepEqual([rows, files], [2_003, 3])
+      assert.deepEqual([partsOf(folder).length, partsOf(folder, B).length], [2, 1])
+      assert.deepEqual(readdirSync(dirname(folder)), ['all'])
+      if (!hasDuckDb()) return
+      const found = rowsIn(join(folder, POINTS, '*/*.parquet')).rows
+      assert.equal(new Set(found.map((row) => `${row.marketId} ${row.timestamp}`)).size, 2_003)
     })
 
-    test('contains the rows of a gap that is filled later', async (t) => {
-      const { store, live, folder } = await filled(t, kind, [10, 11, 14, 15, 16])
-      await exportTo(store, folder)
-      await live.commit(12, pointsOf(12, 500))
-      await exportTo(store, folder)
-      await assertAsAtOnce(t, store, folder)
-      await live.commit(9, pointsOf(9, 500))
-      await live.commit(13, [])
-      await exportTo(store, folder)
-      await assertAsAtOnce(t, store, folder)
-    })
-
-    test('contains rows added to a block that stays incomplete', async (t) => {
-      const store = kind.create(t)
-      const writer = await openStore(store).openWriter()
-      t.after(() => writer.close())
-      const commit = async (height: number, events: MarketEvent[], last: number) => {
-        const batch = createBatch()
-        const numbered = events.map((event, position) => ({ index: position + 2, event }))
-        const block = { height: BigInt(height), timestamp: timeOf(height), events: numbered }
-        projectBlock(batch, { ...block, weight: 0, replacesAfter: null })
-        await writer.commit(batch, {
-          ...coverageUpTo(BigInt(last)),
-          gaps: [{ from: 101n, to: 101n, kind: 'incomplete' }],
-        })
-      }
-      const checkpoint = { kind: 'checkpoint' as const, hash: 'aa', blockHash: 'bb', atBlock: 101n }
-      for (const height of [100, 101, 102]) await commit(height, pointsOf(height, 700), height)
-      await commit(300, pointsOf(300, 700), 300)
-      const folder = join(temporaryFolder(t), 'all')
-      await exportTo(store, folder)
-      await commit(101, [...pointsOf(101, 800), checkpoint], 300)
-      await exportTo(store, folder)
-      await assertAsAtOnce(t, store, folder)
-    })
-
-    test('has no folder of a market whose rows are all gone', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const folder = join(temporaryFolder(t), 'all')
-      const partyId = idOf('1')
-      const provision = { provisionId: 'p', marketId: A, partyId, status: 1 as const }
-      const listed = (parties: readonly string[]): MarketEvent => ({
-        ...{ kind: 'market-data', marketId: A, figures: null, slas: [] },
-        feeShares: parties.map((party) => ({
-          ...{
-            party,
-            equityLikeShare: '1',
-            averageEntryValuation: '1',
-            averageScore: '1',
-            virtualStake: '1',
-          },
-        })),
-      })
-      await live.commit(1, [{ kind: 'liquidity-provision', ...provision }, listed([partyId])])
-      await exportTo(store, folder)
-      assert.deepEqual(readdirSync(join(folder, 'liquidity-providers')), [`marketId=${A}`])
-      await live.commit(2, [listed([])])
-      await exportTo(store, folder)
-      assert.ok(!existsSync(join(folder, 'liquidity-providers')))
-      await assertAsAtOnce(t, store, folder)
-      await live.commit(3, [listed([partyId])])
-      await exportTo(store, folder)
-      await assertAsAtOnce(t, store, folder)
-    })
-
-    test('equals a single export, whatever arrives between runs, and however runs end', async () => {
-      const events = fc.oneof(...RESOURCE_CASES.map((one) => one.events))
-      // Random numbers do not all fit the decimal types.
-      const asText = { asText: true }
-      const step = fc.record({
-        events: fc.array(events, { maxLength: 12 }),
-        points: fc.constantFrom(0, 0, 700, 1_300),
-        late: fc.constantFrom(0, 0, 1, 5),
-        skips: fc.constantFrom(0, 0, 1, 70),
-        fills: fc.boolean(),
-        abortAfter: fc.option(fc.constantFrom(1, 1_000, 2_000)),
-      })
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 5 }), (steps) =>
-          inScope(async (scope) => {
-            const store = kind.create(scope)
-            const live: LiveStore = await openLiveStore(scope, store)
-            const folder = join(temporaryFolder(scope), 'all')
-            await live.commit(100, [])
-            const missing: number[] = [99, 98]
-            for (const { events, points, late, skips, fills, abortAfter } of steps) {
-              const next = live.height + 1
-              for (let height = next; height < next + skips; height++) missing.push(height)
-              const own = (fills ? missing.pop() : undefined) ?? next + skips
-              await live.commit(own, [...events, ...pointsOf(own, points, A, late)])
-              const stop = new AbortController()
-              let rows = 0
-              const onRows = (count: number) => {
-                rows += count
-                if (abortAfter !== null && rows >= abortAfter) stop.abort()
-              }
-              const run = exportTo(store, folder, { ...asText, signal: stop.signal, onRows })
-              if (abortAfter === null) await run
-              else await run.catch((error: unknown) => assert.ok(stop.signal.aborted, String(error)))
-            }
-            await exportTo(store, folder, asText)
-            await assertAsAtOnce(scope, store, folder, asText)
-            assert.ok(!existsSync(join(folder, '_lyra.lock')))
-          }),
-        ),
-        { seed: 1, numRuns: runsOf('service') },
-      )
-    })
-
-    test('continues after it was killed', async (t) => {
+    test('that is killed or interrupted leaves the one before, and the next run puts it right', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 40; height++) {
         await live.commit(height, pointsOf(height, 200, idOf((height % 16).toString(16))))
       }
       const folder = join(temporaryFolder(t), 'all')
       const args = ['export', 'all', '--store', store, '--out', folder]
-      let killed = 0
-      for (const markets of [1, 4, 9]) {
+      await runWell(t, args)
+      const before = filesOf(folder)
+      await live.commit(41, pointsOf(41, 200))
+      const [fresh, lock] = [join(`${folder}.new`, POINTS), `${folder}.lock`]
+      for (const signal of ['SIGKILL', 'SIGKILL', 'SIGINT'] as const) {
         const run = startLyra(t, args)
         let hasEnded = false
         void run.outcome.then(() => {
           hasEnded = true
         })
-        // Killed once it has written the folders of that many markets.
-        const begun = () => (existsSync(join(folder, POINTS)) ? readdirSync(join(folder, POINTS)).length : 0)
-        while (!hasEnded && begun() < markets) await new Promise((resolve) => setTimeout(resolve, 2))
-        run.child.kill('SIGKILL')
-        if ((await run.outcome).signal === 'SIGKILL') killed++
+        const hasBegun = () =>
+          existsSync(lock) && readFileSync(lock, 'utf8') === String(run.child.pid) && existsSync(fresh)
+        while (!hasEnded && !hasBegun()) await new Promise((resolve) => setTimeout(resolve, 2))
+        run.child.kill(signal)
+        const { code, stderr } = await run.outcome
+        if (signal === 'SIGINT') {
+          assert.equal(code, 130, stderr)
+          assert.deepEqual(readdirSync(dirname(folder)), ['all'])
+        }
+        assert.deepEqual(filesOf(folder), before)
       }
-      assert.ok(killed > 0)
       const { stdout } = await runWell(t, args)
-      assert.match(stdout, /as of block 40; /)
-      await assertAsAtOnce(t, store, folder)
+      assert.match(stdout, /as of block 41; 16 files, 8,200 rows\.$/m)
     })
 
-    test('keeps rows that are pruned later, and continues after them', async (t) => {
-      const { store, live, folder } = await filled(t, kind, [100, 101, 102, 103, 104])
+    test('ended between its two renamings is put right by the next run', async (t) => {
+      const { store, live, folder } = await filled(t, kind, [10])
       await exportTo(store, folder)
-      const before = filesOf(folder)
-      await pruneStore(openStore(store), { by: 'time', before: timeOf(104) + 100n })
-      await live.commit(105, pointsOf(105, 700))
-      const notices: string[] = []
-      await exportTo(store, folder, { onNotice: (message) => notices.push(message) })
-      const after = filesOf(folder)
-      for (const [name, bytes] of before) assert.ok(bytes.equals(after.get(name)!), name)
-      assert.deepEqual(partsOf(folder).length, 4)
-      assert.match(notices.join('\n'), /part-00002\.parquet: part of it was pruned/)
-      if (!hasDuckDb()) return
-      const { rows } = rowsIn(join(folder, POINTS, '*/*.parquet'))
-      assert.equal(new Set(rows.map((row) => row.timestamp)).size, 3_200)
-      assert.equal(rows.length, 3_200)
+      renameSync(folder, `${folder}.old`)
+      mkdirSync(`${folder}.new`)
+      const { live: other } = { live: await createLiveStore(t, kind) }
+      await other.live.commit(9, [])
+      // The earlier export counts, also where it is not in its place.
+      await assert.rejects(exportTo(other.store, folder), { message: /was exported at block 10/ })
+      await live.commit(11, pointsOf(11, 5))
+      assert.equal((await exportTo(store, folder)).rows, 505)
+      assert.deepEqual(readdirSync(dirname(folder)), ['all'])
     })
 
     test('has numbers as decimals; the error for one that does not fit names its row and --text', async (t) => {
@@ -345,7 +219,7 @@ for (const kind of STORE_KINDS) {
           { target: [...args, '--out', join(folder, 'unfit.parquet')], remedy: 'export with --text' },
           {
             target: ['export', 'all', '--store', store, '--out', all],
-            remedy: 'export into a new directory with --text',
+            remedy: 'export with --text',
           },
         ]) {
           const refused = await runLyra(t, target)
@@ -371,16 +245,6 @@ for (const kind of STORE_KINDS) {
         )
       }
     })
-
-    test('keeps the types of its first run', async (t) => {
-      const { store, live, folder } = await filled(t, kind, [10])
-      await runWell(t, ['export', 'all', '--store', store, '--text', '--out', folder])
-      await live.commit(11, [{ ...pointsOf(11, 1)[0]!, price: '0.5' } as MarketEvent])
-      await runWell(t, ['export', 'all', '--store', store, '--out', folder])
-      if (!hasDuckDb()) return
-      const { types, rows } = rowsIn(join(folder, POINTS, '*/*.parquet'))
-      assert.deepEqual([types.price, rows.at(-1)!.price], ['VARCHAR', '0.5'])
-    })
   })
 }
 
@@ -390,10 +254,6 @@ describe('an export into a folder', () => {
   test('is refused if the folder contains anything else, and says what to do', async (t) => {
     const { store, folder } = await filled(t, kind, [10, 11])
     await exportTo(store, folder)
-    await assert.rejects(exportTo(store, folder, { asText: true }), {
-      name: 'ExportError',
-      message: /was begun without --text and keeps its types; omit --text, or name a new directory/,
-    })
     const behind = kind.create(t)
     await (await openLiveStore(t, behind)).commit(9, [])
     await assert.rejects(exportTo(behind, folder), {
@@ -406,24 +266,25 @@ describe('an export into a folder', () => {
     const full = temporaryFolder(t)
     writeFileSync(join(full, 'letter.txt'), 'x')
     await assert.rejects(exportTo(store, full), {
-      message: /is not empty \(letter\.txt\) and contains no export to continue/,
+      message: /is not empty \(letter\.txt\) and contains no export of this version/,
     })
     // An empty store on a cluster already has its tables.
     const name = kind.name === 'citus' ? 'ExportError' : /Store(Unavailable)?Error/
     await assert.rejects(exportTo(kind.create(t), folder), { name })
-    const notes = join(folder, POINTS, `marketId=${A}`, '_lyra.json')
+    assert.deepEqual(readdirSync(full), ['letter.txt'])
+    const notes = join(folder, '_lyra.json')
     const written = readFileSync(notes, 'utf8')
-    writeFileSync(notes, written.replace('"price"', '"cost"'))
-    await assert.rejects(exportTo(store, folder), { message: /its files were written by another version/ })
-    writeFileSync(notes, written.slice(0, -20))
-    await assert.rejects(exportTo(store, folder), { message: /_lyra\.json, .* is missing or damaged/ })
-    rmSync(notes)
-    await assert.rejects(exportTo(store, folder), { message: /_lyra\.json, .* is missing or damaged/ })
+    for (const damaged of [written.slice(0, -20), '{"format":1,"chainId":"test-chain","height":"5"'])
+      await assert.rejects(writeAndExport(damaged), { message: /contains no export of this version/ })
     writeFileSync(notes, written)
+    async function writeAndExport(text: string): Promise<void> {
+      writeFileSync(notes, text)
+      await exportTo(store, folder)
+    }
     // A running process locks the folder, one that has ended does not.
-    writeFileSync(join(folder, '_lyra.lock'), String(process.ppid))
+    writeFileSync(`${folder}.lock`, String(process.ppid))
     await assert.rejects(exportTo(store, folder), { message: /process \d+ is exporting to it/ })
-    writeFileSync(join(folder, '_lyra.lock'), '999999999')
+    writeFileSync(`${folder}.lock`, '999999999')
     await exportTo(store, folder)
   })
 

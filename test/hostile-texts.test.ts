@@ -72,16 +72,36 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     test('that look like formulas are text in CSV, and unchanged in ndjson', async (t) => {
-      for (const hash of ['=1+1', '+1-x', '-1+x', '@sum(1)', '\tx', '\r=x']) {
+      for (const hash of [
+        '=1+1',
+        '+1-x',
+        '-1+x',
+        '@sum(1)',
+        '\tx',
+        '\r=x',
+        '\n=1',
+        ' =1+1',
+        '＝cmd|x',
+        '－1+x',
+      ]) {
         const store = kind.create(t)
         const path = fileWith(t, stream('test-chain', hash))
         await ingestWhole(store, path)
         const base = await serve(t, store)
         const csv = (await send(base, `${CHECKPOINTS}?format=csv`)).text
-        const cell = hash.includes('\r') ? `"'${hash}"` : `'${hash}`
+        const cell = /[\t\r\n]/.test(hash) ? `"'${hash}"` : `'${hash}`
         assert.ok(csv.includes(`\r\n7,${cell},`), csv)
         const ndjson = (await send(base, `${CHECKPOINTS}?format=ndjson`)).text
         assert.equal((JSON.parse(ndjson) as { hash: string }).hash, hash)
+      }
+    })
+
+    test('with separators of other spreadsheets are one cell of CSV', async (t) => {
+      for (const hash of ["a;=cmd|' /C calc'!A0", 'a\t=1+1']) {
+        const store = kind.create(t)
+        await ingestWhole(store, fileWith(t, stream('test-chain', hash)))
+        const csv = (await send(await serve(t, store), `${CHECKPOINTS}?format=csv`)).text
+        assert.ok(csv.includes(`\r\n7,"${hash}",`), csv)
       }
     })
 

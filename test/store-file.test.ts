@@ -26,7 +26,15 @@ import { checkpoint, fileOf, joinRecords, recordsOf } from './fixtures/event-str
 import { send, statusOf } from './fixtures/http.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
-import { MAIN, type Outcome, runLyra, startLyra, startProgram, startService } from './fixtures/program.ts'
+import {
+  assertFails,
+  MAIN,
+  type Outcome,
+  runLyra,
+  startLyra,
+  startProgram,
+  startService,
+} from './fixtures/program.ts'
 import { sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
@@ -173,6 +181,22 @@ describe('an unusable store file', options, () => {
       await assertRefused(t, command, folder, /lyra\.db: the file is not a SQLite database/)
     })
   }
+
+  test('a change cut off by a kill is reported with what to do', async (t) => {
+    const { path } = await storeFolder(t)
+    const store = new DatabaseSync(path('half.db'))
+    store.exec('create table some (value); pragma cache_size = 1; begin')
+    const insert = store.prepare('insert into some values (randomblob(1000))')
+    for (let row = 0; row < 3_000; row++) insert.run()
+    for (const end of ['', '-journal']) copyFileSync(path(`half.db${end}`), path(`killed.db${end}`))
+    store.close()
+    await assertFails(
+      t,
+      ['status', '--store', path('killed.db')],
+      /a program was killed .*run lyra migrate/,
+      1,
+    )
+  })
 
   test('damaged pages end an ingestion with one line', async (t) => {
     const folder = await storeFolder(t)

@@ -16,7 +16,7 @@ const OF_ONE = [
   ...['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'times', 'force'],
 ] as const
 
-/** `lyra export all`: writes every resource into a directory, or adds new rows. */
+/** `lyra export all`: writes every resource into a directory, in place of an earlier export. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
   const folder = folderOf(options, command)
   const log = createLogger(options.logLevel)
@@ -24,14 +24,13 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
   const progress = rowProgress(log)
   const result = await interruptible(
     log,
-    `interrupted; run the same command again to resume: ${folder} is incomplete until then`,
+    `interrupted; nothing was written to ${folder}`,
     [store],
     (signal) =>
       withSnapshot(store, (snapshot) =>
         exportFolder({
           ...{ folder, snapshot, asText: options.text, signal },
           onRows: (count) => progress.add(count),
-          onNotice: (message) => log.warn(message),
         }),
       ),
   ).catch((error) => {
@@ -40,10 +39,8 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
     throw new StoreError(`${folder}: cannot be written (${message})`, { cause: error })
   })
   if (result === null) return
-  const { height, rows, written, unchanged } = result
-  console.log(
-    `${folder}: as of block ${height}; ${count(written)} files written (${count(rows)} rows), ${count(unchanged)} unchanged.`,
-  )
+  const { height, rows, files } = result
+  console.log(`${folder}: as of block ${height}; ${count(files)} files, ${count(rows)} rows.`)
 }
 
 /**

@@ -32,7 +32,7 @@ All rows come from one snapshot. Rows of one market are sorted newest first; row
 oldest first. Each line of ndjson and csv contains its cursor; pass it to --after to resume after that row. A file gets
 its name when it is complete.
 
-lyra export all --out DIR writes every resource as Parquet, by market. Run it again to add new rows.`
+lyra export all --out DIR writes every resource as Parquet, by market. Run it again to replace it by a new export.`
 
 /** Name of all resources on the command line. */
 const ALL = 'all'

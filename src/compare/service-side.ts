@@ -1,4 +1,4 @@
-import { COVERAGE_PATH, type CoverageBody } from '../api/questions/coverage-body.ts'
+import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { ask, json, ServiceError, wholeCoverage } from '../status/service-status.ts'
@@ -37,17 +37,9 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   const coverage = await get(COVERAGE_PATH, [200, 404, 501, 503])
   const isReference = coverage.status === 404 || coverage.status === 501
   if (coverage.status === 503) throw new CompareError(`${base}: the store is empty or cannot be read (503)`)
-  const heldOfLyra = async () => {
-    try {
-      return heldOf({
-        coverage: await wholeCoverage(base, json<CoverageBody>(base, coverage).coverage, signal),
-      })
-    } catch (error) {
-      if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error
-      throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service`, { cause: error })
-    }
-  }
-  const held = isReference ? heldOfReference(await height()) : await heldOfLyra()
+  const held = isReference
+    ? heldOfReference(await height())
+    : heldOf({ coverage: await wholeCoverage(base, coverage, signal) })
   if (held.heights.length === 0)
     throw new CompareError(`${base}: the store is empty; there is nothing to compare`)
 

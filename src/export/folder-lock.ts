@@ -1,16 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { ExportError } from './export-error.ts'
 
-const LOCK = '_lyra.lock'
-
 /**
- * Keeps other exports from a folder until the lock is let go of. That of a process that is gone counts for nothing.
+ * Keeps other exports from a folder, by a file beside it, until the lock is let go of. That of a process that is gone counts for nothing.
  *
  * @throws {ExportError} if another process holds it.
  */
 export function lockFolder(folder: string): () => void {
-  const path = join(folder, LOCK)
+  const path = `${folder}.lock`
   for (;;) {
     try {
       writeFileSync(path, String(process.pid), { flag: 'wx' })

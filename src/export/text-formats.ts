@@ -85,8 +85,8 @@ export async function* exportText(
   }
 }
 
-/** Characters that a spreadsheet takes for the start of a formula, or skips before one. */
-const FORMULA = /^[=+\-@\t\r]/
+/** How a formula begins: a sign, full-width too, after what a spreadsheet skips. */
+const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
 /**
  * A text that a spreadsheet would run is written with an apostrophe before it, which makes it a text there. Numbers
@@ -99,5 +99,6 @@ function withoutFormula(text: string): string {
 function csvCell(cell: CellValue): string {
   if (cell === null) return ''
   const value = withoutFormula(cell)
-  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+  // Some spreadsheets end cells at semicolons or tabs.
+  return value === '' || /[",;\t\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }

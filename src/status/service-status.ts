@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ForwardReport } from '../api/http/readiness.ts'
 import type { CoverageBody } from '../api/questions/coverage-body.ts'
 import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import { RESOURCES } from '../resources/resources.ts'
@@ -11,7 +10,7 @@ const TIMEOUT_MS = 10_000
 const TRIES = 5
 const MAX_WAIT_S = 60
 
-/** No answer of a service is as long. */
+/** No answer of a service is as long, nor are all parts of a coverage. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** A service that does not answer, or is none of ours. */
@@ -28,15 +27,12 @@ export class ServiceError extends Error {
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
   const ready = await ask(base, '/ready', [200, 503])
+  const { status, reasons, forward, cluster } = readinessIn(base, ready)
   const metrics = parseMetrics((await ask(base, '/metrics')).text)
   // 503 while the store is empty or cannot be read, which /ready reports.
   const answer = await ask(base, COVERAGE_PATH, [200, 503])
-  const coverage =
-    answer.status === 200 ? await wholeCoverage(base, json<CoverageBody>(base, answer).coverage) : null
+  const coverage = answer.status === 200 ? await wholeCoverage(base, answer) : null
   const height = answer.headers.get('x-block-height')
-  const { status, reasons, forward, cluster } = json<
-    ForwardReport & { status: string; reasons?: ServiceStatus['reasons']; cluster?: string[] }
-  >(base, ready)
   return {
     of: base,
     lastBlock: coverage === null || height === null ? null : lastBlock(height, coverage.blocks.lastTimestamp),
@@ -45,42 +41,125 @@ export async function statusOfService(address: string): Promise<StatusReport> {
     store: null,
     service: {
       ready: status === 'ready',
-      reasons: reasons ?? [],
+      reasons,
       replicas: replicasOf(metrics),
       live: liveOf(metrics),
-      forward: forward ?? null,
-      cluster: cluster ?? [],
+      forward,
+      cluster,
     },
   }
+}
+
+type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'forward' | 'cluster'>
+
+/** What `/ready` answers, as far as it is of that shape. */
+function readinessIn(base: string, answer: Answer): ReadinessBody {
+  const { status, reasons, forward = null, cluster } = objectIn(json(base, answer))
+  if (typeof status !== 'string' || (forward !== null && !isForward(objectIn(forward))))
+    throw new ServiceError(`${base}/ready: not a response of a Lyra service of this version`)
+  return {
+    status,
+    reasons: listIn(reasons)
+      .map(objectIn)
+      .map(({ reason, message }) => ({
+        reason: String(reason),
+        message: String(message),
+      })),
+    forward: forward as ReadinessBody['forward'],
+    cluster: listIn(cluster).map(String),
+  }
+}
+
+function isForward({ height, failure, droppedBlocks, missingBlocks, ...figures }: Record<string, unknown>) {
+  const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
+  const isRangeOrNull = (value: unknown) => value == null || areDigits(objectIn(value), ['from', 'to'])
+  return (
+    [height, failure].every(isTextOrNull) &&
+    [droppedBlocks, missingBlocks].every(isRangeOrNull) &&
+    ['lagBytes', 'lagBlocks', 'lagSeconds', 'droppedBytes'].every((name) => Number.isFinite(figures[name]))
+  )
 }
 
 /** A coverage's lists of resources. */
 type Lists = Record<string, unknown>
 
-/** Requests the rest of a coverage, if the first answer is incomplete. */
+/**
+ * A service's coverage, of which this is the first answer; the rest is requested.
+ *
+ * @throws {ServiceError} for an answer of another shape, and for parts that are too many.
+ */
 export async function wholeCoverage(
   base: string,
-  first: CoverageBody['coverage'],
+  answer: Answer,
   signal?: AbortSignal,
 ): Promise<CoverageBody['coverage']> {
+  const first = coverageIn(base, answer)
   const { blocks } = first
   let { next } = first
+  let bytes = answer.text.length
   while (next !== null) {
-    const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200], signal)
-    const { coverage } = json<CoverageBody>(base, answer)
+    const further = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200], signal)
+    bytes += further.text.length
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new ServiceError(`${base}${COVERAGE_PATH}: the parts do not end: more than 64 MiB`)
+    const coverage = coverageIn(base, further)
+    if (coverage.next === next)
+      throw new ServiceError(`${base}${COVERAGE_PATH}: the parts do not advance after ${next}`)
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
     for (const range of coverage.blocks.imported) blocks.imported.push(range)
     // Every part has, of each list by market, the rows of some markets.
     const [whole, part] = [first, coverage] as unknown as [Lists, Lists]
     for (const { name } of RESOURCES)
-      if (Array.isArray(whole[name])) whole[name].push(...(part[name] as unknown[]))
+      if (Array.isArray(whole[name])) for (const row of listIn(part[name])) whole[name].push(row)
     next = coverage.next
   }
   return { ...first, next: null }
 }
 
-type Answer = { status: number; headers: Headers; text: string }
+/** The coverage in an answer: of its shape as much is checked as all readers need. */
+function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
+  const { coverage } = (json<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
+  if (isCoverage(coverage)) return coverage
+  throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service of this version`)
+}
+
+function isCoverage(coverage: unknown): boolean {
+  const { chainId, blocks, next, prunedBefore, ...lists } = objectIn(coverage)
+  const { ranges, gaps, imported, lastTimestamp } = objectIn(blocks)
+  const isRange = (range: unknown) => areDigits(objectIn(range), ['from', 'to'])
+  return (
+    typeof chainId === 'string' &&
+    [ranges, gaps, imported].every((some) => Array.isArray(some) && some.every(isRange)) &&
+    listIn(gaps).every((gap) => typeof objectIn(gap).kind === 'string') &&
+    areDigits({ lastTimestamp }, ['lastTimestamp']) &&
+    (next === null || typeof next === 'string') &&
+    areDigits(objectIn(prunedBefore ?? {}), ['timestamp', 'height'], true) &&
+    RESOURCES.every(({ name }) => [lists[name] ?? []].flat().every((row) => isHeld(objectIn(row))))
+  )
+}
+
+/** How much there is of a resource, or of one of its markets. */
+function isHeld({ marketId = '', ...held }: Record<string, unknown>): boolean {
+  const beside = ['firstTimestamp', 'lastTimestamp', 'atBlock']
+  return typeof marketId === 'string' && areDigits(held, ['count']) && areDigits(held, beside, true)
+}
+
+/** Whether values are integers as text; if they are optional, or none. */
+function areDigits(values: Record<string, unknown>, names: readonly string[], areOptional = false): boolean {
+  return names.every((name) => {
+    const value = values[name] ?? null
+    return value === null ? areOptional : typeof value === 'string' && /^-?\d{1,20}$/.test(value)
+  })
+}
+
+const objectIn = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+/** An answer, whole. */
+export type Answer = { status: number; headers: Headers; text: string }
 
 /**
  * Asks a service for a path, again a few times if it refuses because there were too many requests.
@@ -113,7 +192,9 @@ export async function ask(
 
 async function request(base: string, path: string): Promise<Answer> {
   try {
-    const response = await fetch(`${base}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    // A redirect may lead to where only this machine may ask.
+    const response = await fetch(`${base}${path}`, { signal, redirect: 'manual' })
     return { status: response.status, headers: response.headers, text: await boundedText(response) }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error & { code?: string } }

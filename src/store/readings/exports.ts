@@ -1,7 +1,5 @@
 import type { Resource } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
-import { FIND_MARKET } from '../statements.ts'
-import { BLOCKS_OF_SPAN } from '../writing/block-spans.ts'
 
 /** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */
 function namerOf({ name, storage, filters }: Resource): string {
@@ -28,22 +26,4 @@ export function* readNextMarket(
     values: from === null ? [] : [from.marketId],
   }
   return row?.[0] == null ? null : String(row[0])
-}
-
-/**
- * A time before which no data point of a market is that came in a block above a height; null if none came. It is of
- * the span of blocks that the height is in, so points of the blocks just below it count, too.
- */
-export function* readEarliestTimeAbove(marketId: string, height: bigint): Reading<bigint | null> {
-  const [market] = yield { text: FIND_MARKET, values: [marketId] }
-  if (market === undefined) return null
-  const [row] = yield {
-    text: `select cast(min(first) as text) from (
-        select min(first_timestamp) as first from funding_period_block_spans where market = $1 and blocks >= $2
-        union all
-        select min(first_timestamp) from funding_period_imported_spans where market = $1 and blocks >= $2
-      ) as spans`,
-    values: [BigInt(market[0]!), (height + 1n) / BLOCKS_OF_SPAN],
-  }
-  return row?.[0] == null ? null : BigInt(row[0])
 }

@@ -46,7 +46,7 @@ const SQLITE_READONLY_DIRECTORY = 1544
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
-/** SQLite's primary result codes whose cause an operator can fix. */
+/** SQLite's result codes whose cause an operator can fix; most are primary ones. */
 const CAUSES: Record<number, string> = {
   5: 'another program has locked it',
   8: 'it cannot be written to (read-only file or folder), which is also required for reading',
@@ -55,6 +55,7 @@ const CAUSES: Record<number, string> = {
   13: 'the disk is full',
   14: 'the file cannot be opened; check its path and permissions',
   26: 'the file is not a SQLite database',
+  776: 'a program was killed while it changed the file; run lyra migrate to undo that change',
 }
 
 /** An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... */
@@ -367,7 +368,7 @@ export function explained<T>(path: string, work: () => T): T {
 export function explain(path: string, error: unknown): unknown {
   const { errcode, syscall, message } = error as SqliteError
   if (errcode === undefined && syscall === undefined) return error
-  const cause = (errcode === undefined ? undefined : CAUSES[errcode & 0xff]) ?? message
+  const cause = (errcode === undefined ? undefined : (CAUSES[errcode] ?? CAUSES[errcode & 0xff])) ?? message
   const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
   const Kind = isReadOnly ? StoreRefusedError : StoreError
   return new Kind(`${path}: ${cause}`, { cause: error })
