@@ -27,7 +27,7 @@ const SMALL = { blocks: 20_000, markets: 10 }
 const MOST_MEMORY = 400
 
 /** Points a second. */
-const LEAST_FROM_SEGMENTS = 100_000
+const LEAST_FROM_SEGMENTS = 40_000
 const LEAST_FROM_DATABASE = 50_000
 
 const INFLATE_ONLY = join(import.meta.dirname, 'inflate-only.ts')

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import { ImportGapError } from '../src/import/import-error.ts'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import { importInto, importWhole } from './fixtures/import.ts'
+import { assertFails, runWell, startLyra } from './fixtures/program.ts'
 import {
   editLines,
   readSegment,
@@ -236,12 +237,24 @@ for (const kind of ANY_STORE_KIND) {
         assertSameDump(await dumpStore(store), expected, 'written otherwise')
     })
 
-    test('yield the same rows if they are sorted in little memory', async (t) => {
-      const [whole, pieces] = [kind.create(t), kind.create(t)]
+    test('leave nothing where they are sorted, killed or not', async (t) => {
+      const temp = temporaryFolder(t)
+      const store = kind.create(t)
+      const args = ['import', ...PATHS, '--store', store, '--temp', temp]
+      const killed = startLyra(t, args)
+      await killed.printed(/rows are sorted in \S+, which takes up to \d+ MB of disk/)
+      assert.deepEqual(readdirSync(temp), [])
+      killed.child.kill('SIGKILL')
+      await killed.outcome
+      assert.deepEqual(readdirSync(temp), [])
+      await runWell(t, args)
+      assert.deepEqual(readdirSync(temp), [])
+      const whole = kind.create(t)
       await importWhole(whole, PATHS)
-      const { failure } = await importInto(pieces, PATHS, { maxBytes: 16_000 })
-      assert.equal(failure, null)
-      assertSameDump(await dumpStore(pieces), await dumpStore(whole), 'in little memory')
+      assertSameDump(await dumpStore(store), await dumpStore(whole), 'after a kill')
+      const nowhere = join(temp, 'nowhere')
+      const message = /rows cannot be sorted in \S+nowhere \(.*\); name another directory with --temp/
+      await assertFails(t, ['import', ...PATHS, '--store', store, '--temp', nowhere], message, 1)
     })
 
     test('have rows skipped that would be skipped in events, too', async (t) => {

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { importHistory } from '../import/import-history.ts'
 import type { ImportReport } from '../import/import-report.ts'
 import { openSource } from '../import/open-source.ts'
@@ -19,7 +19,12 @@ import {
 import { showFailure, showReport } from './outcome.ts'
 import { createProgressView } from './progress.ts'
 
-type ImportCommandOptions = CommonOptions & { allowGap: boolean; force: boolean; json: boolean }
+type ImportCommandOptions = CommonOptions & {
+  allowGap: boolean
+  force: boolean
+  temp: string | undefined
+  json: boolean
+}
 
 const NOTES = `
 A source is the address of the data node's PostgreSQL database (postgres://user@host/database), a network-history
@@ -42,6 +47,11 @@ export function command(): Command {
     .addOption(storeOption())
     .addOption(allowGapOption())
     .addOption(flagOption('--force', 'import from an unsupported schema version', 'LYRA_IMPORT_FORCE'))
+    .addOption(
+      new Option('--temp <directory>', 'where rows of segments are sorted')
+        .env('LYRA_TEMP')
+        .default(undefined, 'that of the system'),
+    )
     .addOption(jsonLinesOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -51,9 +61,12 @@ export function command(): Command {
 async function importSources(sources: string[], options: ImportCommandOptions): Promise<void> {
   const log = createLogger(options.logLevel)
   const signal = stopAfterBatch(log)
-  const { force } = options
+  const { force, temp } = options
   try {
-    const { source, foreign } = await openSource(sources, { force, signal })
+    const { source, foreign } = await openSource(sources, {
+      ...{ force, temp, signal },
+      onNotice: (message) => log.info(message),
+    })
     for (const path of foreign) log.warn(`${path}: skipped, not named like a segment`)
     try {
       const view = createProgressView(log, options.json, 'rows')

@@ -7,9 +7,6 @@ const MAX_PIECES = 1_000
 /** Columns of a table; the widest real one has 39. */
 const MAX_COLUMNS = 1_000
 
-/** Digits of a number that needs no rounding. */
-const SAFE_DIGITS = 15
-
 /** The text is not in the format of PostgreSQL's `COPY ... CSV`; the message names the row and the fault. */
 export class CsvError extends Error {
   override name = 'CsvError'
@@ -34,20 +31,6 @@ export class CsvRow {
     if (this.#fields !== null) return this.#fields[column]!
     const [start, end] = [this.#starts[column]!, this.#ends[column]!]
     return start === end ? null : this.#text.slice(start, end)
-  }
-
-  /** A field that is a whole number of few digits, written as usual; -1 for any other. */
-  integer(column: number): number {
-    if (this.#fields !== null) return -1
-    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
-    if (start === end || end - start > SAFE_DIGITS) return -1
-    let value = 0
-    for (let at = start; at < end; at++) {
-      const digit = this.#text.charCodeAt(at) - 0x30
-      if (digit < 0 || digit > 9 || (digit === 0 && at === start && end - start > 1)) return -1
-      value = value * 10 + digit
-    }
-    return value
   }
 
   /** Points it at a line without quotes. */

@@ -1,8 +1,12 @@
 import { ImportError } from './import-error.ts'
 import type { HistoryRow, SourceRow } from './source.ts'
 
-/** Rows of one block that are taken at once at most: no real block has near as many. */
-const MAX_BLOCK_ROWS = 250_000
+/** Memory of the rows of one block, which are taken at once: those of real ones have kilobytes. */
+const MAX_BLOCK_BYTES = 64 * 1024 * 1024
+
+/** About the memory of a row, and of a field besides its characters. */
+const ROW_BYTES = 64
+const FIELD_BYTES = 32
 
 /** Hands on the rows of history block by block. Nothing is read before the first block is asked for. */
 export class RowsByBlock {
@@ -22,15 +26,18 @@ export class RowsByBlock {
    */
   async take(height: number): Promise<readonly SourceRow[]> {
     const found: SourceRow[] = []
+    let bytes = 0
     for (;;) {
       while (this.#at < this.#chunk.length) {
         const next = this.#chunk[this.#at]!
         if (next.height > height) return found
         this.#at++
         if (next.height < height) continue
-        if (found.push(next.row) > MAX_BLOCK_ROWS) {
+        found.push(next.row)
+        bytes += bytesOf(next.row)
+        if (bytes > MAX_BLOCK_BYTES) {
           throw new ImportError(
-            `block ${height} has more than ${MAX_BLOCK_ROWS} rows of one table: no real block has, the source is damaged`,
+            `block ${height} has rows of more than ${MAX_BLOCK_BYTES} bytes in one table: no real block has, the source is damaged`,
           )
         }
       }
@@ -45,4 +52,8 @@ export class RowsByBlock {
   async close(): Promise<void> {
     await this.#chunks.return?.()
   }
+}
+
+function bytesOf(row: SourceRow): number {
+  return row.reduce((sum, field) => sum + FIELD_BYTES + (field?.length ?? 0), ROW_BYTES)
 }

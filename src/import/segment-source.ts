@@ -2,12 +2,11 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { explainPathError } from '../records/event-paths.ts'
 import { ImportError } from './import-error.ts'
-import { KnownTimes } from './known-times.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { checkSchemaVersion } from './schema-versions.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { parseSegmentName } from './segment-name.ts'
-import { MAX_SORT_BYTES } from './sort-by-block.ts'
+import { SortingDatabase } from './sorting-database.ts'
 import type { ImportSource, SourceOptions, SourceProgress, StateRow, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 
@@ -46,11 +45,6 @@ export function findSegments(sources: readonly string[]): SegmentPaths {
   return found
 }
 
-export type SegmentSourceOptions = SourceOptions & {
-  /** Memory for rows that are sorted, in bytes. */
-  maxBytes?: number
-}
-
 /**
  * Opens segments as one source, in height order. The current state is that of the last one.
  *
@@ -58,59 +52,60 @@ export type SegmentSourceOptions = SourceOptions & {
  */
 export async function openSegmentSource(
   paths: readonly string[],
-  { force = false, signal, maxBytes = MAX_SORT_BYTES }: SegmentSourceOptions = {},
+  { force = false, signal, temp, onNotice }: SourceOptions = {},
 ): Promise<ImportSource> {
-  const known = new KnownTimes()
   const withoutBlock = new Map<string, number>()
   const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0 }
+  const sorting = new SortingDatabase(temp)
   const segments: Segment[] = []
-  for (const path of paths) {
-    segments.push(
-      await openSegment(path, {
-        progress,
-        signal,
-        onBlock: ({ height, time }) => known.found(time, height),
-        onNoBlock: (table) => withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1),
-        maxBytes,
-      }),
-    )
-  }
-  segments.sort((a, b) => a.from - b.from || a.to - b.to)
-  const last = segments.reduce((latest, segment) => (segment.to > latest.to ? segment : latest))
-  const other = segments.find(({ chainId }) => chainId !== last.chainId)
-  if (other !== undefined) {
-    throw new ImportError(
-      `${other.path} is of chain ${JSON.stringify(other.chainId)}, ${last.path} of chain ${JSON.stringify(last.chainId)}: import each chain into a separate store`,
-    )
-  }
-  for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
-  await gatherTimes(last, known)
-  return {
-    name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
-    chainId: last.chainId,
-    parts: segments.map(({ part }) => part),
-    lacks: (query) => last.lacks('currentstate', query),
-    state: (query) => readState(last, known, query),
-    withoutBlock,
-    progress,
-    close: async () => {},
+  try {
+    for (const path of paths) {
+      const onNoBlock = (table: string) => withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
+      segments.push(await openSegment(path, { progress, signal, onNoBlock, sorting }))
+    }
+    segments.sort((a, b) => a.from - b.from || a.to - b.to)
+    const last = lastOf(segments)
+    for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
+    await readWhole(last)
+    const bytes = Math.max(...segments.map(({ historyBytes }) => historyBytes))
+    onNotice?.(`rows are sorted in ${sorting.folder}, which takes up to ${Math.ceil(bytes / 1e6)} MB of disk`)
+    return {
+      name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
+      chainId: last.chainId,
+      parts: segments.map(({ part }) => part),
+      lacks: (query) => last.lacks('currentstate', query),
+      state: (query) => readState(last, sorting, query),
+      withoutBlock,
+      progress,
+      close: async () => sorting.close(),
+    }
+  } catch (error) {
+    sorting.close()
+    throw error
   }
 }
 
-/** Notes which blocks the rows of current state come from; finds out whether the entries are whole, too. */
-async function gatherTimes(last: Segment, known: KnownTimes): Promise<void> {
+/** The segment with the highest block; all must be of its chain. */
+function lastOf(segments: readonly Segment[]): Segment {
+  const last = segments.reduce((latest, segment) => (segment.to > latest.to ? segment : latest))
+  const other = segments.find(({ chainId }) => chainId !== last.chainId)
+  if (other === undefined) return last
+  throw new ImportError(
+    `${other.path} is of chain ${JSON.stringify(other.chainId)}, ${last.path} of chain ${JSON.stringify(last.chainId)}: import each chain into a separate store`,
+  )
+}
+
+/** Finds out whether the entries of current state are whole, before anything is imported. */
+async function readWhole(last: Segment): Promise<void> {
   for (const query of Object.values(STATE)) {
     if (last.lacks('currentstate', query) !== null) continue
-    for await (const rows of last.currentState(query)) {
-      for (const row of rows)
-        for (const time of row.slice(query.columns.length)) known.want(microsecondsOf(time))
-    }
+    for await (const _ of last.currentState(query));
   }
 }
 
 async function* readState(
   last: Segment,
-  known: KnownTimes,
+  sorting: SortingDatabase,
   query: TableQuery,
 ): AsyncGenerator<StateRow[], void, undefined> {
   const { columns, times: exact } = query
@@ -118,7 +113,7 @@ async function* readState(
     yield rows.map((row) => {
       const times = row.slice(columns.length).map(microsecondsOf)
       const heights = times.map((time, index) =>
-        index < exact.length ? known.heightAt(time) : known.heightInSecond(time),
+        index < exact.length ? sorting.heightAt(time) : sorting.heightInSecond(time),
       )
       return { row: row.slice(0, columns.length), times, heights }
     })

@@ -90,14 +90,13 @@ export class PickedRow {
     this.#places = places
   }
 
-  integer(column: number): number {
-    if (!this.stamps.has(column)) return this.row!.integer(this.#places[column]!)
-    const time = microsecondsOf(this.row!.text(this.#places[column]!))
-    return time >= 0 ? time : -1
-  }
-
   text(column: number): string | null {
     const text = this.row!.text(this.#places[column]!)
     return this.stamps.has(column) ? String(microsecondsOf(text)) : text
+  }
+
+  /** The texts of the first columns. */
+  texts(count: number): (string | null)[] {
+    return Array.from({ length: count }, (_, column) => this.text(column))
   }
 }

@@ -1,11 +1,10 @@
 import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
-import { MAX_SEGMENT_BLOCKS, SegmentBlocks } from './segment-blocks.ts'
 import { METADATA, readMetadata, refuseTar } from './segment-metadata.ts'
 import type { SegmentName } from './segment-name.ts'
 import { PickedRow, readColumns, readRows } from './segment-tables.ts'
-import { sortByBlock } from './sort-by-block.ts'
-import type { HistoryPart, HistoryRow, SourceBlock, SourceProgress, TableQuery } from './source.ts'
+import type { SortingDatabase } from './sorting-database.ts'
+import type { HistoryPart, SourceProgress, TableQuery } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory } from './zip-file.ts'
 
@@ -14,9 +13,6 @@ const READ_ENTRIES: ReadonlySet<string> = new Set([
   ...[BLOCKS, ...Object.values(HISTORY)].map(({ table }) => `history/${table}`),
   ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
 ])
-
-/** Blocks that are handed on at once. */
-const CHUNK_BLOCKS = 1_000
 
 /** Rows with a time from the segment's first block on; and tables whole as they were after its last. */
 type Folder = 'history' | 'currentstate'
@@ -27,6 +23,8 @@ type Texts = (string | null)[]
 export type Segment = SegmentName & {
   path: string
   part: HistoryPart
+  /** Size of the tables of history that are read, not compressed. */
+  historyBytes: number
   lacks(folder: Folder, query: TableQuery): string | null
   /** Rows of a table of current state, in the order of the file. */
   currentState(query: TableQuery): AsyncGenerator<Texts[], void, undefined>
@@ -36,12 +34,10 @@ export type SegmentOptions = {
   progress: SourceProgress
   /** Ends reading with an error. */
   signal: AbortSignal | undefined
-  /** Called with each block that is read. */
-  onBlock: (block: SourceBlock) => void
   /** Called with each row of history whose block the segment does not have. */
   onNoBlock: (table: string) => void
-  /** Memory for rows that are sorted, in bytes. */
-  maxBytes: number
+  /** Where rows and blocks are sorted; of one segment at a time. */
+  sorting: SortingDatabase
 }
 
 /**
@@ -79,20 +75,24 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       `${cannotRead}: a segment cannot be imported without its blocks. Copy the segment again`,
     )
   }
-  let blocks: SegmentBlocks | null = null
-  const allBlocks = async () => {
-    blocks ??= await readBlocks(path, name, (onRow) => drained(read('history', BLOCKS, onRow)))
-    return blocks
+  const { sorting } = options
+  let areBlocksRead = false
+  const readBlocks = async () => {
+    if (areBlocksRead) return
+    await sortBlocks(path, name, sorting, (onRow) => drained(read('history', BLOCKS, onRow)))
+    areBlocksRead = true
   }
   return {
     ...name,
     path,
+    historyBytes: zip.names
+      .filter((entry) => entry.startsWith('history/'))
+      .reduce((sum, entry) => sum + zip.size(entry), 0),
     lacks,
     async *currentState(query) {
       const width = query.columns.length + query.times.length + (query.seconds?.length ?? 0)
       let rows: Texts[] = []
-      const add = (row: PickedRow) =>
-        rows.push(Array.from({ length: width }, (_, column) => row.text(column)))
+      const add = (row: PickedRow) => rows.push(row.texts(width))
       for await (const _ of read('currentstate', query, add)) {
         if (rows.length > 0) yield rows
         rows = []
@@ -103,41 +103,23 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       ends: { from: name.from, to: name.to },
       lacks: (query) => lacks('history', query),
       async *blocks(from) {
-        const all = await allBlocks()
-        for (let index = 0; index < all.heights.length; index++) options.onBlock(all.at(index))
-        const first = all.heights.findIndex((height) => height >= from)
-        for (let start = first; start >= 0 && start < all.heights.length; start += CHUNK_BLOCKS) {
-          const end = Math.min(start + CHUNK_BLOCKS, all.heights.length)
-          yield Array.from({ length: end - start }, (_, offset) => all.at(start + offset))
-        }
-        blocks = null
+        await readBlocks()
+        yield* sorting.blocks(from)
       },
-      async *history(query, from, isWanted): AsyncGenerator<HistoryRow[], void, undefined> {
-        const all = await allBlocks()
-        const wanted = Uint8Array.from(all.heights, (height) => (height >= from && isWanted(height) ? 1 : 0))
-        const { columns: wantedColumns, stamps = [] } = query
-        const stampAt = new Set(stamps.map((column) => wantedColumns.indexOf(column)))
-        const timeAt = wantedColumns.length
-        let isFirst = true
-        yield* sortByBlock({
-          name: `${path}: history/${query.table}`,
-          heights: all.heights,
-          width: wantedColumns.length,
-          // Of points there are many times as many as of all else.
-          maxBytes: query.table === HISTORY.points.table ? options.maxBytes : options.maxBytes / 8,
-          async read(onRow) {
-            const onNoBlock = isFirst ? () => options.onNoBlock(query.table) : () => {}
-            isFirst = false
-            await drained(
-              read('history', query, (row) => {
-                row.stamps = stampAt
-                const block = all.find(microsecondsOf(row.text(timeAt)))
-                if (block < 0) onNoBlock()
-                else if (wanted[block] === 1) onRow(block, row)
-              }),
-            )
-          },
-        })
+      async *history(query, from, isWanted) {
+        await readBlocks()
+        const { columns: wanted, stamps = [] } = query
+        const stampAt = new Set(stamps.map((column) => wanted.indexOf(column)))
+        const sorter = sorting.sorter(query.table, wanted.length)
+        await drained(
+          read('history', query, (row) => {
+            row.stamps = stampAt
+            const height = sorter.heightOf(microsecondsOf(row.text(wanted.length)))
+            if (height === null) options.onNoBlock(query.table)
+            else if (height >= from && isWanted(height)) sorter.add(height, row.texts(wanted.length))
+          }),
+        )
+        yield* sorter.sorted()
       },
     },
   }
@@ -148,30 +130,24 @@ async function drained(pieces: AsyncIterable<void>): Promise<void> {
   for await (const _ of pieces);
 }
 
-async function readBlocks(
+async function sortBlocks(
   path: string,
   { from, to }: SegmentName,
+  sorting: SortingDatabase,
   read: (onRow: (row: PickedRow) => void) => Promise<void>,
-): Promise<SegmentBlocks> {
+): Promise<void> {
   const fail = (what: string) =>
     new ImportError(`${path}: its entry history/blocks has ${what}. Copy the segment again`)
-  const heights: number[] = []
-  const times: number[] = []
+  sorting.beginBlocks()
   await read((row) => {
-    const [height, time] = [row.text(0), row.text(1)]
-    if (heights.length >= MAX_SEGMENT_BLOCKS) {
-      throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks; real segments have a few thousand`)
-    }
-    const number = Number(height)
-    if (!/^\d{1,15}$/.test(height ?? '') || number < from || number > to) {
-      throw fail(`block ${JSON.stringify(height)}, which is not one of ${from} to ${to}`)
+    const [text, time] = [row.text(0), row.text(1)]
+    const height = Number(text)
+    if (!/^\d{1,15}$/.test(text ?? '') || height < from || height > to) {
+      throw fail(`block ${JSON.stringify(text)}, which is not one of ${from} to ${to}`)
     }
     const micros = microsecondsOf(time)
-    if (Number.isNaN(micros)) throw fail(`block ${height} at ${JSON.stringify(time)}, which is not a time`)
-    heights.push(number)
-    times.push(micros)
+    if (Number.isNaN(micros)) throw fail(`block ${text} at ${JSON.stringify(time)}, which is not a time`)
+    const twice = sorting.addBlock({ height, time: micros })
+    if (twice !== null) throw fail(twice)
   })
-  const blocks = new SegmentBlocks(heights, times)
-  if (blocks.twice !== null) throw fail(blocks.twice)
-  return blocks
 }

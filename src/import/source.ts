@@ -57,6 +57,10 @@ export type SourceOptions = {
   force?: boolean
   /** Ends reading: with its reason as the error. */
   signal?: AbortSignal | undefined
+  /** Folder in which rows of segments are sorted; the system's own by default. */
+  temp?: string | undefined
+  /** Called with a line for the user. */
+  onNotice?: (message: string) => void
 }
 
 /** The history of a data node of the reference, as its tables have it. */

@@ -38,6 +38,8 @@ type ZipEntry = {
 export type ZipDirectory = {
   /** Names of the entries that are wanted. */
   names: readonly string[]
+  /** How many bytes an entry has, not compressed. */
+  size(name: string): number
   /**
    * The inflated bytes of an entry, in pieces; `onRead` is called with the bytes read from the file.
    *
@@ -62,6 +64,7 @@ export async function readZipDirectory(
     const entries = await readEntries(zip, isWanted)
     return {
       names: [...entries.keys()],
+      size: (name) => entries.get(name)!.uncompressedSize,
       read: (name, onRead) => readEntry(path, entries.get(name)!, onRead ?? (() => {})),
     }
   } catch (error) {

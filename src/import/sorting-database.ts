@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { ImportError } from './import-error.ts'
+import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
+
+/** Rows that are handed on at once. */
+const CHUNK_ROWS = 1_000
+
+/** Characters of a field that are kept: no text that is longer can be kept in a store, and it stays too long for that. */
+const MAX_FIELD_LENGTH = 2_000
+
+const SECOND = 1_000_000
+
+const SCHEMA = `
+  create table blocks (height integer primary key, time integer not null unique);
+  -- Of all segments so far, for the rows of current state.
+  create table times (time integer primary key, height integer not null);
+`
+
+/**
+ * A temporary database in which the rows of segments are sorted. Nobody else sees its file: it has no name any more, so
+ * that its disk space is free when this program ends, however it does.
+ */
+export class SortingDatabase {
+  /** Where its file is. */
+  readonly folder: string
+  readonly #database: DatabaseSync
+  readonly #findHeight: StatementSync
+  readonly #heightAt: StatementSync
+  readonly #heightsIn: StatementSync
+  readonly #insertBlock: StatementSync
+  readonly #insertTime: StatementSync
+
+  /** @throws {ImportError} for a folder in which no file can be made. */
+  constructor(folder: string = tmpdir()) {
+    this.folder = folder
+    const database = this.#explained(() => openUnnamed(folder))
+    this.#database = database
+    this.#findHeight = database.prepare('select height from blocks where time = ?')
+    this.#heightAt = database.prepare('select height from times where time = ?')
+    this.#heightsIn = database.prepare('select height from times where time >= ? and time < ? limit 2')
+    this.#insertBlock = database.prepare('insert into blocks values (?, ?)')
+    this.#insertTime = database.prepare('insert or replace into times values (?, ?)')
+  }
+
+  /** Forgets the blocks of the segment before. */
+  beginBlocks(): void {
+    this.#database.exec('delete from blocks')
+  }
+
+  /** Adds a block; returns what is there twice: it, or its time. Null if neither is. */
+  addBlock({ height, time }: SourceBlock): string | null {
+    try {
+      this.#explained(() => this.#insertBlock.run(height, time))
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode === undefined) throw error
+      const other = this.#heightOf(time)
+      return other === null || other === height ? `block ${height} twice` : sameTime(other, height)
+    }
+    this.#insertTime.run(time, height)
+    return null
+  }
+
+  /** The blocks from a height on, ascending. */
+  *blocks(from: number): Generator<SourceBlock[], void, undefined> {
+    const all = this.#database.prepare('select height, time from blocks where height >= ? order by height')
+    yield* chunksOf(all.iterate(from) as Iterable<{ height: number; time: number }>, (block) => ({
+      ...block,
+    }))
+  }
+
+  /** The height of the block of a time in the segment; null if there is none. */
+  #heightOf(time: number): number | null {
+    return Number.isNaN(time) ? null : heightIn(this.#findHeight.all(time))
+  }
+
+  /** The height of the only block of a second of all segments; of a time that is not cut to a second, of that time. */
+  heightInSecond(time: number): number | null {
+    return time % SECOND === 0 ? heightIn(this.#heightsIn.all(time, time + SECOND)) : this.heightAt(time)
+  }
+
+  /** The height of the block of a time in any segment; null if there is none. */
+  heightAt(time: number): number | null {
+    return Number.isNaN(time) ? null : heightIn(this.#heightAt.all(time))
+  }
+
+  /**
+   * Sorts rows by block, those of one block in the order in which they are added; table by table.
+   *
+   * @param width the number of fields of a row
+   */
+  sorter(table: string, width: number): RowSorter {
+    const columns = Array.from({ length: width }, (_, column) => `c${column}`).join(', ')
+    this.#database.exec(`
+      create table if not exists "${table}" (
+        height integer, place integer, ${columns}, primary key (height, place)
+      ) without rowid;
+      delete from "${table}";
+    `)
+    const insert = this.#database.prepare(`insert into "${table}" values (?, ?${', ?'.repeat(width)})`)
+    const select = this.#database.prepare(`select height, ${columns} from "${table}" order by height, place`)
+    select.setReturnArrays(true)
+    let count = 0
+    // Rows of one block mostly follow on each other.
+    let [lastTime, lastHeight] = [Number.NaN, null as number | null]
+    return {
+      heightOf: (time) => {
+        if (time !== lastTime) [lastTime, lastHeight] = [time, this.#heightOf(time)]
+        return lastHeight
+      },
+      add: (height, row) => {
+        this.#explained(() =>
+          insert.run(height, count++, ...row.map((field) => field?.slice(0, MAX_FIELD_LENGTH) ?? null)),
+        )
+      },
+      sorted: () =>
+        chunksOf(select.iterate() as unknown as Iterable<[number, ...SourceRow]>, ([height, ...row]) => ({
+          height,
+          row,
+        })),
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #explained<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      const { errcode, code, message } = error as { errcode?: number; code?: string; message: string }
+      const isConstraint = errcode !== undefined && (errcode & 0xff) === 19
+      if (isConstraint || (errcode === undefined && code === undefined)) throw error
+      throw new ImportError(
+        `rows cannot be sorted in ${this.folder} (${message}); name another directory with --temp`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+export type RowSorter = {
+  /** The height of the block of a time in the segment, Unix microseconds; null if there is none. */
+  heightOf(time: number): number | null
+  add(height: number, row: SourceRow): void
+  sorted(): Iterable<HistoryRow[]>
+}
+
+function openUnnamed(folder: string): DatabaseSync {
+  const own = mkdtempSync(join(folder, 'lyra-import-'))
+  try {
+    const database = new DatabaseSync(join(own, 'rows.db'))
+    database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536')
+    // One transaction for all, never committed: nothing has to last. SQLite begins none in a file that has lost its name.
+    database.exec(`begin; ${SCHEMA}`)
+    return database
+  } finally {
+    rmSync(own, { recursive: true, force: true })
+  }
+}
+
+const sameTime = (one: number, other: number) =>
+  `blocks ${Math.min(one, other)} and ${Math.max(one, other)} have the same time`
+
+/** The height of the only row; null if there is none, or several. */
+function heightIn(rows: readonly unknown[]): number | null {
+  return rows.length === 1 ? (rows[0] as { height: number }).height : null
+}
+
+function* chunksOf<From, To>(all: Iterable<From>, of: (one: From) => To): Generator<To[], void, undefined> {
+  let chunk: To[] = []
+  for (const one of all) {
+    if (chunk.push(of(one)) < CHUNK_ROWS) continue
+    yield chunk
+    chunk = []
+  }
+  if (chunk.length > 0) yield chunk
+}
