@@ -220,6 +220,7 @@ for (const kind of STORE_KINDS) {
         const { told, compared } = await checkWithFiles(store, path)
         assert.deepEqual(told, [], name)
         const {
+          accepted_gaps: _____,
           gaps: _,
           imported: ____,
           markets,

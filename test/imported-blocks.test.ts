@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +8,6 @@ import { checkStore } from '../src/check/check-store.ts'
 import { describeStatus } from '../src/cli/describe-status.ts'
 import { describeVerification } from '../src/cli/describe-verification.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
-import { readInstruments, writeInstruments } from '../src/ingest/write-instruments.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { statusOfService } from '../src/status/service-status.ts'
 import { statusOfStore } from '../src/status/status.ts'
@@ -317,36 +315,6 @@ for (const kind of STORE_KINDS) {
           )
         })
       }
-    })
-
-    test('of unknown blocks is replaced by a file of instruments, and never replaces it', async (t) => {
-      const store = kind.create(t)
-      const made = blocksOf(
-        fileOf({ height: 5, events: [perpetual({ code: 'IMPORTED' }), asset()] }, { height: 6 }),
-      )
-      const codes = async () =>
-        (await dumpStore(store)).instruments!.map((row) => {
-          const [, code, ...others] = JSON.parse(row) as string[]
-          return [code, ...others.slice(-2)].join(' ')
-        })
-      const importAll = () => importBlocks(store, made, { from: 6n, to: 6n, rowsFrom: 5n })
-      await importAll()
-      assert.deepEqual(await codes(), ['IMPORTED 0 0'])
-      const path = join(temporaryFolder(t), 'instruments.json')
-      const asset0 = { id: 'VOTE', symbol: 'V', name: 'Votes', decimals: '5' }
-      const node = {
-        ...{ marketId: MARKET, code: 'FILE', name: 'n', product: 'PRODUCT_FUTURE', quoteName: 'USD' },
-        ...{ decimalPlaces: '2', positionDecimalPlaces: '0', state: 'STATE_ACTIVE' },
-        ...{ tradingMode: 'TRADING_MODE_CONTINUOUS', settlementAsset: asset0, funding: null },
-      }
-      writeFileSync(path, JSON.stringify({ instruments: { edges: [{ node }] } }))
-      const writer = await openStore(store).openWriter()
-      await writeInstruments(writer, readInstruments(path))
-      await writer.close()
-      assert.match((await codes())[0]!, /^FILE 0 [1-9]/)
-      await importAll()
-      assert.match((await codes())[0]!, /^FILE 0 [1-9]/)
-      assert.deepEqual(await problemsOf(store), [])
     })
 
     test('leaves nothing behind once all events are ingested, in any order of imports and files', async () => {

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import { readPosition } from '../src/store/readings/coverage.ts'
 import type { TextCell } from '../src/store/tables.ts'
 import { fileOf, message, perpetual } from './fixtures/event-stream.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
@@ -12,7 +13,14 @@ import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import {
+  openStore,
+  readFrom,
+  SQLITE,
+  STORE_KINDS,
+  type StoreKind,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 
 const MARKET = '0'.repeat(64)
 
@@ -96,6 +104,35 @@ for (const kind of STORE_KINDS) {
       const made = kind.create(t)
       await openStore(made).migrate()
       assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, made))
+    })
+
+    test('keeps rows of a file of instruments until an event replaces them', async (t) => {
+      const old = await restoreOldStore(t, kind)
+      await runSql(old, `update instruments set code = 'FILE', height = 0, event_index = 3`)
+      await runWell(t, ['migrate', '--store', old])
+      await runWell(t, ['check', '--store', old])
+      const codes = async () => {
+        const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
+        return stdout
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line).code as string)
+      }
+      const held = await codes()
+      assert.ok(held.length > 0 && held.every((code) => code === 'FILE'))
+      const { height } = (await readFrom(old, readPosition))!
+      const [marketId] = (await runLyra(t, ['export', 'instruments', '--store', old])).stdout.match(
+        /[0-9a-f]{64}/,
+      )!
+      const event = {
+        chain: 'core-scenarios',
+        height: Number(height) + 1,
+        events: [perpetual({ marketId, code: 'EVENT' })],
+      }
+      const path = join(temporaryFolder(t), 'more.evts')
+      writeFileSync(path, fileOf(event))
+      await runWell(t, ['ingest', '--store', old, path])
+      assert.ok((await codes()).includes('EVENT'))
     })
 
     test('without schedules and SLA parameters says so, and has them after a new ingestion', async (t) => {

@@ -205,7 +205,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(code, 0)
       assert.match(
         stdout,
-        /instruments +stored from block 7 on; missing in heights 1 to 3, heights 5 to 6: ingest the event files .*--instruments FILE/,
+        /instruments +stored from block 7 on; missing in heights 1 to 3, heights 5 to 6: ingest the event files of these blocks again$/m,
       )
       const json = JSON.parse((await runLyra(t, ['status', '--json', '--store', store])).stdout)
       assert.deepEqual(json.resourceGaps, [

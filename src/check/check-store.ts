@@ -1,6 +1,5 @@
 import { firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
-import { isOfFile } from '../domain/place.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import { ALL_ROWS, type TableReader } from '../store/table-reader.ts'
@@ -13,15 +12,7 @@ import {
   type TextCell,
   tableOf,
 } from '../store/tables.ts'
-import {
-  allRows,
-  compareKeys,
-  describeRow,
-  type NamedRow,
-  namedRow,
-  placeOfRow,
-  walkTable,
-} from '../store/walk-table.ts'
+import { allRows, compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import { BLOCKS_OF_SPAN } from '../store/writing/block-spans.ts'
 import { withOpen } from '../with-open.ts'
 import { SeriesCheck } from './check-series.ts'
@@ -114,7 +105,7 @@ async function checkTables(
         }
         before = key
         if (isUnplacedRow(named)) unplaced++
-        const hasBlock = keepsPlaces(table) && !isRowOfFile(table, named) && !isUnplacedRow(named)
+        const hasBlock = keepsPlaces(table) && !isUnplacedRow(named)
         const fault = hasBlock ? heightFault(named.height, heights) : null
         if (fault !== null) faults.push(fault)
         if (table === IMPORTED_SPANS && !isRunImported(BigInt(named.blocks!), imported)) {
@@ -223,11 +214,6 @@ async function checkImported(
 function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
   const range = imported[firstGapFrom(imported, run * BLOCKS_OF_SPAN)]
   return range !== undefined && range.from < (run + 1n) * BLOCKS_OF_SPAN
-}
-
-/** Whether a row comes from a file of instruments (ingest/write-instruments.ts) instead of a block. */
-function isRowOfFile({ name }: Table, row: NamedRow): boolean {
-  return ['instruments', 'instrument_terms', 'assets'].includes(name) && isOfFile(placeOfRow(row))
 }
 
 /** The fault of a row's height, if any. */

@@ -19,13 +19,12 @@ export function describeResourceGaps(
   return [...Map.groupBy(gaps, ({ resource }) => resource)].map(([resource, own]) => {
     const ranges = own.slice(0, SHOWN_RANGES).map(describeHeights)
     if (ranges.length < own.length) ranges.push(`${own.length - ranges.length} more ranges`)
-    const names = resource === 'instruments' ? '; lyra ingest --instruments FILE adds names without them' : ''
     const again = OF_IMPORTS.includes(resource)
       ? 'import these blocks again, or ingest their event files'
       : 'ingest the event files of these blocks again'
     return [
       resource,
-      `stored from block ${BigInt(own.at(-1)!.to) + 1n} on; missing in ${ranges.join(', ')}: ${again}${names}`,
+      `stored from block ${BigInt(own.at(-1)!.to) + 1n} on; missing in ${ranges.join(', ')}: ${again}`,
     ]
   })
 }

@@ -7,7 +7,6 @@ import { GenerateOptionError } from '../generate/options.ts'
 import { ImportError } from '../import/import-error.ts'
 import { EventPathError } from '../records/event-paths.ts'
 import { EventStreamError } from '../records/record-position.ts'
-import { InstrumentFileError } from '../resources/instruments/nodes.ts'
 import { ListenError } from '../service/listen.ts'
 import { ServiceError } from '../status/service-status.ts'
 import { StoreError } from '../store/store.ts'
@@ -20,7 +19,6 @@ import { ignoreClosedPipe } from './output.ts'
 const PLAIN_ERRORS = [
   CompareError,
   DialError,
-  InstrumentFileError,
   EventPathError,
   EventStreamError,
   ExportError,

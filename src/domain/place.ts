@@ -9,39 +9,30 @@ export function isBefore(a: Place, b: Place): boolean {
   return a.height < b.height || (a.height === b.height && a.index < b.index)
 }
 
-/* Blocks count from 1. Height 0 is before all of them, for four kinds of rows that come from no block of the stream. Rows have these positions in the database, so they can never change. */
+/* Blocks count from 1. Height 0 is before all of them, for three kinds of rows that come from no block of the stream. Rows have these positions in the database, so they can never change. */
 
 /** 1. Where someone begins who has read nothing. */
 export const BEGINNING: Place = { height: 0n, index: 0 }
 
 /**
- * 2. An imported row whose block is unknown, or whose block's events have been ingested since: any event, and any row
- * of a file, replaces it. It is not sent to followers.
+ * 2. An imported row whose block is unknown, or whose block's events have been ingested since: any event replaces it. It
+ * is not sent to followers.
  */
 export const UNPLACED: Place = BEGINNING
 
-/** 3. A row of a file of instruments, the first being 1: every event replaces it. */
-export function placeInFile(row: number): Place {
-  return { height: 0n, index: row }
-}
-
-/** 4. The start of a period whose event is not known, {@link UNPLACED} too, is replaced by every one that is known. */
+/** 3. The start of a period whose event is not known, {@link UNPLACED} too, is replaced by every one that is known. */
 export function isEarlierStart(given: Place, known: Place): boolean {
   if (!hasBlock(known.height) || !hasBlock(given.height)) return !hasBlock(known.height)
   return isBefore(given, known)
 }
 
-/** Whether a row with this height comes from a block: neither unplaced nor of a file. */
+/** Whether a row with this height comes from a block. */
 export function hasBlock(height: bigint): boolean {
   return height !== 0n
 }
 
 export function isUnplaced({ height, index }: Place): boolean {
   return !hasBlock(height) && index === 0
-}
-
-export function isOfFile({ height, index }: Place): boolean {
-  return !hasBlock(height) && index > 0
 }
 
 /* The same in SQL. `row` is a table, an alias or `excluded`; places of starts have columns of their own. */
@@ -57,9 +48,6 @@ export const earlierStartInSql = (given: string, known: string) =>
 
 /** Whether a row comes from no block, by its height. */
 export const noBlockInSql = (height: string) => `${height} = 0`
-
-/** Whether a row comes from a file of instruments. */
-export const OF_FILE_IN_SQL = 'height = 0 and event_index > 0'
 
 /** Makes a row unplaced. */
 export const SET_UNPLACED = 'height = 0, event_index = 0'

@@ -319,6 +319,12 @@ export function schemaSteps(types: SchemaTypes): string[] {
     from_height ${int64} primary key,
     to_height ${int64} not null
   )${numbered};
+
+  -- Rows of files of instruments, which older versions took, are like imported ones of unknown blocks: every event replaces
+  -- them.
+  update instruments set event_index = 0 where height = 0;
+  update instrument_terms set event_index = 0 where height = 0;
+  update assets set event_index = 0 where height = 0;
     `,
   ]
 }

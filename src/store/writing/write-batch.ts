@@ -1,12 +1,9 @@
-import { isOfFile, OF_FILE_IN_SQL } from '../../domain/place.ts'
 import { type Batch, rowsOf } from '../../resources/batch.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
-import { assetTable, instrumentTable } from '../../resources/instruments/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { marketDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
-import type { Table, TableRow } from '../../resources/table.ts'
 import { marketColumn, TABLES, tableOf } from '../tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
 import { undoImportedRows } from './replace-imports.ts'
@@ -46,28 +43,12 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
     if (rows.length === 0) continue
     if (table === provisionTable) shown = yield* writeProvisions(rowsOf(batch, provisionTable))
     else if (marketColumn(table) === 'market') yield { table, rows: numbered(rows, markets) }
-    else {
-      if (rows.some((row) => isFileRow(table, row))) yield { text: agedText(table), values: [[]] }
-      yield { table, rows }
-    }
+    else yield { table, rows }
   }
   const lists = [...batch.liquidityProviderLists.values()]
   const data = lists.flatMap(({ event, ...place }) => marketDataRow(event, place) ?? [])
   if (data.length > 0) yield { table: marketDataTable, rows: data }
   yield* writeProviderLists(lists, shown)
-}
-
-/** Whether a row comes from no event but from a file of instruments. */
-function isFileRow(table: Table, { height, event_index: index }: TableRow): boolean {
-  return (
-    (table === instrumentTable || table === assetTable) &&
-    isOfFile({ height: height as bigint, index: Number(index) })
-  )
-}
-
-/** Puts rows of earlier files before those of one that comes now. */
-function agedText({ name }: Table): string {
-  return `update ${name} set event_index = 1 where ${OF_FILE_IN_SQL}`
 }
 
 /** The markets that any row of a batch names. */
