@@ -134,7 +134,7 @@ for (const kind of STORE_KINDS) {
       )
       await live.commit(2, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, null)])
       const early = await paymentsOf(base, LIVE_MARKET, 'units=-2')
-      assert.deepEqual([early.total, early.count, early.missing], ['100', 2, []])
+      assert.deepEqual([early.total, early.count, early.missing], ['100', 2, ['3']])
       assert.deepEqual(
         early.payments.map(({ amount }) => amount),
         ['-100', '200'],
@@ -143,7 +143,9 @@ for (const kind of STORE_KINDS) {
       // Period 3 has no end, and 4 and 5 are not stored; 6 has no length.
       await live.commit(3, [period(6n, 60), period(7n, 80, '7'), period(8n, null)])
       const late = await paymentsOf(base, LIVE_MARKET)
-      assert.deepEqual(late.missing, ['3', '4', '5'])
+      assert.deepEqual(late.missing, ['3', '4', '5', '8'])
+      const ended = await paymentsOf(base, LIVE_MARKET, `dateRange.endTimestamp=${timeOf(80)}`)
+      assert.deepEqual(ended.missing, ['3', '4', '5'])
       assert.deepEqual([late.count, late.total], [3, '-57'])
       assert.equal(late.completeFrom, timeOf(60).toString())
       assert.equal((await paymentsOf(base, OTHER_MARKET)).count, 0)

@@ -66,8 +66,8 @@ function averagesOf(periods: readonly Period[], at: number): Record<string, bigi
   ] as const
   return Object.fromEntries(
     windows.map(([name, length]) => {
-      if (!areHeldFrom(periods, at - length)) return [name, null]
       const within = periods.filter(({ end }) => end !== null && end > at - length && end <= at)
+      if (!areHeldFrom(periods, at - length) || within.every(({ rate }) => rate === null)) return [name, null]
       const sum = within.reduce((total, { rate }) => total + (rate ?? 0n), 0n)
       const parts = BigInt(length / (8 * HOUR))
       const magnitude = ((sum < 0n ? -sum : sum) * 2n + parts) / (2n * parts)
@@ -95,11 +95,9 @@ for (const kind of STORE_KINDS) {
           // A period that ended after 33 days is missing.
           .filter(({ start, end }) => !(start <= 33 * DAY && end !== null && end > 33 * DAY))
         stored.splice(0, Number.POSITIVE_INFINITY, ...events)
-        height = at
-        await live.commit(height, [
-          ...events.map((period) => eventOf(LIVE_MARKET, period)),
-          eventOf(OTHER_MARKET, { seq: 1, start: 0, end: null, rate: null }),
-        ])
+        const all = events.map((period) => eventOf(LIVE_MARKET, period))
+        all.push(eventOf(OTHER_MARKET, { seq: 1, start: 0, end: null, rate: null }))
+        await live.commit(++height, all, at)
         const averages = await averagesAt(base, LIVE_MARKET)
         const expected = averagesOf(stored, at)
         for (const [name, value] of Object.entries(averages)) {
@@ -160,16 +158,19 @@ for (const kind of STORE_KINDS) {
         }
       })
       await live.commit(
-        2 * DAY,
+        1,
         periods.map((period) => eventOf(LIVE_MARKET, period)),
+        2 * DAY,
       )
       assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': '0.001', '7d': null, '30d': null })
-      await live.commit(3 * DAY - 1, [])
+      await live.commit(2, [], 3 * DAY - 1)
       assert.equal((await averagesAt(base, LIVE_MARKET))['24h'], '0.001')
-      await live.commit(3 * DAY, [])
-      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': '0', '7d': null, '30d': null })
-      await live.commit(8 * DAY, [])
+      await live.commit(3, [], 3 * DAY)
+      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': null, '7d': null, '30d': null })
+      await live.commit(4, [], 8 * DAY)
       assert.equal((await averagesAt(base, LIVE_MARKET))['7d'], '0.0001428571428571')
+      await live.commit(5, [], 9 * DAY)
+      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': null, '7d': null, '30d': null })
     })
 
     test('have a default range, and pages of markets', async (t) => {

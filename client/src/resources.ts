@@ -267,7 +267,7 @@ export type MarketData = {
   tradingMode: TradingMode
 }
 
-/** Average funding rates per 8 hours: the sum of the rates of the periods that ended in a window before the last block, divided by the number of 8-hour intervals in it, to 16 decimal places. Null unless all periods of the window are stored. */
+/** Average funding rates per 8 hours: the sum of the rates of the periods that ended in a window before the last block, divided by the number of 8-hour intervals in it, to 16 decimal places. Null unless all periods of the window are stored and one was paid; null if blocks, or a period that later events name, are missing after the start of the latest stored period. */
 export type RateAverages = {
   /** Over the last 24 hours. */
   '24h': string | null
@@ -283,7 +283,7 @@ export type MarketSummary = {
   marketId: string
   /** Name and decimals; null if the store has no market event for it. */
   instrument: Instrument | null
-  /** The latest funding period; null if it has ended. */
+  /** The latest funding period; null if it has ended, or if later events name a later one. */
   runningPeriod: FundingPeriod | null
   /** The last paid funding period. */
   lastPaidPeriod: FundingPeriod | null
@@ -418,9 +418,9 @@ export type FundingPayments = {
   firstEnd: string | null
   /** End of the latest paid period in the range, Unix nanoseconds. */
   lastEnd: string | null
-  /** Start of the earliest period from which no period is missing, Unix nanoseconds. */
+  /** Start of the earliest period from which all periods are stored up to the last known one, Unix nanoseconds. Null if there is none. */
   completeFrom: string | null
-  /** Numbers of the periods within the range that are not stored or have no end. At most 1,000. */
+  /** Numbers of the periods in the range that are not stored or have no end, up to the last period that an event, a data point or market data name. If the range is open or ends after the last stored end, it includes a running period. At most 1,000. */
   missing: string[]
   /** A page of the payments in the range, newest first. */
   payments: {

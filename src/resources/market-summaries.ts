@@ -39,7 +39,7 @@ export const marketSummaries = defineResource({
     },
     {
       name: 'runningPeriod',
-      meaning: 'The latest funding period; null if it has ended.',
+      meaning: 'The latest funding period; null if it has ended, or if later events name a later one.',
       form: { nodeOf: fundingPeriods.nodeName },
       ifNull: 'null',
     },

@@ -24,11 +24,14 @@ const BODY = closedObject({
     firstEnd: orNull(valueSchema('time', 'End of the earliest paid period in the range, Unix nanoseconds.')),
     lastEnd: orNull(valueSchema('time', 'End of the latest paid period in the range, Unix nanoseconds.')),
     completeFrom: orNull(
-      valueSchema('time', 'Start of the earliest period from which no period is missing, Unix nanoseconds.'),
+      valueSchema(
+        'time',
+        'Start of the earliest period from which all periods are stored up to the last known one, Unix nanoseconds. Null if there is none.',
+      ),
     ),
     missing: listOf(
       seq,
-      'Numbers of the periods within the range that are not stored or have no end. At most 1,000.',
+      'Numbers of the periods in the range that are not stored or have no end, up to the last period that an event, a data point or market data name. If the range is open or ends after the last stored end, it includes a running period. At most 1,000.',
     ),
     payments: listOf(
       closedObject({
@@ -116,7 +119,8 @@ export const fundingPaymentsQuestion: Question<Asked> = {
     return madeOf({ fundingPayments: node }, position, version)
   },
   lane: () => 'report',
-  keptUntil: ({ marketId }) => ({ resource: fundingPeriods.name, scope: marketId }),
+  // Data points and market data may name a period whose own event is missing.
+  keptUntil: () => 'the next commit',
   description: {
     operationId: 'getFundingPayments',
     summary: 'Calculate the funding payments of a position over a time range',

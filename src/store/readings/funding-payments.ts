@@ -13,6 +13,7 @@ import type { StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
+import { readKnownSeqs } from './known-seqs.ts'
 
 export type FundingPaymentsQuery = {
   marketId: string
@@ -39,9 +40,9 @@ export type FundingPayments = {
   averageRate: string | null
   firstEnd: bigint | null
   lastEnd: bigint | null
-  /** The start of the earliest period from which on all are stored; null without periods. */
+  /** The start of the earliest period from which on all are stored, up to the last known one; null if there is none. */
   completeFrom: bigint | null
-  /** Numbers of periods within the range that are not stored with an end, the least ones. */
+  /** Numbers of known periods within the range, and of those between them, that are not stored with an end: the least. */
   missing: bigint[]
   payments: ReceivedPayment[]
   /** Whether earlier payments of the range follow. */
@@ -60,6 +61,11 @@ const READ_COMPLETE_FROM = `
       and before.end_timestamp is not null)
   order by funding_periods.seq desc limit 1`
 
+const READ_LAST_ENDED = `
+  select cast(seq as text), cast(end_timestamp as text) from funding_periods
+  where market_id = $1 and end_timestamp is not null
+  order by funding_periods.start_timestamp desc, funding_periods.seq desc limit 1`
+
 /**
  * Calculates the payments of a position for each period of a market that ended within a range. Null if the store is
  * empty.
@@ -69,7 +75,9 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
   if (position === null) return null
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
+  const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
+  const [lastEnded] = yield { text: READ_LAST_ENDED, values: [marketId] }
   const payments: ReceivedPayment[] = []
   const missing = new MissingPeriods()
   let [total, sumOfRates]: [Decimal, Decimal] = [ZERO, ZERO]
@@ -77,6 +85,10 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
   let [firstEnd, lastEnd]: [bigint | null, bigint | null] = [null, null]
   let more = false
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
+  if (known !== null && (lastEnded === undefined || BigInt(lastEnded[1]!) <= upTo)) {
+    missing.add(known.last + 1n)
+    missing.add(lastEnded === undefined ? known.first - 1n : BigInt(lastEnded[0]!))
+  }
   yield* readEndedPeriods(marketId, from, upTo, ({ start, seq, end, paid }) => {
     missing.add(seq)
     if (paid === null) return
@@ -97,7 +109,7 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
     total: textOfDecimal(total),
     sumOfRates: textOfDecimal(sumOfRates),
     averageRate: count === 0 ? null : textOfDecimal(divide(sumOfRates, ofInteger(BigInt(count)))),
-    completeFrom: complete?.[0] == null ? null : BigInt(complete[0]),
+    completeFrom: known?.isLastStored ? BigInt(complete![0]!) : null,
     missing: missing.least,
   }
 }
@@ -105,7 +117,7 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
 /** A long position pays a positive funding payment. */
 const MINUS_ONE = ofInteger(-1n)
 
-/** The numbers between those of periods that are given in descending order. */
+/** The numbers between those that are given in descending order. */
 class MissingPeriods {
   #before: bigint | null = null
   #gaps: { from: bigint; to: bigint }[] = []

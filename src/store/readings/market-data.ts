@@ -18,7 +18,10 @@ export const READ_MARKET_DATA = `
 
 const NAMES = fundingPeriods.storage.columns.map(({ name }) => name).join(', ')
 
-/** A market's latest period, and the last one with a payment: each after the market and a word that says which. */
+/**
+ * A market's latest period, and the last one with a payment: each after the market, a word that says which, and the height
+ * of the event that its start is from.
+ */
 export const READ_PERIODS = (
   [
     ['latest', ''],
@@ -26,8 +29,11 @@ export const READ_PERIODS = (
   ] as const
 )
   .map(
-    ([name, condition]) => `select market_id, '${name}', ${columnList(fundingPeriods)} from (
-      select market_id, ${NAMES} from funding_periods where market_id = $1 ${condition}
+    ([
+      name,
+      condition,
+    ]) => `select market_id, '${name}', cast(start_height as text), ${columnList(fundingPeriods)} from (
+      select market_id, start_height, ${NAMES} from funding_periods where market_id = $1 ${condition}
       order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
   )
   .join(' union all ')
@@ -37,19 +43,30 @@ const END_COLUMN = at('end_timestamp')
 const SEQ_COLUMN = at('seq')
 const START_COLUMN = at('start_timestamp')
 
-/** A market's latest period if it runs, and its last paid one, as rows of their resource. */
-export type LatestPeriods = { running: Row | null; paid: Row | null }
+/** A market's latest period, and its last paid one, as rows of their resource. */
+export type LatestPeriods = {
+  latest: Row | null
+  /** The height of the event that the latest one's start is from; 0 if it is not known. */
+  startHeight: bigint
+  paid: Row | null
+}
 
-/** By market. Only the latest period can be running: an earlier one without an end ended in blocks that are missing. */
+export const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: null }
+
+/** By market. */
 export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> {
   const markets = new Map<string, LatestPeriods>()
-  for (const [marketId, which, ...period] of rows) {
-    const known = markets.get(String(marketId)) ?? { running: null, paid: null }
-    if (which === 'paid') known.paid = period
-    else if (period[END_COLUMN] === null) known.running = period
-    markets.set(String(marketId), known)
+  for (const [marketId, which, startHeight, ...period] of rows) {
+    const known = markets.get(String(marketId)) ?? NO_PERIODS
+    const found = which === 'paid' ? { paid: period } : { latest: period, startHeight: BigInt(startHeight!) }
+    markets.set(String(marketId), { ...known, ...found })
   }
   return markets
+}
+
+/** A market's latest period if it has no end: an earlier one without an end ended in blocks that are missing. */
+export function runningOf({ latest }: LatestPeriods): Row | null {
+  return latest?.[END_COLUMN] === null ? latest : null
 }
 
 /** What identifies a period of a market, of a row of {@link LatestPeriods}. */
@@ -85,6 +102,6 @@ export function* readEstimate(
   if (position === null) return null
   const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
   const periods = data === undefined ? [] : yield { text: READ_PERIODS, values: [marketId] }
-  const running = latestPeriods(periods).get(marketId)?.running ?? null
+  const running = runningOf(latestPeriods(periods).get(marketId) ?? NO_PERIODS)
   return { estimate: estimateNode(data, running), position, version }
 }

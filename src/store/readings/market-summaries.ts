@@ -8,9 +8,20 @@ import type { StoreVersion } from '../changes.ts'
 import type { Freshness, Page, PageQuery, Reading } from '../pages/page.ts'
 import { columnList, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
-import { estimateNode, latestPeriods, marketDataNode, READ_MARKET_DATA, READ_PERIODS } from './market-data.ts'
+import { READ_POINTS_SEQ, seqOfData } from './known-seqs.ts'
+import {
+  estimateNode,
+  keyOfPeriod,
+  type LatestPeriods,
+  latestPeriods,
+  marketDataNode,
+  NO_PERIODS,
+  READ_MARKET_DATA,
+  READ_PERIODS,
+  runningOf,
+} from './market-data.ts'
 import { readMarketPage } from './market-pages.ts'
-import { type RateAverages, readRateAverages } from './rate-averages.ts'
+import { NO_AVERAGES, type RateAverages, readRateAverages } from './rate-averages.ts'
 
 const POINT_COLUMNS = fundingPeriodDataPoints.storage.columns.map(({ name }) => name).join(', ')
 
@@ -29,6 +40,8 @@ const WITHIN = 'market_id >= $1 and market_id <= $2'
 
 const READ_NUMBERS = `select market_id, cast(market as text) from markets where ${WITHIN}`
 
+const READ_LAST_GAP = 'select cast(to_height as text) from gaps order by gaps.from_height desc limit 1'
+
 const COUNT_PROVIDERS = `
   select market_id, cast(count(*) as text) from liquidity_providers
   where ${WITHIN} and ${liquidityProviders.storage.condition} group by market_id`
@@ -46,6 +59,8 @@ const MAX_KEPT = 10_000
 /** The summaries of markets as of a commit, and the averages in them, by market. */
 type Kept = {
   version: StoreVersion
+  /** The last missing block; null if none is. */
+  lastGap: bigint | null
   rows: ReadonlyMap<string, Row>
   averages: ReadonlyMap<string, RateAverages>
 }
@@ -62,12 +77,14 @@ export class MarketSummaries {
     const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, position, version }
     if (position === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
-    const { rows, averages } = unchangedParts(kept, state, BigInt(position.timestamp))
+    const [gap] = yield { text: READ_LAST_GAP, values: [] }
+    const lastGap = gap === undefined ? null : BigInt(gap[0]!)
+    const { rows, averages } = unchangedParts(kept, state, lastGap, BigInt(position.timestamp))
     const runs = staleRuns(ids, rows)
-    if (runs.length > 0) yield* readRows(runs, rows, averages, BigInt(position.timestamp))
+    if (runs.length > 0) yield* readRows(runs, rows, averages, lastGap, BigInt(position.timestamp))
     const page = ids.map((marketId) => rows.get(marketId)!)
     // A reading of an older snapshot may end after one of a newer one.
-    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = { version, rows, averages }
+    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = { version, lastGap, rows, averages }
     return { ...none, rows: page, more, hasRowsAtOrBefore }
   }
 }
@@ -76,11 +93,14 @@ export class MarketSummaries {
 function unchangedParts(
   kept: Kept | null,
   { changed }: Freshness,
+  lastGap: bigint | null,
   at: bigint,
 ): { rows: Map<string, Row>; averages: Map<string, RateAverages> } {
   const none = { rows: new Map(), averages: new Map() }
   if (kept === null || changed === null) return none
-  const [rows, averages] = [new Map(kept.rows), new Map(kept.averages)]
+  // Whether averages are known depends on the last gap.
+  const rows = new Map(kept.lastGap === lastGap ? kept.rows : [])
+  const averages = new Map(kept.averages)
   for (const { resource, scope } of changed) {
     if (!PARTS.has(resource)) continue
     if (scope === null) return none
@@ -118,6 +138,7 @@ function* readRows(
   runs: readonly Run[],
   rows: Map<string, Row>,
   averages: Map<string, RateAverages>,
+  lastGap: bigint | null,
   at: bigint,
 ): Reading<void> {
   const ends = runs.map((run) => [run[0], run.at(-1)!].sort() as [string, string])
@@ -136,11 +157,14 @@ function* readRows(
   const points = Map.groupBy<string, Row>(yield { text: READ_POINTS, each: ofNumbers }, ([number]) =>
     String(number),
   )
+  const seqs = byMarket(yield { text: READ_POINTS_SEQ, each: ofNumbers })
 
   for (const [marketId] of ids) {
     const instrument = byKey.get(marketId)
-    const { running, paid } = latest.get(marketId) ?? { running: null, paid: null }
-    const ofMarket = points.get(numbers.get(marketId)!) ?? []
+    const number = numbers.get(marketId)!
+    const periods = latest.get(marketId) ?? NO_PERIODS
+    const running = runningOf(periods)
+    const ofMarket = points.get(number) ?? []
     const periodNode = (row: Row | null) => (row === null ? null : fundingPeriods.node(row, { marketId }))
     const pointNode = (source: number) => {
       const row = ofMarket.find((point) => point[SOURCE_COLUMN] === source)
@@ -149,16 +173,32 @@ function* readRows(
     const dataRow = data.get(marketId)
     const average = averages.get(marketId) ?? (yield* readRateAverages(marketId, running, at))
     averages.set(marketId, average)
+    const isLatest = isLatestKnown(periods, [seqs.get(number), seqOfData(dataRow)])
+    const hidesNone = lastGap === null || lastGap < periods.startHeight
     rows.set(marketId, [
       marketId,
       instrument === undefined ? null : instruments.node(instrument, {}),
-      ...[periodNode(running), periodNode(paid), jsonOrNull(estimateNode(dataRow, running))],
+      ...[
+        isLatest ? periodNode(running) : null,
+        periodNode(periods.paid),
+        jsonOrNull(estimateNode(dataRow, running)),
+      ],
       ...[pointNode(1), pointNode(2)],
       jsonOrNull(dataRow === undefined ? null : marketDataNode(dataRow)),
-      JSON.stringify(average.node),
+      JSON.stringify(isLatest && hidesNone ? average.node : NO_AVERAGES),
       providers.get(marketId) ?? '0',
     ])
   }
+}
+
+/** Whether a market's latest stored period is the latest one that anything names. */
+function isLatestKnown(
+  { latest }: LatestPeriods,
+  seqs: readonly (string | bigint | null | undefined)[],
+): boolean {
+  if (latest === null) return false
+  const { seq } = keyOfPeriod(latest)
+  return seqs.every((named) => named == null || BigInt(named) <= seq)
 }
 
 function instrumentsStatement(ends: readonly [string, string][], limit: number) {

@@ -16,6 +16,11 @@ export type RateAverages = {
 const LONGEST = AVERAGE_WINDOWS.at(-1)!.length
 const EIGHT_HOURS = 28_800_000_000_000n
 
+/** The averages of a market that the store does not hold all periods of. */
+export const NO_AVERAGES: RateAverages['node'] = Object.fromEntries(
+  AVERAGE_WINDOWS.map(({ name }) => [name, null]),
+)
+
 /**
  * The average rates of a market over the windows that end at a time: a period counts in a window if it ended after the
  * window's start, and not after its end.
@@ -23,7 +28,7 @@ const EIGHT_HOURS = 28_800_000_000_000n
  * @param running the market's period that has no end yet
  */
 export function* readRateAverages(marketId: string, running: Row | null, at: bigint): Reading<RateAverages> {
-  const sums = AVERAGE_WINDOWS.map((): Decimal => ZERO)
+  const sums = AVERAGE_WINDOWS.map((): Decimal | null => null)
   let until = MAX_INT64
   const changesAt = (time: bigint) => {
     if (time > at && time < until) until = time
@@ -37,14 +42,14 @@ export function* readRateAverages(marketId: string, running: Row | null, at: big
     if (paid === null) return
     for (const [index, { length }] of AVERAGE_WINDOWS.entries()) {
       if (end <= at - length) continue
-      sums[index] = add(sums[index]!, paid.rate)
+      sums[index] = add(sums[index] ?? ZERO, paid.rate)
       changesAt(end + length)
     }
   })
   const node: RateAverages['node'] = {}
   for (const [index, { name, length }] of AVERAGE_WINDOWS.entries()) {
-    const isHeld = earliest !== null && earliest.start <= at - length
-    node[name] = isHeld ? textOfDecimal(divide(sums[index]!, ofInteger(length / EIGHT_HOURS))) : null
+    const sum = earliest !== null && earliest.start <= at - length ? sums[index]! : null
+    node[name] = sum === null ? null : textOfDecimal(divide(sum, ofInteger(length / EIGHT_HOURS)))
     if (earliest !== null) changesAt(earliest.start + length)
   }
   return { node, until }

@@ -30,7 +30,16 @@ import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { PositionPayments, type RangePayments, usePayments } from './position-payments.tsx'
 import { RangeBar } from './range-bar.tsx'
-import { BAR_KINDS, type BarKind, barsOf, barValues, cumulativeAt, readingAt, titleOf } from './reading.ts'
+import {
+  BAR_KINDS,
+  type BarKind,
+  barsOf,
+  barValues,
+  cumulativeAt,
+  readingAt,
+  runningPeriod,
+  titleOf,
+} from './reading.ts'
 import { Readout } from './readout.tsx'
 import { useFunding } from './use-funding.ts'
 import { viewRange } from './view-range.ts'
@@ -112,7 +121,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
         areAll={areAll}
         payments={payments.data}
       />
-      <PositionPayments marketId={marketId} payments={payments} unit={unit} />
+      <PositionPayments marketId={marketId} payments={payments} running={runningPeriod(list)} unit={unit} />
     </>
   )
   const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to < last ? range.to : last).slice(0, 16)} UTC`

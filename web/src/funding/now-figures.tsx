@@ -90,14 +90,16 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
       {!areAll && payments?.firstEnd != null && (
         <span class="figure-more">first payment {formatTime(payments.firstEnd).slice(0, 16)} UTC</span>
       )}
-      <Missing payments={payments} />
+      <Missing payments={payments} running={runningPeriod(periods ?? [])} />
     </Figure>
   )
 }
 
-/** How many periods of a range the sums over it lack. */
-export function Missing({ payments }: { payments: FundingPayments | null }) {
-  const count = payments?.missing.length ?? 0
+export type MissingProps = { payments: FundingPayments | null; running: Period | null }
+
+/** How many periods of a range the sums over it lack; the running one is not due yet. */
+export function Missing({ payments, running }: MissingProps) {
+  const count = (payments?.missing ?? []).filter((seq) => seq !== `${running?.seq}`).length
   if (count === 0) return null
   return (
     <span class="figure-more">

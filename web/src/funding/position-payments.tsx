@@ -6,6 +6,7 @@ import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
+import type { Period } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
@@ -37,10 +38,15 @@ export function usePayments(held: { marketId: string }, shown: Range, version: s
   )
 }
 
-export type PositionPaymentsProps = { marketId: string; payments: Query<RangePayments>; unit: Unit | null }
+export type PositionPaymentsProps = {
+  marketId: string
+  payments: Query<RangePayments>
+  running: Period | null
+  unit: Unit | null
+}
 
 /** Payments of a position of a chosen size for the periods that ended in the shown range. */
-export function PositionPayments({ marketId, payments, unit }: PositionPaymentsProps) {
+export function PositionPayments({ marketId, payments, running, unit }: PositionPaymentsProps) {
   const { data, error } = payments
   const shown = param('units') ?? '1'
   /** The text in the field, if it is not yet the size that the address names. */
@@ -99,7 +105,7 @@ export function PositionPayments({ marketId, payments, unit }: PositionPaymentsP
               CSV
             </a>
           </span>
-          <Missing payments={result} />
+          <Missing payments={result} running={running} />
         </>
       )}
     </div>
