@@ -13,6 +13,7 @@ import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriods } from '../src/resources/funding-periods/description.ts'
 import type { Resource, Row, Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
+import { finalNode } from './fixtures/resource-cases.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 import { skip } from './fixtures/shared.ts'
 
@@ -69,8 +70,8 @@ describe('the table of a resource', () => {
     test(`${resource.name}: is ndjson of the nodes`, async () => {
       const text = asText('ndjson', resource, rows, selection)
       const lines = rows.map((row, index) => {
-        const node = JSON.parse(resource.node(row, selection)) as object
-        return `${JSON.stringify({ ...node, cursor: `c${index}` })}\n`
+        const node = JSON.parse(resource.node(row, selection)) as Record<string, unknown>
+        return `${JSON.stringify({ ...finalNode(resource, node), cursor: `c${index}` })}\n`
       })
       assert.equal(text, lines.join(''))
     })

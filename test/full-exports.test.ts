@@ -12,7 +12,7 @@ import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
-import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
+import { finalNode, type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
@@ -38,7 +38,9 @@ async function exported(base: string, path: string, params: [string, string][] =
 function ordered({ resource }: ResourceCase, rows: readonly ModelRow[]): object[] {
   if (resource.scope === null) return rows.map(({ node }) => node)
   const ids = [...new Set(rows.map((row) => row.of.marketId!))].sort()
-  return ids.flatMap((id) => rows.filter((row) => row.of.marketId === id).map(({ node }) => node))
+  return ids.flatMap((id) =>
+    rows.filter((row) => row.of.marketId === id).map(({ node }) => finalNode(resource, node)),
+  )
 }
 
 const nodesOf = (lines: readonly Line[]) => lines.map(({ cursor: _, ...node }) => node)

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { createLyraClient } from '../client/src/index.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { MARKET_STATES, TRADING_MODES } from '../src/events/market-enums.ts'
+import { fundingPeriods } from '../src/resources/funding-periods/description.ts'
 import { marketSummaries } from '../src/resources/market-summaries.ts'
 import type { PageQuery } from '../src/store/pages/page.ts'
 import { valueLists } from '../src/store/pages/statement.ts'
@@ -23,6 +24,7 @@ import { PageModel } from './fixtures/page-model.ts'
 import { testPages } from './fixtures/page-suites.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import {
+  finalNode,
   type ModelRow,
   markets,
   maybe,
@@ -60,6 +62,9 @@ function marketDataOf(events: readonly MarketEvent[], marketId: string): object 
   }
 }
 
+const finalPeriod = <Node extends Readonly<Record<string, unknown>>>(node: Node | null) =>
+  node === null ? null : finalNode(fundingPeriods, node)
+
 /** The periods that data points and the latest market data of a market name. */
 function seqsNamed(events: readonly MarketEvent[], marketId: string): bigint[] {
   const data = events.findLast((event) => event.kind === 'market-data' && event.marketId === marketId)
@@ -96,8 +101,11 @@ const SUMMARY_CASE: ResourceCase = {
         node: {
           marketId,
           instrument: of(named).at(-1) ?? null,
-          runningPeriod: latest !== undefined && latest.end === undefined && isLatest ? latest : null,
-          lastPaidPeriod: of(periods).findLast(({ fundingPayment }) => fundingPayment !== undefined) ?? null,
+          runningPeriod:
+            latest !== undefined && latest.end === undefined && isLatest ? finalPeriod(latest) : null,
+          lastPaidPeriod: finalPeriod(
+            of(periods).findLast(({ fundingPayment }) => fundingPayment !== undefined) ?? null,
+          ),
           lastExternalPoint: last('SOURCE_EXTERNAL') ?? null,
           lastInternalPoint: last('SOURCE_INTERNAL') ?? null,
           marketData: marketDataOf(events, marketId),
@@ -175,7 +183,8 @@ for (const kind of STORE_KINDS) {
           assert.deepEqual(node, {
             marketId: id,
             instrument: await first('/api/v2/instruments', [['marketId', id]]),
-            runningPeriod: periods[0] !== undefined && !('end' in periods[0]) ? periods[0] : null,
+            runningPeriod:
+              periods[0] !== undefined && !('end' in periods[0]) ? finalPeriod(periods[0]) : null,
             lastPaidPeriod: periods.find((period) => 'fundingPayment' in period) ?? null,
             estimate: await estimateOf(base, id),
             lastExternalPoint: await first(points, [['source', 'SOURCE_EXTERNAL']]),

@@ -48,9 +48,9 @@ export type FundingPeriod = {
   fundingPayment?: string
   /** Payment divided by the external TWAP, for this period. */
   fundingRate?: string
-  /** Time-weighted average of the market's mark prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the internal prices. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap?: string
-  /** Time-weighted average of the oracle's prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the external prices. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   externalTwap?: string
 }
 

@@ -36,7 +36,8 @@ type FieldColumns = { columns: ExportColumn[]; add: (cells: CellValue[], row: Ro
  *
  * @throws {TypeError} for a description that gives two columns the same name.
  */
-export function exportTableOf({ name, fields, exportFirst = [], storage }: Resource): ExportTable {
+export function exportTableOf(resource: Resource): ExportTable {
+  const { name, fields, exportFirst = [], storage, finalRow = (row) => row } = resource
   const first = exportFirst.map((wanted) => fields.find((field) => field.name === wanted)!)
   const rowColumns = storage.columns.map((column) => column.name)
   const parts = [...first, ...fields.filter((field) => !first.includes(field))].map((field) =>
@@ -50,7 +51,8 @@ export function exportTableOf({ name, fields, exportFirst = [], storage }: Resou
     columns,
     cells: (row, { marketId = '' }) => {
       const cells: CellValue[] = []
-      for (const { add } of parts) add(cells, row, marketId)
+      const shown = finalRow(row)
+      for (const { add } of parts) add(cells, shown, marketId)
       return cells
     },
   }

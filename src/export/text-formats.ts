@@ -31,10 +31,10 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   /** One object a line: the node of the API, with the row's cursor as one more field. */
   ndjson: {
     contentType: 'application/x-ndjson',
-    writerOf: (resource) => ({
+    writerOf: ({ node, finalRow = (row) => row }) => ({
       head: '',
       line: ({ row, cursor, selection }) =>
-        `${resource.node(row, selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
+        `${node(finalRow(row), selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
     }),
   },
 
@@ -72,7 +72,7 @@ export async function* exportText(
   signal?: AbortSignal,
 ): AsyncGenerator<{ text: string | Uint8Array; count: number }, void, undefined> {
   const { lines, read } = source
-  if (format === 'ndjson' && lines !== undefined) {
+  if (format === 'ndjson' && lines !== undefined && query.resource.finalRow === undefined) {
     yield* exportLines(query, { lines, read }, signal)
     return
   }

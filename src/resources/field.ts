@@ -42,6 +42,8 @@ export type Field = {
   form: ValueForm | StoredForm | ObjectForm | NodeOf
   /** Result if the column is null; without it the column is never null. */
   ifNull?: 'null' | 'left out'
+  /** The column without which the value is not final: exports and market summaries then have none. */
+  finalWith?: string
 }
 
 /** An object that is kept as the JSON that is answered. */

@@ -1,6 +1,6 @@
 import { wordsOfName } from '../domain/words.ts'
 import type { CursorCodec } from './cursor-codec.ts'
-import { type Field, isNodeOf, isStored, namesOf, nodeWriter, shownColumns } from './field.ts'
+import { columnOf, type Field, isNodeOf, isStored, namesOf, nodeWriter, shownColumns } from './field.ts'
 import type { FilterName, Key, KeyColumn, Row, Selection } from './row.ts'
 import type { RowType, Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
@@ -101,6 +101,8 @@ export type Resource = Omit<Description, 'storage' | 'cursor'> & {
   kebabName: string
   /** Writes a row as the API's JSON. */
   node: (row: Row, selection: Selection) => string
+  /** A row without values that are not final; absent if all values always are. */
+  finalRow?: (row: Row) => Row
 }
 
 /**
@@ -112,16 +114,28 @@ export function defineResource(description: Description): Resource {
   const { name, key, scope, fields, storage, cursor } = description
   const { table } = storage
   const columns = columnsOf(description)
+  const names = columns.map((column) => column.name)
+  const finalRow = finalRowOf(fields, names)
   return {
     ...description,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
     storage: { ...storage, table: typeof table === 'string' ? table : table.name, columns },
     kebabName: wordsOfName(name, '-'),
-    node: nodeWriter(
-      fields,
-      columns.map((column) => column.name),
-    ),
+    node: nodeWriter(fields, names),
+    ...(finalRow === null ? {} : { finalRow }),
   }
+}
+
+function finalRowOf(fields: readonly Field[], columns: readonly string[]): ((row: Row) => Row) | null {
+  const needed = new Map(
+    fields.flatMap((field) =>
+      field.finalWith === undefined
+        ? []
+        : [[columns.indexOf(columnOf(field)), columns.indexOf(field.finalWith)] as const],
+    ),
+  )
+  if (needed.size === 0) return null
+  return (row) => row.map((value, at) => (needed.has(at) && row[needed.get(at)!] === null ? null : value))
 }
 
 /** The columns of a row, those after the key in the order of the table; of several tables, in that of the fields. */

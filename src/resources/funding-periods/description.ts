@@ -1,6 +1,9 @@
 import { defineResource } from '../resource.ts'
 import { fundingPeriodTable } from './table.ts'
 
+const RUNNING_TWAP =
+  'While the period is in progress, lists and streams have its opening price, and exports and market summaries no value.'
+
 /** The funding periods of a perpetual market. */
 export const fundingPeriods = defineResource({
   name: 'fundingPeriods',
@@ -55,15 +58,17 @@ export const fundingPeriods = defineResource({
     },
     {
       name: 'internalTwap',
-      meaning: "Time-weighted average of the market's mark prices.",
+      meaning: `Time-weighted average of the internal prices. ${RUNNING_TWAP}`,
       form: 'number',
       ifNull: 'left out',
+      finalWith: 'end_timestamp',
     },
     {
       name: 'externalTwap',
-      meaning: "Time-weighted average of the oracle's prices.",
+      meaning: `Time-weighted average of the external prices. ${RUNNING_TWAP}`,
       form: 'number',
       ifNull: 'left out',
+      finalWith: 'end_timestamp',
     },
   ],
   rowsStay: false,

@@ -165,7 +165,8 @@ function* readRows(
     const periods = latest.get(marketId) ?? NO_PERIODS
     const running = runningOf(periods)
     const ofMarket = points.get(number) ?? []
-    const periodNode = (row: Row | null) => (row === null ? null : fundingPeriods.node(row, { marketId }))
+    const periodNode = (row: Row | null) =>
+      row === null ? null : fundingPeriods.node(fundingPeriods.finalRow!(row), { marketId })
     const pointNode = (source: number) => {
       const row = ofMarket.find((point) => point[SOURCE_COLUMN] === source)
       return row === undefined ? null : fundingPeriodDataPoints.node(row.slice(1), { marketId })
