@@ -187,7 +187,7 @@ function deployment(): string {
     readers: ['lyra optional', 660, 284, 170, 60, 'More machines', '`--read-store'],
   }
   const arrows: Arrow[] = [
-    ['core.right', 'lyra.left', 'port 3005'],
+    ['core.right', 'lyra.left', 'events'],
     ['first.bottom', 'buffer.top'],
     ['lyra.top', 'node.bottom', 'the same events'],
     ['nginx.left', 'lyra.right', 'Lyra’s paths'],

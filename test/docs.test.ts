@@ -65,7 +65,7 @@ const usesDatabase = ({ text }: CodeBlock) => text.search(DOCUMENTED_DATABASE) >
 /** A folder such as a reader has: a store, event files, the checkout's examples. */
 function makeFolder(t: TestContext, { store }: Sample): string {
   const folder = temporaryFolder(t)
-  copyFileSync(store, join(folder, 'lyra.db'))
+  for (const name of ['lyra.db', 'other.db']) copyFileSync(store, join(folder, name))
   copyFileSync(SAMPLE, join(folder, 'events.evts.gz'))
   symlinkSync(referencePath('segments/perps-calm-300')!, join(folder, 'segments'))
   for (const name of ['events', 'archive']) {

@@ -194,6 +194,39 @@ describe('The OpenAPI document', () => {
     assert.deepEqual(Object.keys(document.paths).sort(), names.sort())
   })
 
+  test('names the unit of every amount, which is no whole unit of the asset, and the limits that hold', () => {
+    const text = JSON.stringify(document)
+    assert.doesNotMatch(text, /asset's decimals/)
+    const described = (node: string, field: string) => {
+      const found: unknown[] = []
+      JSON.stringify(document.components.schemas[node], (name, value: unknown) => {
+        if (name === field) found.push(value)
+        return value
+      })
+      return JSON.stringify(found)
+    }
+    for (const [node, fields] of Object.entries({
+      FundingPeriodDataPoint: ['price', 'twap'],
+      FundingPeriod: ['fundingPayment', 'internalTwap', 'externalTwap'],
+      FundingEstimate: ['fundingPayment', 'internalTwap', 'externalTwap'],
+      LiquidityProvider: [
+        ...['averageEntryValuation', 'virtualStake'],
+        ...['requiredLiquidity', 'notionalVolumeBuys', 'notionalVolumeSells'],
+      ],
+      LiquidityProviderEpoch: ['requiredLiquidity'],
+    })) {
+      for (const field of fields)
+        assert.match(described(node, field), /smallest unit of the settlement asset/, `${node}.${field}`)
+    }
+    for (const node of ['LiquidityProvider', 'LiquidityProviderEpoch']) {
+      const share = described(node, 'equityLikeShare')
+      assert.match(share, /share of the market.*also depends on its average score and penalties/, share)
+    }
+    assert.match(described('LiquidityProvider', 'virtualStake'), /commitment plus/)
+    assert.match(text, /at most 2,001 buckets/)
+    assert.match(text, /more than 20,000 auction events/)
+  })
+
   test('shows examples and defaults that its schemas allow', () => {
     let examples = 0
     for (const [value, place] of within(document)) {

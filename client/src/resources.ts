@@ -26,11 +26,11 @@ export type FundingPeriodDataPoint = {
   seq: string
   /** Source of the price. */
   dataPointType: DataPointSource
-  /** Price in the settlement asset's decimals. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Price in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   price: string
   /** Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   timestamp: string
-  /** Time-weighted average price of the source in this period, up to this point. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average price of the source in this period up to this point, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   twap: string
 }
 
@@ -44,13 +44,13 @@ export type FundingPeriod = {
   start: string
   /** End of the period, Unix nanoseconds. Absent while the period is in progress. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   end?: string
-  /** Payment per whole unit of position at the end of the period, in the settlement asset's decimals. Positive if long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Payment per whole unit of position at the end of the period, in the smallest unit of the settlement asset. Positive if long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   fundingPayment?: string
   /** Payment divided by the external TWAP, for this period. */
   fundingRate?: string
-  /** Time-weighted average of the internal prices. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the internal prices, in the smallest unit of the settlement asset. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap?: string
-  /** Time-weighted average of the external prices. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the external prices, in the smallest unit of the settlement asset. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   externalTwap?: string
 }
 
@@ -179,23 +179,23 @@ export type LiquidityProviderEpoch = {
   feePenalty: string
   /** Fraction of its bond lost for the epoch. */
   bondPenalty: string
-  /** Amount to be offered on each side of the book, in the asset's decimals. */
+  /** Amount to be offered on each side of the book, in the smallest unit of the settlement asset. */
   requiredLiquidity: string
-  /** Its share of the liquidity fees. Null if the market listed none. */
+  /** The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties. Null if the market listed none. */
   equityLikeShare: string | null
 }
 
-/** The provider's share of the liquidity fees. */
+/** What the provider's part of the liquidity fees depends on. */
 export type LiquidityProviderFeeShare = {
   /** The party. */
   party: string
-  /** Its fraction of the liquidity fees. */
+  /** The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties. */
   equityLikeShare: string
-  /** Average market value at which it committed, in the asset's decimals. */
+  /** Average market value at which it committed, in the smallest unit of the settlement asset. */
   averageEntryValuation: string
-  /** Average quality of its order placement (liquidity score). */
+  /** How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over all providers of the market. */
   averageScore: string
-  /** Its share of the market's growth (virtual stake), in the asset's decimals. */
+  /** Its commitment plus its share of the market's growth since then, in the smallest unit of the settlement asset. */
   virtualStake: string
 }
 
@@ -213,11 +213,11 @@ export type LiquidityProviderSla = {
   lastEpochBondPenalty: string
   /** Fee penalties of the earlier epochs that still count. */
   hysteresisPeriodFeePenalties: string[]
-  /** Amount to be offered on each side of the book, in the asset's decimals. */
+  /** Amount to be offered on each side of the book, in the smallest unit of the settlement asset. */
   requiredLiquidity: string
-  /** Volume of its buy orders. */
+  /** Volume of its buy orders that counts towards its commitment, in the smallest unit of the settlement asset. */
   notionalVolumeBuys: string
-  /** Volume of its sell orders. */
+  /** Volume of its sell orders that counts towards its commitment, in the smallest unit of the settlement asset. */
   notionalVolumeSells: string
 }
 
@@ -227,7 +227,7 @@ export type LiquidityProvider = {
   partyId: string
   /** The market. */
   marketId: string
-  /** The provider's share of the liquidity fees. */
+  /** What the provider's part of the liquidity fees depends on. */
   feeShare: LiquidityProviderFeeShare
   /** How well the party meets its commitment. Null if the market has no report of it. */
   sla: LiquidityProviderSla | null
@@ -243,11 +243,11 @@ export type FundingEstimate = {
   start: string
   /** Time of the market data, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   at: string
-  /** Time-weighted average of the market's mark prices since the start of the period. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the internal prices since the start of the period, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap: string
-  /** Time-weighted average of the oracle's prices since the start of the period. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the external prices since the start of the period, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   externalTwap: string
-  /** Payment per whole unit of position, in the settlement asset's decimals. Positive if long positions would pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Payment per whole unit of position, in the smallest unit of the settlement asset. Positive if long positions would pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   fundingPayment: string
   /** Payment divided by the external TWAP, as a decimal number. */
   fundingRate: string
@@ -289,9 +289,9 @@ export type MarketSummary = {
   lastPaidPeriod: FundingPeriod | null
   /** Estimated payment if the current period ended now, as published by the network. */
   estimate: FundingEstimate | null
-  /** Latest data point of the oracle. */
+  /** Latest data point of the external price. */
   lastExternalPoint: FundingPeriodDataPoint | null
-  /** Latest data point of the market's mark price. */
+  /** Latest data point of the internal price. */
   lastInternalPoint: FundingPeriodDataPoint | null
   /** Latest market data; null if none are stored. Newer than the state and mode of `instrument`. */
   marketData: MarketData | null
@@ -581,7 +581,7 @@ export type SeriesOptions = {
       interval?: never
     }
   | {
-      /** Length of a bucket; the range may touch at most 2,000 buckets. Cannot be combined with `buckets`. */
+      /** Length of a bucket; the range may touch at most 2,001 buckets. Cannot be combined with `buckets`. */
       interval?: SeriesInterval | undefined
       buckets?: never
     }
@@ -590,7 +590,7 @@ export type SeriesOptions = {
 /** List the auctions of a market. */
 export type Auctions = {
   marketId: string
-  /** Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has had more auctions than the store keeps. */
+  /** Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than 20,000 auction events, of which the newest are read. */
   completeFrom: string
   /** Auctions that overlap the range, oldest first. Adjoining auctions are merged. */
   intervals: {

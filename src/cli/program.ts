@@ -57,7 +57,7 @@ export function loadCommands(name?: string): Promise<Command[]> {
 export async function runProgram(args: readonly string[]): Promise<void> {
   await reportErrors(async () => {
     const program = new Command('lyra')
-      .description('Market data query service for Vega networks.')
+      .description('Serves funding, liquidity and checkpoint data of a Vega network.')
       .version(args.includes('--version') ? describeVersion() : VERSION, '--version', 'print the version')
     for (const command of await loadCommands(args[0])) program.addCommand(command)
     configure(program)

@@ -5,7 +5,7 @@
  * is the same or `network`. An asset's id is 64 hex digits in lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the core's own text.
  */
 
-/** Source of a data point: 0 unspecified, 1 external (oracle), 2 internal (mark price). */
+/** Source of a data point: 0 unspecified, 1 external (oracle), 2 internal (mark or internal composite price). */
 export type DataPointSource = 0 | 1 | 2
 
 /**

@@ -12,18 +12,20 @@ export const fundingEstimate: { nodeName: string; meaning: string; fields: reado
     { name: 'at', meaning: 'Time of the market data, Unix nanoseconds.', form: 'time' },
     {
       name: 'internalTwap',
-      meaning: "Time-weighted average of the market's mark prices since the start of the period.",
+      meaning:
+        'Time-weighted average of the internal prices since the start of the period, in the smallest unit of the settlement asset.',
       form: 'number',
     },
     {
       name: 'externalTwap',
-      meaning: "Time-weighted average of the oracle's prices since the start of the period.",
+      meaning:
+        'Time-weighted average of the external prices since the start of the period, in the smallest unit of the settlement asset.',
       form: 'number',
     },
     {
       name: 'fundingPayment',
       meaning:
-        "Payment per whole unit of position, in the settlement asset's decimals. Positive if long positions would pay short ones.",
+        'Payment per whole unit of position, in the smallest unit of the settlement asset. Positive if long positions would pay short ones.',
       form: 'number',
     },
     {

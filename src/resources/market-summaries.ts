@@ -57,13 +57,13 @@ export const marketSummaries = defineResource({
     },
     {
       name: 'lastExternalPoint',
-      meaning: 'Latest data point of the oracle.',
+      meaning: 'Latest data point of the external price.',
       form: { nodeOf: fundingPeriodDataPoints.nodeName },
       ifNull: 'null',
     },
     {
       name: 'lastInternalPoint',
-      meaning: "Latest data point of the market's mark price.",
+      meaning: 'Latest data point of the internal price.',
       form: { nodeOf: fundingPeriodDataPoints.nodeName },
       ifNull: 'null',
     },

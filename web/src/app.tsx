@@ -60,8 +60,8 @@ export function App() {
       </main>
       <footer class="footer">
         <span>
-          Prices, payments and commitments are in the decimals of the market's settlement asset. Hover over a
-          figure to see the exact number; copied figures are exact too.
+          Amounts are in whole units of the market's settlement asset, or as sent if it is not known. Hover
+          over a figure to see the exact number; copied figures are exact too.
         </span>
         <span>
           Times are UTC. <a href="/docs">API reference</a>

@@ -10,7 +10,7 @@ import { SERVICE_OPERATIONS } from './openapi-service.ts'
 import { streamOperation } from './openapi-streams.ts'
 import { questionOperation } from './question-operation.ts'
 
-const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
+const DESCRIPTION = `Funding, liquidity and checkpoint data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
 
 Parameter names may be in camel case or snake case (\`pagination.newest_first\`). Unknown parameters are ignored; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
 

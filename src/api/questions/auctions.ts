@@ -1,4 +1,4 @@
-import { type AuctionsQuery, readAuctions } from '../../store/readings/auctions.ts'
+import { type AuctionsQuery, MAX_AUCTION_EVENTS, readAuctions } from '../../store/readings/auctions.ts'
 import { closedObject, listOf, valueSchema } from '../openapi/node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { dateRangeOf, dateRangeParameters } from './parameters.ts'
@@ -9,7 +9,7 @@ const BODY = closedObject({
     marketId: valueSchema('marketId'),
     completeFrom: valueSchema(
       'time',
-      'Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has had more auctions than the store keeps.',
+      `Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than ${MAX_AUCTION_EVENTS.toLocaleString('en')} auction events, of which the newest are read.`,
     ),
     intervals: listOf(
       closedObject(

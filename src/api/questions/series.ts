@@ -19,8 +19,7 @@ const PARAMETERS: readonly Parameter[] = [
   {
     name: 'interval',
     type: PARAMETER_TYPES.interval,
-    description:
-      'Length of a bucket; the range may touch at most 2,000 buckets. Cannot be combined with `buckets`.',
+    description: `Length of a bucket; the range may touch at most ${MAX_BUCKETS.toLocaleString('en')} buckets. Cannot be combined with \`buckets\`.`,
   },
   FILTER_PARAMETERS.source,
 ]

@@ -91,5 +91,7 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
 function refusePaging(values: ParameterValues): void {
   const paged = NOT_PAGED.find((name) => values.has(name))
   if (paged === undefined) return
-  throw invalidPagination(`${paged} cannot be used with an export of all rows; allowed is pagination.after`)
+  throw invalidPagination(
+    `${paged} cannot be used with an export of all rows; only pagination.after and pagination.newestFirst are allowed`,
+  )
 }

@@ -45,13 +45,14 @@ export const fundingPeriodDataPoints = defineResource({
     },
     {
       name: 'price',
-      meaning: "Price in the settlement asset's decimals.",
+      meaning: 'Price in the smallest unit of the settlement asset.',
       form: 'number',
     },
     { name: 'timestamp', meaning: 'Unix nanoseconds.', form: 'time' },
     {
       name: 'twap',
-      meaning: 'Time-weighted average price of the source in this period, up to this point.',
+      meaning:
+        'Time-weighted average price of the source in this period up to this point, in the smallest unit of the settlement asset.',
       form: 'number',
     },
   ],

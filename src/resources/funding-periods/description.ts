@@ -46,7 +46,7 @@ export const fundingPeriods = defineResource({
     {
       name: 'fundingPayment',
       meaning:
-        "Payment per whole unit of position at the end of the period, in the settlement asset's decimals. Positive if long positions pay short ones.",
+        'Payment per whole unit of position at the end of the period, in the smallest unit of the settlement asset. Positive if long positions pay short ones.',
       form: 'number',
       ifNull: 'left out',
     },
@@ -58,14 +58,14 @@ export const fundingPeriods = defineResource({
     },
     {
       name: 'internalTwap',
-      meaning: `Time-weighted average of the internal prices. ${RUNNING_TWAP}`,
+      meaning: `Time-weighted average of the internal prices, in the smallest unit of the settlement asset. ${RUNNING_TWAP}`,
       form: 'number',
       ifNull: 'left out',
       finalWith: 'end_timestamp',
     },
     {
       name: 'externalTwap',
-      meaning: `Time-weighted average of the external prices. ${RUNNING_TWAP}`,
+      meaning: `Time-weighted average of the external prices, in the smallest unit of the settlement asset. ${RUNNING_TWAP}`,
       form: 'number',
       ifNull: 'left out',
       finalWith: 'end_timestamp',

@@ -1,3 +1,4 @@
+import { EQUITY_LIKE_SHARE } from '../liquidity-providers/description.ts'
 import { defineResource } from '../resource.ts'
 import { historyTable } from './table.ts'
 
@@ -52,12 +53,12 @@ export const liquidityProviderHistory = defineResource({
     },
     {
       name: 'requiredLiquidity',
-      meaning: "Amount to be offered on each side of the book, in the asset's decimals.",
+      meaning: 'Amount to be offered on each side of the book, in the smallest unit of the settlement asset.',
       form: 'text',
     },
     {
       name: 'equityLikeShare',
-      meaning: 'Its share of the liquidity fees. Null if the market listed none.',
+      meaning: `${EQUITY_LIKE_SHARE} Null if the market listed none.`,
       form: 'text',
       ifNull: 'null',
     },

@@ -1,6 +1,9 @@
 import { defineResource } from '../resource.ts'
 import { LIVE_STATUSES, providerTable } from './table.ts'
 
+export const EQUITY_LIKE_SHARE =
+  "The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties."
+
 /** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
 export const liquidityProviders = defineResource({
   name: 'liquidityProviders',
@@ -35,25 +38,28 @@ export const liquidityProviders = defineResource({
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },
     {
       name: 'feeShare',
-      meaning: "The provider's share of the liquidity fees.",
+      meaning: "What the provider's part of the liquidity fees depends on.",
       form: {
         typeName: 'LiquidityProviderFeeShare',
         stored: [
           { name: 'party', meaning: 'The party.', form: 'partyId', isRepeated: true },
-          { name: 'equityLikeShare', meaning: 'Its fraction of the liquidity fees.', form: 'text' },
+          { name: 'equityLikeShare', meaning: EQUITY_LIKE_SHARE, form: 'text' },
           {
             name: 'averageEntryValuation',
-            meaning: "Average market value at which it committed, in the asset's decimals.",
+            meaning:
+              'Average market value at which it committed, in the smallest unit of the settlement asset.',
             form: 'text',
           },
           {
             name: 'averageScore',
-            meaning: 'Average quality of its order placement (liquidity score).',
+            meaning:
+              'How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over all providers of the market.',
             form: 'text',
           },
           {
             name: 'virtualStake',
-            meaning: "Its share of the market's growth (virtual stake), in the asset's decimals.",
+            meaning:
+              "Its commitment plus its share of the market's growth since then, in the smallest unit of the settlement asset.",
             form: 'text',
           },
         ],
@@ -94,11 +100,22 @@ export const liquidityProviders = defineResource({
           },
           {
             name: 'requiredLiquidity',
-            meaning: "Amount to be offered on each side of the book, in the asset's decimals.",
+            meaning:
+              'Amount to be offered on each side of the book, in the smallest unit of the settlement asset.',
             form: 'text',
           },
-          { name: 'notionalVolumeBuys', meaning: 'Volume of its buy orders.', form: 'text' },
-          { name: 'notionalVolumeSells', meaning: 'Volume of its sell orders.', form: 'text' },
+          {
+            name: 'notionalVolumeBuys',
+            meaning:
+              'Volume of its buy orders that counts towards its commitment, in the smallest unit of the settlement asset.',
+            form: 'text',
+          },
+          {
+            name: 'notionalVolumeSells',
+            meaning:
+              'Volume of its sell orders that counts towards its commitment, in the smallest unit of the settlement asset.',
+            form: 'text',
+          },
         ],
       },
     },

@@ -63,7 +63,7 @@ function Imported({ ranges }: { ranges: Blocks['imported'] }) {
     <div class="imported">
       <p>
         {groupDigits(count.toString())} {count === 1n ? 'block is' : 'blocks are'} <strong>imported</strong>{' '}
-        imported from a data node's tables:
+        from a data node's tables:
       </p>
       <ul>
         {ranges.slice(0, LISTED).map(({ from, to }) => (

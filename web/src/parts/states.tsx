@@ -74,7 +74,11 @@ function commandsFor(store: string) {
   const word = /^[\w.:/-]+$/.test(store) ? store : `'${store.replaceAll("'", `'\\''`)}'`
   return [
     ['Ingest event files of a network', `lyra ingest --store ${word} events.evts.gz`],
-    ['Follow a running core', `lyra serve --store ${word} --listen 127.0.0.1:3005`],
+    ["Import a data node's history", `lyra import --store ${word} segments/`],
+    [
+      'Follow a running core: stop this service, and start it with --listen',
+      `lyra serve --store ${word} --listen 127.0.0.1:3005`,
+    ],
   ] as const
 }
 
@@ -86,8 +90,8 @@ function Greeting() {
     <section class="panel greeting" aria-labelledby="greeting-title">
       <h2 id="greeting-title">This store is empty</h2>
       <p>
-        The service is running, but its store <code>{store}</code> has no blocks yet. Fill it in one of two
-        ways:
+        The service is running, but its store <code>{store}</code> has no blocks yet. Fill it in one of three
+        ways, in the folder of the service:
       </p>
       <dl>
         {commandsFor(store).map(([what, command]) => (
