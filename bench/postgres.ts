@@ -74,7 +74,7 @@ async function timeCopy(server: PostgresServer): Promise<number> {
   return seconds
 }
 
-/** Pages of points: from memory, and each from another place, by the store itself and by a replica. */
+/** Pages of points: from memory, and each from another place. */
 async function measurePages(server: PostgresServer, store: string): Promise<Figure[]> {
   await psql(server, ...POINTS_BEFORE)
   const { stdout } = await psql(
@@ -87,7 +87,6 @@ async function measurePages(server: PostgresServer, store: string): Promise<Figu
   const path = `/api/v2/funding-periods/data-points/${marketId}`
   const placeAt = () => from + BigInt(Math.floor(Math.random() * Number(to - from)))
   const service = await serveStore(store)
-  const replica = await serveStore(store, ['--read-store', store])
   const figures: Figure[] = []
   try {
     for (const [limit, least] of [
@@ -107,12 +106,10 @@ async function measurePages(server: PostgresServer, store: string): Promise<Figu
         await besideSelect(server, service, {
           ...{ name: `cold pages of ${limit} points`, nextTarget: cold, select, schema: 'before', least },
         }),
-        await ofReplica(service, replica, { name: `hot pages of ${limit} points`, nextTarget: hot }),
       )
     }
   } finally {
     await service.stop()
-    await replica.stop()
   }
   return figures
 }
@@ -161,18 +158,6 @@ async function besideSelect(
   return figure(`PostgreSQL, ${name}`, ours!, 'requests/s', {
     limit: { name: "pgbench of 0.1.0's select", value: limit! },
     target: { least },
-  })
-}
-
-async function ofReplica(
-  primary: ServerProcess,
-  replica: ServerProcess,
-  { name, nextTarget }: Pick<Compared, 'name' | 'nextTarget'>,
-): Promise<Figure> {
-  const [limit, ours] = await inTurns([() => rateOf(primary, nextTarget), () => rateOf(replica, nextTarget)])
-  return figure(`PostgreSQL, ${name} of a replica`, ours!, 'requests/s', {
-    limit: { name: 'of the primary', value: limit! },
-    target: { least: 0.7 },
   })
 }
 

@@ -28,7 +28,6 @@ import {
   measureCold,
   measureDepthAndFilters,
   measureHot,
-  measureWorkers,
   pageTargets,
 } from './table-of-pages.ts'
 import { measureVisibility } from './visibility.ts'
@@ -138,12 +137,6 @@ async function benchPages(add: Add): Promise<void> {
     add(...(await measureCold(service, coldPoints(targets))))
     add(...(await measureDepthAndFilters(service, targets, POINTS)))
     add(...(await measureDatabasePages(store, targets)))
-    const two = await serveStore(store, ['--workers', '2'])
-    try {
-      add(await measureWorkers(service, two, targets))
-    } finally {
-      await two.stop()
-    }
   } finally {
     await service.stop()
   }

@@ -163,22 +163,6 @@ export async function measureDepthAndFilters(
   return figures
 }
 
-/** Cold pages by two processes and by one: processor time of all of them a request. */
-export async function measureWorkers(
-  one: ServerProcess,
-  two: ServerProcess,
-  targets: PageTargets,
-): Promise<Figure> {
-  const [single, double] = await processorTimes([
-    [one, targets.anywhere(100)],
-    [two, targets.anywhere(100)],
-  ])
-  return figure('--workers 2, cold pages of 100: processor time a request', double!, 'us', {
-    limit: { name: '--workers 1', value: single! },
-    target: { most: 1.15 },
-  })
-}
-
 /** Requests a second of several loads, each the middle of some rounds in turns. */
 async function inTurns(
   encoding: string,
@@ -209,19 +193,6 @@ async function timesInTurns(service: ServerProcess, loads: readonly (() => strin
       const run = await measureLoad(service.base, { connections: 1, seconds: 1, nextTarget })
       if (run.failures > 0) throw new Error(`${nextTarget()}: ${run.failures} answers were no 200`)
       if (round > 0) times[index]!.push(run.p50 * 1_000)
-    }
-  }
-  return times.map(median)
-}
-
-async function processorTimes(loads: readonly (readonly [ServerProcess, () => string])[]): Promise<number[]> {
-  const times: number[][] = loads.map(() => [])
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const [index, [server, nextTarget]] of loads.entries()) {
-      const before = server.processorSeconds()
-      const seconds = round === 0 ? WARM_UP_SECONDS : SECONDS
-      const run = await measureLoad(server.base, { connections: CONNECTIONS, seconds, nextTarget })
-      if (round > 0) times[index]!.push(((server.processorSeconds() - before) / run.requests) * 1e6)
     }
   }
   return times.map(median)

@@ -8,10 +8,9 @@ import { createAnswerCache, type KeptAnswer, type KeptUntil } from '../src/api/a
 import type { Change } from '../src/store/changes.ts'
 import type { Freshness } from '../src/store/pages/page.ts'
 import { pruneStore } from '../src/store/pruning/prune-store.ts'
-import { openReplicaReader } from '../src/store/replica-reader.ts'
 import type { Reader } from '../src/store/store.ts'
 import { type Answer, metricsOf, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -117,41 +116,6 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
-
-test('Cached pages of replicas belong to the block in their header, whichever replica lags behind', async (t) => {
-  const kind = STORE_KINDS.at(-1)!
-  const [ahead, behind] = [kind.create(t), kind.create(t)]
-  const [first, second] = [await openLiveStore(t, ahead), await openLiveStore(t, behind)]
-  for (let height = 1; height <= 3; height++) {
-    for (const live of [first, second]) await live.commit(height, [pointAt(height)])
-  }
-  const [primary, lagging] = [openStore(ahead), openStore(behind)]
-  const reader = await openReplicaReader({
-    ...{ primary, replicas: [primary, lagging], maxLag: 1_000_000, onNotice: () => {} },
-  })
-  t.after(() => reader.close())
-  const base = await serve(t, ahead, { reader })
-  const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=2`
-  let height = 3
-  const shown: number[] = []
-  for (let round = 0; round < 12; round++) {
-    if (round % 3 === 2) {
-      height++
-      await first.commit(height, [pointAt(height)])
-    }
-    for (let time = 0; time < 4; time++) {
-      const { headers, text } = await send(base, target)
-      const of = Number(headers['x-block-height'])
-      assert.ok(of === height || of === 3, `block ${of}, while servers are at 3 and ${height}`)
-      const { edges } = JSON.parse(text).fundingPeriodDataPoints as { edges: { node: { price: string } }[] }
-      assert.equal(edges[0]!.node.price, pointAt(of).price, `round ${round}, time ${time}`)
-      shown.push(of)
-    }
-  }
-  assert.ok(new Set(shown).size >= 4, 'blocks that arrived while pages were cached')
-  const metrics = await metricsOf(base)
-  assert.ok(Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1]) > 10, 'cached pages')
-})
 
 describe('cached pages of a SQLite file', () => {
   test('are dropped when another process writes to the file', async (t) => {

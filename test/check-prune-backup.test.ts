@@ -678,7 +678,7 @@ describe('lyra prune', () => {
     assert.deepEqual(await problemsOf(store), [])
   })
 
-  test('serve --keep shows in its metrics that rows cannot be deleted, with several processes too', async (t) => {
+  test('serve --keep shows in its metrics that rows cannot be deleted', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     const file = join(folder, 'old.evts')
@@ -688,14 +688,12 @@ describe('lyra prune', () => {
       store,
       `create trigger kept before delete on funding_period_data_points begin select raise(abort, 'kept'); end`,
     )
-    const startedAt = Math.floor(Date.now() / 1000)
-    const args = ['serve', '--store', store, '--port', '0', '--keep', '1h', '--workers', '2']
+    const args = ['serve', '--store', store, '--port', '0', '--keep', '1h']
     const service = startLyra(t, args)
     const base = await addressOf(service)
     await service.printed(/old rows cannot be pruned/)
     const { text } = await send(base, '/metrics')
     assert.match(text, /^lyra_prune_failed 1$/m)
-    assert.ok(Number(/^lyra_start_timestamp_seconds (\d+)$/m.exec(text)![1]) >= startedAt, text)
     await end(service)
   })
 

@@ -17,7 +17,6 @@ import { pruneStore } from '../src/store/pruning/prune-store.ts'
 import { readArrivals } from '../src/store/readings/arrivals.ts'
 import { readEstimate } from '../src/store/readings/market-data.ts'
 import { readSeries } from '../src/store/readings/series.ts'
-import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { problemsOf } from './fixtures/check.ts'
 import { digestStore } from './fixtures/digest-store.ts'
@@ -241,14 +240,6 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         /is a Citus worker; give the address of the coordinator/,
       )
       await assert.rejects(openStore(worker.toString()).inspect(), /is a Citus worker/)
-      await openStore(store).migrate()
-      const notices: string[] = []
-      const reader = await openReplicaReader({
-        ...{ primary: openStore(store), replicas: [openStore(worker.toString())], maxLag: 10 },
-        onNotice: (notice) => notices.push(notice),
-      })
-      await reader.close()
-      assert.match(notices.join(), /: not in use, .*is a Citus worker/)
     })
   }
 

@@ -5,7 +5,6 @@ import { describe, test } from 'node:test'
 import { statusOfService } from '../src/status/service-status.ts'
 import type { StatusReport } from '../src/status/status.ts'
 import { statusOfStore } from '../src/status/status.ts'
-import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { dial, eventsOf } from './fixtures/core.ts'
 import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
 import { addressOf, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
@@ -73,27 +72,19 @@ for (const kind of STORE_KINDS) {
       await assert.rejects(statusOfStore(openStore(store)), /version 99.*upgrade Lyra/)
     })
 
-    test('of a service over it reports readiness, gaps and replicas', async (t) => {
+    test('of a service over it reports readiness and gaps', async (t) => {
       const store = kind.create(t)
       const file = join(temporaryFolder(t), 'gap.evts')
       const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
       writeFileSync(file, fileOf(block(3), block(4), block(7)))
       await ingest(store, file, { allowGap: true })
-      const reader = await openReplicaReader({
-        primary: openStore(store),
-        replicas: [openStore(store)],
-        maxLag: 10,
-        onNotice: () => {},
-      })
-      t.after(() => reader.close())
-      const base = await serve(t, store, { reader })
+      const base = await serve(t, store)
       const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
       assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])
       assert.deepEqual(coverage!.blocks.gaps, [{ from: '5', to: '6', kind: 'missing' }])
       assert.deepEqual(service, {
         ready: true,
         reasons: [],
-        replicas: [{ name: openStore(store).name, height: '7', inUse: true }],
         live: null,
         forward: null,
         cluster: [],

@@ -16,7 +16,7 @@ import { createExplainError } from './http/errors.ts'
 import type { KnownPosition } from './http/exchange.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
-import { createMetrics, type Metrics, type MetricsText, type WatchedDisks } from './http/metrics.ts'
+import { createMetrics, type Metrics, type WatchedDisks } from './http/metrics.ts'
 import { createParserErrors } from './http/parser-errors.ts'
 import { questionRoute } from './http/question-route.ts'
 import { createRequestCount } from './http/rate-limit.ts'
@@ -57,8 +57,6 @@ export type AppOptions = {
   version: string
   /** What an empty store is called in `/ready`. */
   storeName?: string
-  /** Writes the figures for `/metrics`; the application's own, if nothing else is given. */
-  metricsText?: MetricsText | undefined
   /** Bytes of answers to cache; 0 for none. */
   cacheBytes: number
   /** Folders whose disks are watched, by what lies there; none if it is not said. */
@@ -131,7 +129,6 @@ export function createApp(options: AppOptions): App {
     ...serviceRoutes({
       ...options,
       metrics,
-      metricsText: options.metricsText,
       storeName: options.storeName,
       clusterFaults,
     }),

@@ -9,7 +9,7 @@ import type { Made } from './questions/question.ts'
 import { questionAt } from './questions/question-at.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
-const { store: name, isLong } = workerData as MakingThreadTask
+const { store: name, isLong, isReadOnly } = workerData as MakingThreadTask
 // Answers that take long are waited for anyway; the others are not to wait for them.
 if (isLong) yieldToOthers()
 const store = findStore(name)
@@ -18,7 +18,7 @@ let reader: Reader | null = null
 
 async function openReader(): Promise<Reader> {
   try {
-    return await store.openReader({ pausesInLongPages: isLong })
+    return await store.openReader({ pausesInLongPages: isLong, isReadOnly })
   } catch (error) {
     throw asUnavailable(error)
   }

@@ -15,7 +15,7 @@ const ROWS_AHEAD = 1_000
 const MAX_FREE_BYTES = 2 * 1024 * 1024
 
 /** Start data of a thread: the store's name, and whether it generates long answers. */
-export type MakingThreadTask = { store: string; isLong: boolean }
+export type MakingThreadTask = { store: string; isLong: boolean; isReadOnly: boolean }
 
 /** A question to answer: its path, and the checked request. */
 export type ToMake = {
@@ -38,17 +38,14 @@ type MakingThread = Pick<Maker, 'make' | 'close'>
  * them: {@link USUAL_THREADS} for pages of the usual size, and one for all else, for which those would have to wait. The
  * first is started at once, the others when they are needed.
  *
- * @param here makes the pages of the usual size instead of a thread, if it is given; its owner closes it
+ * @param isReadOnly whether the store is opened by a service that writes nothing
  */
-export function startMakingThreads(store: string, log: Logger, here: Maker | null = null): Maker {
-  const usualThreads =
-    here === null
-      ? Array.from({ length: USUAL_THREADS }, (_, index) =>
-          startMakingThread({ store, isLong: false }, log, { isLate: index > 0 }),
-        )
-      : []
-  const usual = here ?? sharedAmong(usualThreads)
-  const long = startMakingThread({ store, isLong: true }, log, { isLate: true })
+export function startMakingThreads(store: string, log: Logger, isReadOnly = false): Maker {
+  const usualThreads = Array.from({ length: USUAL_THREADS }, (_, index) =>
+    startMakingThread({ store, isLong: false, isReadOnly }, log, { isLate: index > 0 }),
+  )
+  const usual = sharedAmong(usualThreads)
+  const long = startMakingThread({ store, isLong: true, isReadOnly }, log, { isLate: true })
   return {
     make: (question, asked, form) =>
       (question.lane(asked) === 'usual' ? usual : long).make(question, asked, form),

@@ -56,21 +56,9 @@ export function describeStatus(report: StatusReport): string {
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
 }
 
-function describeService({
-  ready,
-  reasons,
-  replicas,
-  live,
-  forward,
-  cluster,
-}: ServiceStatus): [string, string][] {
+function describeService({ ready, reasons, live, forward, cluster }: ServiceStatus): [string, string][] {
   const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
   for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
-  for (const { name, height, inUse } of replicas) {
-    // Nothing else has a height of 0: it was never reached, or refused, or holds nothing.
-    const at = height === '0' && !inUse ? "block unknown (see the service's log)" : `block ${height}`
-    entries.push(['replica', `${name}, ${at}${inUse ? '' : ', not in use'}`])
-  }
   for (const fault of cluster) entries.push(['cluster', printable(fault)])
   if (live === null) return entries
   const { coreConnected, eventsReceived, bufferBytes, stopped, connectionFaults } = live

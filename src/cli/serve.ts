@@ -17,7 +17,8 @@ import {
 } from './options.ts'
 
 const NOTES = `
-With paths it ingests these event files in the background while it serves.
+With paths it ingests these event files in the background while it serves. Without paths, --listen and --keep it only
+reads: any number of such readers may serve one store. A reader waits until the store can be read.
 GET /health, /ready and /metrics report on the service; /openapi.json describes the API.`
 
 /** `lyra serve`: answers the API. */
@@ -29,18 +30,6 @@ export function command(): Command {
     )
     .argument('[path...]', 'event files or directories to ingest')
     .addOption(storeOption())
-    .addOption(
-      new Option('--read-store <store>', 'read replica; may be repeated')
-        .env('LYRA_READ_STORE')
-        .default([], 'none')
-        .argParser((text, known: string[]) => [...known, ...text.split(/\s+/).filter((name) => name !== '')]),
-    )
-    .addOption(
-      new Option('--max-lag <blocks>', 'maximum lag in blocks of a replica that is used')
-        .env('LYRA_MAX_LAG')
-        .default(10)
-        .argParser(integerBetween(0, 1_000_000_000)),
-    )
     .addOption(new Option('--host <address>', 'address to listen on').env('LYRA_HOST').default('127.0.0.1'))
     .addOption(
       new Option('--port <port>', 'port to listen on; 0 picks a free one')
@@ -78,16 +67,10 @@ export function command(): Command {
       ),
     )
     .addOption(
-      new Option('--cache-mb <size>', 'page cache in MiB per process; 0 disables')
+      new Option('--cache-mb <size>', 'page cache in MiB; 0 disables')
         .env('LYRA_CACHE_MB')
         .default(48)
         .argParser(integerBetween(0, 16_384)),
-    )
-    .addOption(
-      new Option('--workers <number>', 'number of processes that answer requests')
-        .env('LYRA_WORKERS')
-        .default(1)
-        .argParser(integerBetween(1, 64)),
     )
     .addOption(
       new Option('--listen [address]', 'ingest live from a core that connects to this address')
@@ -136,12 +119,9 @@ export function command(): Command {
         .argParser(integerBetween(16, 1_048_576)),
     )
     .addOption(
-      new Option(
-        '--max-behind <seconds>',
-        'live only: /ready fails if the last block is older than this; 0 disables',
-      )
+      new Option('--max-behind <seconds>', '/ready fails if the last block is older than this; 0 disables')
         .env('LYRA_MAX_BEHIND')
-        .default(60)
+        .default(null, '60 with --listen, otherwise 0')
         .argParser(integerBetween(0, 1_000_000_000)),
     )
     .addOption(
@@ -192,8 +172,11 @@ function parseChain(text: string): string {
   return text
 }
 
-/** The settings as commander gives them. */
-export type ServeOptions = Omit<ServeSettings, 'paths' | 'maxBehind'> & { maxBehind: number }
+/** Seconds that the last block may be old while a core sends blocks, unless another age is given. */
+const LIVE_MAX_BEHIND = 60
+
+/** The settings as commander gives them; `maxBehind` is 0 for any age, and null if none is given. */
+export type ServeOptions = Omit<ServeSettings, 'paths'>
 
 /** Starts the service that a command line asks for. */
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
@@ -209,5 +192,6 @@ export async function serve(paths: string[], options: ServeOptions): Promise<Run
     )
   }
   const { startService } = await import('../service/service.ts')
-  return startService({ ...options, maxBehind: options.maxBehind === 0 ? null : options.maxBehind, paths })
+  const maxBehind = options.maxBehind ?? (listen === null ? 0 : LIVE_MAX_BEHIND)
+  return startService({ ...options, maxBehind: maxBehind === 0 ? null : maxBehind, paths })
 }

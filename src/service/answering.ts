@@ -1,41 +1,42 @@
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import { type App, createApp } from '../api/app.ts'
 import type { GrpcServer } from '../api/grpc/grpc-server.ts'
-import type { MetricsText } from '../api/http/metrics.ts'
 import type { IngestionState } from '../api/http/readiness.ts'
-import { type Maker, makerOf } from '../api/maker.ts'
+import { makerOf } from '../api/maker.ts'
 import { startMakingThreads } from '../api/making-threads.ts'
-import { type LongReads, longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
+import { longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
 import { findStore } from '../store/open-store.ts'
-import { openReplicaReader } from '../store/replica-reader.ts'
-import { type Reader, type Store, StoreAwayError } from '../store/store.ts'
+import { type Reader, type Store, StoreAwayError, StoreOutdatedError } from '../store/store.ts'
+import { openWaitingReader } from '../store/waiting-reader.ts'
 import { VERSION } from '../version.ts'
 import type { IngestionNews } from './ingestion.ts'
 import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
-import type { ServeSettings } from './settings.ts'
+import { isReader, type ServeSettings } from './settings.ts'
 
 /** The part of a service that answers requests. */
 export type Answering = {
   /** Address of the service, `http://127.0.0.1:3008`. */
   url: string
-  /** Shows the ingestion's reports in readiness and metrics, wherever it runs. */
+  /** Shows the ingestion's reports in readiness and metrics. */
   show(news: IngestionNews): void
+  /** Rejects if the store's schema is not the program's, or it cannot be read. */
+  checkSchema(): Promise<void>
   /** Finishes answers in flight, for at most 10 s, and ends. */
   stop(): Promise<void>
 }
 
 /** Opens the store for reading, and answers. */
-export async function startAnswering(
-  settings: ServeSettings,
-  log: Logger,
-  metricsText?: MetricsText,
-): Promise<Answering & { registry: Registry }> {
-  const reader = await openReader(settings, log)
-  const maker = openMaker(settings, reader, log)
-  const publicFault = hidePaths(findStore(settings.store))
-  const longReads = openLongReads(settings, reader, log)
+export async function startAnswering(settings: ServeSettings, log: Logger): Promise<Answering> {
+  const store = findStore(settings.store)
+  const warn = (message: string) => log.warn(message)
+  const isReadOnly = isReader(settings)
+  const reader = await openReader(settings, warn)
+  const maker = store.isEmbedded ? startMakingThreads(store.name, log, isReadOnly) : makerOf(reader)
+  const longReads = store.isEmbedded
+    ? startLongReads(store.name, log, isReadOnly)
+    : longReadsOf(reader, warn, settings.store)
+  const publicFault = hidePaths(store)
   const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
 
   /** Loaded if it is asked for: most services speak no gRPC. */
@@ -60,16 +61,14 @@ export async function startAnswering(
       rateLimit: settings.rateLimit,
       trustProxy: settings.trustProxy,
       version: VERSION,
-      storeName: findStore(settings.store).publicName,
+      storeName: store.publicName,
       cacheBytes: settings.cacheMb * 1024 * 1024,
-      metricsText,
       disks: disksOf(settings),
     })
     if (settings.grpc !== null) grpc = await startGrpc(app, settings.grpc)
     const url = `http://${await listen(app, settings, '--port')}`
     return {
       url,
-      registry: app.metrics.registry,
       show: (news) => {
         switch (news.type) {
           case 'read':
@@ -99,6 +98,7 @@ export async function startAnswering(
             news satisfies never
         }
       },
+      checkSchema: reader.checkSchema,
       stop: async () => {
         await Promise.all([closeServer(app), grpc?.close(STOP_TIMEOUT_MS)])
         await Promise.all([maker.close(), longReads.close()])
@@ -135,45 +135,22 @@ function disksOf({ store, listen, buffer }: ServeSettings): Record<string, strin
   }
 }
 
-async function openReader(settings: ServeSettings, log: Logger): Promise<Reader> {
-  const { store, readStore, maxLag, listen } = settings
-  const primary = findStore(store)
-  if (readStore.length === 0) {
-    try {
-      return await primary.openReader({ onNotice: (message) => log.warn(message) })
-    } catch (error) {
-      // A core must be able to connect even if a database is unreachable.
-      if (listen === null || !(error instanceof StoreAwayError)) throw error
-    }
+/** Opens the store, or waits for it where it need not be there at the start. */
+async function openReader(settings: ServeSettings, onNotice: (message: string) => void): Promise<Reader> {
+  const store = findStore(settings.store)
+  const options = { isReadOnly: isReader(settings), onNotice }
+  try {
+    return await store.openReader(options)
+  } catch (error) {
+    // A core must be able to connect even if a database is unreachable.
+    const mayWait = error instanceof StoreAwayError && settings.listen !== null
+    if (!mayWait && !(isReader(settings) && isWaitedFor(error))) throw error
+    onNotice(`${(error as Error).message}; waiting`)
+    return openWaitingReader(store, options)
   }
-  return openReplicaReader({
-    primary,
-    replicas: readStore.map(findStore),
-    maxLag,
-    waits: listen !== null,
-    onNotice: (message) => log.warn(message),
-  })
 }
 
-/** Whether this process itself reads the database's file: a SQLite store without replicas. */
-function isReadHere({ store, readStore }: ServeSettings): boolean {
-  return findStore(store).isEmbedded && readStore.length === 0
-}
-
-function openLongReads(settings: ServeSettings, reader: Reader, log: Logger): LongReads {
-  return isReadHere(settings)
-    ? startLongReads(settings.store, log)
-    : longReadsOf(
-        reader,
-        (message) => log.warn(message),
-        settings.readStore.length === 0 ? settings.store : null,
-      )
-}
-
-function openMaker(settings: ServeSettings, reader: Reader, log: Logger): Maker {
-  const { store, workers } = settings
-  const here = makerOf(reader)
-  if (!isReadHere(settings)) return here
-  // Several processes share the work already: threads of theirs would only wake each other.
-  return startMakingThreads(store, log, workers === 1 ? null : here)
+/** A reader may be started before the store's database, and before its writer has created or upgraded the store. */
+function isWaitedFor(error: unknown): boolean {
+  return error instanceof StoreAwayError || error instanceof StoreOutdatedError
 }

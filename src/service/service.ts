@@ -1,13 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
 import { readStore } from '../store/read-store.ts'
 import { readCoverage } from '../store/readings/coverage.ts'
-import { otherChain, StoreAwayError } from '../store/store.ts'
+import { otherChain, StoreAwayError, StoreNewerError } from '../store/store.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { type IngestionNews, startIngestion } from './ingestion.ts'
-import type { ServeSettings } from './settings.ts'
-import { startWorkers } from './workers.ts'
+import { isReader, type ServeSettings } from './settings.ts'
+
+/** How often a reader looks at the version of its store's schema, in milliseconds. */
+const SCHEMA_INTERVAL_MS = 1_000
 
 /** A service that answers. */
 export type RunningService = {
@@ -37,8 +40,9 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
 
-  if (await migrate(settings, log)) await checkChain(settings)
-  const answering = await start(settings, log)
+  const readsOnly = isReader(settings)
+  if (!readsOnly && (await migrate(settings, log))) await checkChain(settings)
+  const answering = await startAnswering(settings, log)
   parts.push(answering)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
   const ingestion = startIngestion(settings, log, (news: IngestionNews) => answering.show(news))
@@ -49,33 +53,39 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
     await answering.stop()
     throw error
   }
-  void ingestion.refused.then(async (message) => {
+  const endWith = async (message: string) => {
     log.error(message)
     await stop()
     process.exit(1)
-  })
+  }
+  void ingestion.refused.then(endWith)
+  if (readsOnly) void newerSchema(answering).then(endWith)
   return { url: answering.url, ingested: ingestion.ingested, stop }
 }
 
+/** Resolves with the fault once a newer program has upgraded the store: the program of that version is to read it. */
+async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Promise<string> {
+  for (;;) {
+    await sleep(SCHEMA_INTERVAL_MS, undefined, { ref: false })
+    const fault = await checkSchema().catch(({ cause }: Error) => cause)
+    if (fault instanceof StoreNewerError) return fault.message
+  }
+}
+
 /**
- * Makes the store, or brings its schema up to date, and returns whether it could be reached: a service that reads from
- * replicas answers without it, and one that waits for a core buffers what that sends.
+ * Makes the store, or brings its schema up to date, and returns whether it could be reached: a service that waits for a
+ * core buffers what that sends.
  */
-async function migrate({ store, readStore, listen }: ServeSettings, log: Logger): Promise<boolean> {
+async function migrate({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
   try {
     await findStore(store).migrate((message) => log.info(message))
     return true
   } catch (error) {
     const waits = listen !== null && error instanceof StoreAwayError
-    if (readStore.length === 0 && !waits) throw error
-    const meanwhile = waits ? 'what the core sends is buffered' : 'its replicas are read'
-    log.warn(`${(error as Error).message}; ${meanwhile} meanwhile`)
-    return !waits
+    if (!waits) throw error
+    log.warn(`${(error as Error).message}; what the core sends is buffered meanwhile`)
+    return false
   }
-}
-
-function start(settings: ServeSettings, log: Logger): Promise<Answering> {
-  return settings.workers === 1 ? startAnswering(settings, log) : startWorkers(settings, log)
 }
 
 /**

@@ -3,10 +3,6 @@ import type { CorsOrigins } from '../api/http/cors.ts'
 /** The settings of `lyra serve`. */
 export type ServeSettings = {
   store: string
-  /** Replicas of the store to read from; none: the store itself is read. */
-  readStore: string[]
-  /** Blocks that a replica may lag. */
-  maxLag: number
   host: string
   port: number
   /** Where to answer gRPC; null: nowhere. */
@@ -14,10 +10,8 @@ export type ServeSettings = {
   corsOrigin: CorsOrigins
   rateLimit: number | null
   trustProxy: boolean
-  /** Memory for answers that may be asked for again, in MiB for each process; 0 for none. */
+  /** Memory for answers that may be asked for again, in MiB; 0 for none. */
   cacheMb: number
-  /** Processes that answer; 1: this one does. */
-  workers: number
   allowGap: boolean
   strict: boolean
   logLevel: string
@@ -35,10 +29,15 @@ export type ServeSettings = {
   forward: { host: string; port: number } | null
   /** Disk that events may take that are kept for that receiver, in MiB. */
   forwardMb: number
-  /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
+  /** Seconds that the last block may be old; null: any age will do. */
   maxBehind: number | null
   /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
   keep: bigint | null
   /** Event files to ingest meanwhile. */
   paths: string[]
+}
+
+/** Whether a service only reads its store: it neither ingests nor prunes, and opens nothing for writing. */
+export function isReader({ listen, keep, paths }: ServeSettings): boolean {
+  return listen === null && keep === null && paths.length === 0
 }

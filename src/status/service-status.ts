@@ -42,7 +42,6 @@ export async function statusOfService(address: string): Promise<StatusReport> {
     service: {
       ready: status === 'ready',
       reasons,
-      replicas: replicasOf(metrics),
       live: liveOf(metrics),
       forward,
       cluster,
@@ -240,21 +239,6 @@ function parseMetrics(text: string): Sample[] {
     )
     return [{ name: match[1]!, labels: Object.fromEntries(labels), value: Number(match[3]) }]
   })
-}
-
-function replicasOf(samples: readonly Sample[]): ServiceStatus['replicas'] {
-  const inUse = (replica: string | undefined) =>
-    samples.some(
-      ({ name, labels, value }) =>
-        name === 'lyra_replica_in_use' && labels.replica === replica && value === 1,
-    )
-  return samples
-    .filter(({ name }) => name === 'lyra_replica_block_height')
-    .map(({ labels, value }) => ({
-      name: labels.replica ?? '',
-      height: String(value),
-      inUse: inUse(labels.replica),
-    }))
 }
 
 function liveOf(samples: readonly Sample[]): ServiceStatus['live'] {

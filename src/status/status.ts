@@ -11,7 +11,6 @@ export type ServiceStatus = {
   ready: boolean
   /** Why it is not ready. */
   reasons: { reason: string; message: string }[]
-  replicas: { name: string; height: string; inUse: boolean }[]
   /** Null if the service waits for no core. */
   live: {
     coreConnected: boolean

@@ -1,6 +1,6 @@
 import { KEPT } from '../resources/kept.ts'
 import type { Table } from '../resources/table.ts'
-import { type Store, StoreError } from './store.ts'
+import { type Store, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
 import { fillSeries } from './writing/fill-series.ts'
 import type { Steps } from './writing/steps.ts'
 
@@ -79,10 +79,22 @@ export function refuseUnknownVersion(schema: Schema, version: number, name: stri
   }
   const newest = newestVersion(schema)
   if (version > newest) {
-    throw new StoreError(
+    throw new StoreNewerError(
       `${name}: schema version ${version} is newer than this version of Lyra supports (${newest}); upgrade Lyra`,
     )
   }
+}
+
+/** @throws {StoreOutdatedError} for a version below the newest; 0 is a store that does not exist yet. */
+export function refuseOlderVersion(schema: Schema, version: number, name: string): void {
+  const newest = newestVersion(schema)
+  if (version === newest) return
+  throw new StoreOutdatedError(
+    name,
+    version === 0
+      ? 'contains no store; lyra migrate, lyra ingest and lyra serve --listen create one'
+      : `its schema is version ${version}, this program's ${newest}; run lyra migrate`,
+  )
 }
 
 /** @throws {StoreError} for a store whose schema is older than the program's. */

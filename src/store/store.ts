@@ -86,8 +86,8 @@ export type Reader = {
   log?: StoreLog
   /** Faults of the cluster; null if the store is not distributed. */
   clusterFaults?(): Promise<ClusterFaults | null>
-  /** The replicas that are read from, if there are any. */
-  replicas?(): ReplicaState[]
+  /** Rejects if the schema is no longer the program's; the cause is then a {@link StoreNewerError} or the like. */
+  checkSchema(): Promise<void>
 }
 
 /**
@@ -114,15 +114,6 @@ export type Snapshot = {
   /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
   read<T>(reading: Reading<T>): Promise<T>
   close(): Promise<void>
-}
-
-/** How a replica stands. */
-export type ReplicaState = {
-  name: string
-  /** The last height that it named; null if it is empty, or was never reached. */
-  height: string | null
-  /** Why it is not asked; null while it is. */
-  fault: string | null
 }
 
 /** Writes to a store; there is one writer at a time. */
@@ -161,6 +152,8 @@ export type WriterOptions = {
 export type ReaderOptions = {
   /** Whether the thread pauses now and then in a long page, so that others get the processor; for an embedded store. */
   pausesInLongPages?: boolean
+  /** Whether nothing is opened for writing: a long WAL of an embedded store is left to its writer. */
+  isReadOnly?: boolean
   /** Called with a line if the server gives no further connection. */
   onNotice?: (message: string) => void
 }
@@ -212,6 +205,23 @@ export class StoreError extends Error {
 /** The store's server cannot be reached at the moment: it is down, starts, or has too many connections. */
 export class StoreAwayError extends StoreError {
   override name = 'StoreAwayError'
+}
+
+/** The store is missing, empty or of an older schema; `lyra migrate` makes it readable. */
+export class StoreOutdatedError extends StoreError {
+  override name = 'StoreOutdatedError'
+  /** The fault without the store's name, for anyone to see. */
+  readonly fault: string
+
+  constructor(store: string, fault: string) {
+    super(`${store}: ${fault}`)
+    this.fault = fault
+  }
+}
+
+/** A newer program has upgraded the store's schema. */
+export class StoreNewerError extends StoreError {
+  override name = 'StoreNewerError'
 }
 
 /** The store rejects this user, is missing, or is of another chain: retrying does not help. */

@@ -7,7 +7,7 @@ import { CONNECTION_FAULTS } from '../../ingest/live/pair-socket.ts'
 import { sharedRuns } from '../../shared-runs.ts'
 import { readMissingBlocks, readPosition } from '../../store/readings/coverage.ts'
 import { readLastTimes } from '../../store/readings/last-times.ts'
-import type { Reader, ReplicaState } from '../../store/store.ts'
+import type { Reader } from '../../store/store.ts'
 import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.ts'
 
 /** The service's figures, in Prometheus' terms. */
@@ -30,9 +30,6 @@ export type Metrics = {
 /** The buckets of what takes a request's time. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-/** Writes the figures of a service that is more than one process. */
-export type MetricsText = () => Promise<string>
-
 /** Markets whose last data points are reported, at most: each is two figures. */
 const MOST_MARKETS = 500
 
@@ -42,7 +39,7 @@ const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 /** Folders whose disks are watched, by what lies there. */
 export type WatchedDisks = Readonly<Record<string, string>>
 
-/** Adds a gauge; `collect` sets it when figures are asked for. Of several processes the greatest counts. */
+/** Adds a gauge; `collect` sets it when figures are asked for. */
 type AddGauge = <Label extends string = string>(
   name: string,
   help: string,
@@ -61,7 +58,7 @@ export function createMetrics(
   collectDefaultMetrics({ register: registry })
   const addGauge: AddGauge = (name, help, labelNames = [], collect = undefined) =>
     new Gauge({
-      ...{ name, help, labelNames, aggregator: 'max', registers },
+      ...{ name, help, labelNames, registers },
       ...(collect === undefined
         ? {}
         : {
@@ -70,18 +67,12 @@ export function createMetrics(
             },
           }),
     })
-  // prom-client's own figure is left out where several processes answer.
-  addGauge(
-    'lyra_start_timestamp_seconds',
-    'Start time of the last started process that answers requests.',
-  ).set(Math.round(Date.now() / 1000 - process.uptime()))
   storeMetrics(addGauge, reader, ingestion)
   addGauge('lyra_cluster_faults', 'Faults of the database cluster; 0 without one.', [], async (gauge) =>
     gauge.set((await clusterFaults()).length),
   )
   lastTimeMetrics(addGauge, reader)
   diskMetrics(addGauge, disks)
-  if (reader.replicas !== undefined) replicaMetrics(addGauge, reader.replicas)
   const observeRequest = observerOf(
     new Histogram({
       name: 'lyra_http_request_duration_seconds',
@@ -107,7 +98,6 @@ export function createMetrics(
   })
   const eventsLeftOut = new Counter({
     name: 'lyra_events_left_out_total',
-    aggregator: 'max',
     help: 'Invalid events and list elements that were skipped, by reason.',
     labelNames: ['reason'],
     registers,
@@ -132,7 +122,6 @@ export function createMetrics(
     pruneFailed: addGauge('lyra_prune_failed', 'Whether the last deletion of old rows (--keep) has failed.'),
     recordsIngested: new Counter({
       name: 'lyra_records_total',
-      aggregator: 'max',
       help: 'Records read by ingestion.',
       registers,
     }),
@@ -232,20 +221,6 @@ function diskMetrics(addGauge: AddGauge, disks: WatchedDisks): void {
       }
     })
   }
-}
-
-function replicaMetrics(addGauge: AddGauge, replicas: () => ReplicaState[]): void {
-  addGauge(
-    'lyra_replica_block_height',
-    'Height of the last block reported by a replica; 0 before the first.',
-    ['replica'],
-    (gauge) => {
-      for (const { name, height } of replicas()) gauge.set({ replica: name }, Number(height ?? 0))
-    },
-  )
-  addGauge('lyra_replica_in_use', 'Whether a replica is read from.', ['replica'], (gauge) => {
-    for (const { name, fault } of replicas()) gauge.set({ replica: name }, fault === null ? 1 : 0)
-  })
 }
 
 /** A metric of a state: its name without `lyra_`, its help text, and its value. */

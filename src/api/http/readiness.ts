@@ -2,7 +2,7 @@ import { describeDuration } from '../../domain/duration.ts'
 import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import type { Position } from '../../store/pages/page.ts'
-import type { Reader } from '../../store/store.ts'
+import { type Reader, StoreOutdatedError } from '../../store/store.ts'
 
 /** Every kind of reason for which a service is not ready. */
 export const UNREADY_REASONS = ['empty store', 'intake stopped', 'store unreachable', 'behind'] as const
@@ -16,7 +16,7 @@ export type IngestionState = {
   failure: string | null
   /** The state of the live ingestion; null if there is none. */
   live: LiveState | null
-  /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
+  /** Seconds that the last block may be old; null: any age will do. */
   maxBehindSeconds: number | null
 }
 
@@ -38,15 +38,17 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   try {
     position = (await reader.freshness(null)).position
   } catch (error) {
-    reasons.push({ reason: 'store unreachable', message: 'the store cannot be read; see the log' })
-    return { reasons, storeFault: (error as Error).message }
+    const { cause, message } = error as Error
+    const fault = cause instanceof StoreOutdatedError ? cause.fault : 'the store cannot be read; see the log'
+    reasons.push({ reason: 'store unreachable', message: fault })
+    return { reasons, storeFault: message }
   }
   if (position === null) {
     reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
     return { reasons, storeFault: null }
   }
   const behind = behindSeconds(position)
-  if (ingestion.live !== null && ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds) {
+  if (ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds) {
     reasons.push({ reason: 'behind', message: `behind by ${describeDuration(behind)}` })
   }
   return { reasons, storeFault: null }

@@ -4,7 +4,7 @@ import { openApiDocument } from '../openapi/openapi.ts'
 import { DOCUMENT_PATH } from '../paths.ts'
 import { checkSumOfMaker } from '../questions/question.ts'
 import { type Exchange, JSON_TYPE } from './exchange.ts'
-import type { Metrics, MetricsText } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
 import { acceptsGzip } from './negotiation.ts'
 import { sendMade } from './question-route.ts'
 import { forwardReport, type IngestionState, unreadiness } from './readiness.ts'
@@ -15,7 +15,6 @@ export type ServiceRoutesOptions = {
   reader: Reader
   ingestion: IngestionState
   metrics: Metrics
-  metricsText: MetricsText | undefined
   version: string
   storeName: string | undefined
   clusterFaults: () => Promise<string[]>
@@ -26,14 +25,14 @@ const NOT_STORED = { 'cache-control': 'no-store' }
 
 /** The routes that report on the service and describe its API. */
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
-  const { reader, ingestion, metrics, metricsText, version, storeName, clusterFaults, log } = options
+  const { reader, ingestion, metrics, version, storeName, clusterFaults, log } = options
   const document = Buffer.from(JSON.stringify(openApiDocument(version)))
   const checkSum = checkSumOfMaker(document)
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.
-  const gather = throttled(metricsText ?? (() => registry.metrics()))
+  const gather = throttled(() => registry.metrics())
   return [
     {
       path: DOCUMENT_PATH,

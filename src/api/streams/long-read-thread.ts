@@ -11,6 +11,7 @@ import {
   type LongReadAsked,
   type LongReadNews,
   type LongReads,
+  type LongReadTask,
   longReadsOf,
   type OpenExport,
 } from './long-reads.ts'
@@ -26,7 +27,7 @@ type Proxy = Follower & {
 
 // Pages are not to wait for what takes long.
 yieldToOthers()
-const storeName = workerData as string
+const { store: storeName, isReadOnly } = workerData as LongReadTask
 const store = findStore(storeName)
 let opening: Promise<{ reader: Reader; reads: LongReads }> | null = null
 const proxies = new Map<number, Proxy>()
@@ -36,7 +37,7 @@ let gathered: { bytes: Buffer; ids: number[]; sharers: number } | null = null
 
 /** If the store cannot be opened, the next request tries again. */
 function open(): Promise<{ reader: Reader; reads: LongReads }> {
-  opening ??= store.openReader().then(
+  opening ??= store.openReader({ isReadOnly }).then(
     (reader) => ({
       reader,
       // One at a time: the thread reads itself.

@@ -35,19 +35,18 @@ export type LongReads = {
 /**
  * Reads here, from a reader that stays its owner's to close: of a database that does the reading itself.
  *
- * @param commitsTo the store whose commits the reader sees at once, so that streams are read when they are announced; null:
- *   a replica sees them later
+ * @param commitsTo the store whose commits are announced in this process, after which streams are read
  * @param atOnce reads at a time
  */
 export function longReadsOf(
   reader: Reader,
   onNotice: (message: string) => void,
-  commitsTo: string | null,
+  commitsTo: string,
   atOnce = READS_AT_ONCE,
 ): LongReads {
   const turns = createReadingTurns(atOnce)
   const hub = new Hub({ reader, turns, onNotice })
-  const stopListening = commitsTo === null ? null : listenForCommits(commitsTo, () => hub.committed())
+  const stopListening = listenForCommits(commitsTo, () => hub.committed())
   return {
     hub,
     openExport: async (query, format) => {
@@ -81,7 +80,7 @@ export function longReadsOf(
     },
     shortenLog: () => turns('export', async () => reader.log?.shorten()),
     close: async () => {
-      stopListening?.()
+      stopListening()
       hub.close()
     },
   }
@@ -108,8 +107,15 @@ export type LongReadNews =
   | { type: 'drain'; id: number }
   | { type: 'notice'; message: string }
 
-/** Reads an embedded store in a separate thread, so that nothing else waits for it. */
-export function startLongReads(store: string, log: Logger): LongReads {
+/** Start data of the thread. */
+export type LongReadTask = { store: string; isReadOnly: boolean }
+
+/**
+ * Reads an embedded store in a separate thread, so that nothing else waits for it.
+ *
+ * @param isReadOnly whether the store is opened by a service that writes nothing
+ */
+export function startLongReads(store: string, log: Logger, isReadOnly = false): LongReads {
   const followers = new Map<number, Follower>()
   const ids = new Map<Follower, number>()
   let count = 0
@@ -119,7 +125,7 @@ export function startLongReads(store: string, log: Logger): LongReads {
     LongReadNews
   >({
     module: moduleBeside(import.meta.url, 'long-read-thread'),
-    task: store,
+    task: { store, isReadOnly } satisfies LongReadTask,
     log,
     what: 'the thread that reads for streams and exports',
     isLate: true,

@@ -1,5 +1,11 @@
 import type { Client } from 'pg'
-import { completeUpgrade, newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
+import {
+  completeUpgrade,
+  newestVersion,
+  refuseOlderVersion,
+  refuseUnknownVersion,
+  stepsFrom,
+} from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { onConnection, type Queryable, rowsOf, writerConfig } from './connection.ts'
@@ -51,24 +57,13 @@ async function upgrade(
  * @throws {StoreError} if it is another one, or there is none.
  */
 export async function refuseOutdated(address: PostgresAddress): Promise<void> {
-  checkVersion(await schemaVersionOf(address), address)
+  refuseOlderVersion(SCHEMA, await schemaVersionOf(address), address.name)
 }
 
 /** The schema's version, by a separate connection; 0 if there is none. */
 export function schemaVersionOf(address: PostgresAddress): Promise<number> {
   return explained(address.name, () =>
     onConnection(writerConfig(address), (client) => schemaVersion(client, address)),
-  )
-}
-
-/** @throws {StoreError} for a version that is not this program's. */
-export function checkVersion(version: number, { name }: PostgresAddress): void {
-  const newest = newestVersion(SCHEMA)
-  if (version === newest) return
-  throw new StoreError(
-    version === 0
-      ? `${name}: contains no store; lyra ingest, lyra serve and lyra migrate create one`
-      : `${name}: its schema is version ${version}, this program's ${newest}; run lyra migrate`,
   )
 }
 

@@ -9,12 +9,13 @@ import type { Page, PageQuery } from '../pages/page.ts'
 import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
+import { refuseOlderVersion } from '../schema-version.ts'
 import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
 import { onConnection, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explained, explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
-import { checkVersion, schemaVersion } from './migrate.ts'
+import { schemaVersion } from './migrate.ts'
 import {
   columnsStatement,
   fixedValue,
@@ -24,6 +25,7 @@ import {
 } from './page-statements.ts'
 import { createReaderConnections } from './reader-connections.ts'
 import { runReading } from './run-steps.ts'
+import { SCHEMA } from './schema.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
@@ -47,9 +49,12 @@ export async function openPostgresReader(
   address: PostgresAddress,
   { onNotice = () => {} }: ReaderOptions = {},
 ): Promise<Reader> {
+  const checkSchema = async (client: Queryable) =>
+    refuseOlderVersion(SCHEMA, await schemaVersion(client, address), address.name)
+
   const spread = await explained(address.name, () =>
     onConnection(writerConfig(address), async (client) => {
-      checkVersion(await schemaVersion(client, address), address)
+      await checkSchema(client)
       return isSpread(client, address.schema)
     }),
   )
@@ -106,6 +111,7 @@ export async function openPostgresReader(
     openSnapshot: () =>
       openPostgresSnapshot(address, config, (client, query) => readPageWithin(client, query, markets)),
     ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
+    checkSchema: () => askShared(checkSchema),
     close: async () => {
       await connections.close()
     },

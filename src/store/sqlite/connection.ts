@@ -6,10 +6,11 @@ import {
   completeUpgrade,
   emptiesSeries,
   newestVersion,
+  refuseOlderVersion,
   refuseUnknownVersion,
   stepsFrom,
 } from '../schema-version.ts'
-import { StoreError, StoreRefusedError } from '../store.ts'
+import { StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
 import { checkLog } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
 import { APPLICATION_ID, SCHEMA } from './schema.ts'
@@ -40,6 +41,9 @@ const COUNT_BUCKETS = `
 /** Bytes of series for each of them: of the longer ones, too, which are as many again if points are rare. */
 const SERIES_BYTES = 320
 
+/** A file that is missing, to whom wants to read it. */
+const NO_FILE = 'no such file; lyra migrate, lyra ingest and lyra serve --listen create it'
+
 const SQLITE_BUSY = 5
 const SQLITE_READONLY = 8
 const SQLITE_READONLY_DIRECTORY = 1544
@@ -55,6 +59,7 @@ const CAUSES: Record<number, string> = {
   13: 'the disk is full',
   14: 'the file cannot be opened; check its path and permissions',
   26: 'the file is not a SQLite database',
+  1544: "this user may not write the file that ends in -shm, which SQLite requires for reading too; run as the store's user",
   776: 'a program was killed while it changed the file; run lyra migrate to undo that change',
 }
 
@@ -86,9 +91,7 @@ export class Connection {
   static openForReading(path: string, cacheKib = READER_CACHE_KIB, isOldAllowed = false): Connection {
     return Connection.#open(path, true, (connection) => {
       connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-      const version = connection.#schemaVersion()
-      if (version === 0) throw new StoreError(`${path}: the file contains no store`)
-      if (!isOldAllowed) connection.#refuseOutdated()
+      if (!isOldAllowed || connection.#schemaVersion() === 0) connection.refuseOutdated()
     })
   }
 
@@ -99,7 +102,7 @@ export class Connection {
    */
   static openForWriting(path: string): Connection {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-    return Connection.#openToWrite(path, (connection) => connection.#refuseOutdated())
+    return Connection.#openToWrite(path, (connection) => connection.refuseOutdated())
   }
 
   /**
@@ -120,7 +123,7 @@ export class Connection {
 
   static #open(path: string, readOnly: boolean, prepare: (connection: Connection) => void): Connection {
     return explained(path, () => {
-      if (readOnly && !existsSync(path)) throw new StoreError(`${path}: no such file`)
+      if (readOnly && !existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
       const connection = new Connection(path, readOnly)
       try {
         prepare(connection)
@@ -293,13 +296,9 @@ export class Connection {
     this.truncateLog()
   }
 
-  /** @throws {StoreError} for a store with an older schema. */
-  #refuseOutdated(): void {
-    const version = this.#schemaVersion()
-    if (version === newestVersion(SCHEMA)) return
-    throw new StoreError(
-      `${this.path}: its schema is version ${version}, this program's ${newestVersion(SCHEMA)}; run lyra migrate --store ${this.path}`,
-    )
+  /** @throws {StoreError} for a file without a store, or with one of another schema. */
+  refuseOutdated(): void {
+    refuseOlderVersion(SCHEMA, this.#schemaVersion(), this.path)
   }
 
   /** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */

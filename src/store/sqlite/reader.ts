@@ -11,7 +11,10 @@ import { openSqliteSnapshot } from './snapshot.ts'
  * changed, by a writer or by someone who has replaced it, and after every error: a removed store that comes
  * back is read again.
  */
-export function openSqliteReader(path: string, { pausesInLongPages = false }: ReaderOptions = {}): Reader {
+export function openSqliteReader(
+  path: string,
+  { pausesInLongPages = false, isReadOnly = false }: ReaderOptions = {},
+): Reader {
   let connection: Connection | null = Connection.openForReading(path)
 
   function close(): void {
@@ -54,8 +57,9 @@ export function openSqliteReader(path: string, { pausesInLongPages = false }: Re
     read: (reading) => snapshot((from) => runReading(from, reading({ isSpread: false }))),
     freshness: (since) => attempt((from) => freshness.read(from, since)),
     recentFreshness: (since) => freshness.recent(since),
-    openSnapshot: async () => openSqliteSnapshot(path),
-    log: sqliteLog(path),
+    openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),
+    log: isReadOnly ? { ...sqliteLog(path), shorten: () => {} } : sqliteLog(path),
+    checkSchema: () => attempt((from) => from.refuseOutdated()),
     close: async () => close(),
   }
 }

@@ -8,8 +8,12 @@ import { shortenLog } from './shorten-log.ts'
 /** Page cache: a reader that reads to the end rarely returns to a page. */
 const CACHE_KIB = 1024
 
-/** Opens a read transaction on a separate connection, which lasts until it is closed. */
-export function openSqliteSnapshot(path: string): Snapshot {
+/**
+ * Opens a read transaction on a separate connection, which lasts until it is closed.
+ *
+ * @param isReadOnly whether a WAL that has grown meanwhile is left to the writer
+ */
+export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot {
   const connection = reading(() => Connection.openForReading(path, CACHE_KIB))
 
   function reading<T>(work: () => T): T {
@@ -33,7 +37,7 @@ export function openSqliteSnapshot(path: string): Snapshot {
       read: async (several) => reading(() => runReading(connection, several)),
       close: async () => {
         connection.close()
-        shortenLog(path)
+        if (!isReadOnly) shortenLog(path)
       },
     }
   } catch (error) {

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { chmodSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, test } from 'node:test'
+import { logBytes } from '../src/store/sqlite/log-check.ts'
+import { send } from './fixtures/http.ts'
+import { createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
+import { asNobody } from './fixtures/nobody.ts'
+import { restoreOldStore } from './fixtures/old-store.ts'
+import { assertFails, end, runWell, startService } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=1'
+const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
+
+/** Follows a stream until it has sent so many rows; returns their ids and prices. */
+async function follow(base: string, start: string, count: number): Promise<{ id: string; price: string }[]> {
+  const response = await fetch(`${base}${POINT_STREAM}&${start}`)
+  let text = ''
+  for await (const bytes of response.body!) {
+    text += Buffer.from(bytes).toString()
+    const rows = [...text.matchAll(/^id: (.*)\nevent: .*\ndata: (.*)\n\n/gm)]
+    if (rows.length < count) continue
+    return rows.map(([, id, data]) => ({ id: id!, price: (JSON.parse(data!) as { price: string }).price }))
+  }
+  throw new Error(`the stream ended early: ${text}`)
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`a service that only reads (${kind.name})`, () => {
+    test('waits for a store that is missing, creates nothing, and answers once there is one', async (t) => {
+      const store = kind.create(t)
+      const { service, base } = await startService(t, ['--store', store])
+      const { status, text } = await send(base, '/ready')
+      assert.equal(status, 503)
+      assert.match(text, /lyra migrate/)
+      assert.equal((await send(base, CHECKPOINTS)).status, 503)
+      assert.equal(await openStore(store).schemaVersion(), 0)
+      if (kind === SQLITE) assert.deepEqual(readdirSync(dirname(store)), [])
+      await ingestWhole(store, SAMPLE)
+      await until(async () => (await send(base, '/ready')).status === 200, 'the reader is ready')
+      assert.equal((await send(base, CHECKPOINTS)).headers['x-block-height'], '905')
+      await end(service)
+    })
+
+    test('waits for an older schema to be upgraded, and ends once a newer program has upgraded it', async (t) => {
+      const store = await restoreOldStore(t, kind)
+      const before = await openStore(store).schemaVersion()
+      const { service, base } = await startService(t, ['--store', store])
+      const { status, text } = await send(base, '/ready')
+      assert.equal(status, 503)
+      assert.match(text, new RegExp(`its schema is version ${before}.*run lyra migrate`))
+      assert.equal(await openStore(store).schemaVersion(), before)
+      await runWell(t, ['migrate', '--store', store])
+      await until(async () => (await send(base, CHECKPOINTS)).status === 200, 'the reader answers')
+      await runSql(
+        store,
+        kind === SQLITE ? 'pragma user_version = 99' : 'update schema_version set version = 99',
+      )
+      const { code, stderr } = await service.outcome
+      assert.equal(code, 1)
+      assert.match(stderr, /version 99 is newer than this version of Lyra supports/)
+      await assertFails(t, ['serve', '--port', '0', '--store', store], /version 99 is newer/, 1)
+    })
+
+    test('continues a stream by the id that another reader sent', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      for (const height of [1, 2]) await live.commit(height, [pointAt(height)])
+      const bases = await Promise.all(
+        [1, 2].map(async () => (await startService(t, ['--store', store])).base),
+      )
+      const [, second] = await follow(bases[0]!, 'afterBlock=0', 2)
+      assert.equal(second!.price, pointAt(2).price)
+      const rest = follow(bases[1]!, `after=${second!.id}`, 2)
+      for (const height of [3, 4]) await live.commit(height, [pointAt(height)])
+      assert.deepEqual(
+        (await rest).map(({ price }) => price),
+        [3, 4].map((height) => pointAt(height).price),
+      )
+    })
+
+    test('is behind only if --max-behind says how old the last block may be', async (t) => {
+      const store = await storeOf(t, kind, SAMPLE)
+      for (const [args, status] of [
+        [[], 200],
+        [['--max-behind', '60'], 503],
+      ] as const) {
+        const { base } = await startService(t, ['--store', store, ...args])
+        const answer = await send(base, '/ready')
+        assert.equal(answer.status, status, answer.text)
+        if (status === 503) assert.match(answer.text, /behind by/)
+      }
+    })
+  })
+}
+
+describe('a service that only reads a SQLite file', () => {
+  test('leaves a long write-ahead log to the writer', async (t) => {
+    if (SQLITE === undefined) return
+    const { store, live } = await createLiveStore(t, SQLITE)
+    await live.commit(1, [pointAt(1)])
+    const [reader, other] = await Promise.all(
+      [true, false].map((isReadOnly) => openStore(store).openReader({ isReadOnly })),
+    )
+    const snapshots = [await reader!.openSnapshot(), await other!.openSnapshot()]
+    for (let height = 2; logBytes(store) <= 9 * 1024 * 1024; height += 5_000) {
+      const heights = Array.from({ length: 5_000 }, (_, index) => height + index)
+      await live.commitAll(heights.map((at) => ({ height: at, events: [pointAt(at)] })))
+    }
+    await snapshots[1]!.close()
+    const long = logBytes(store)
+    await snapshots[0]!.close()
+    reader!.log!.shorten()
+    assert.equal(logBytes(store), long)
+    other!.log!.shorten()
+    assert.equal(logBytes(store), 0)
+    await Promise.all([reader!.close(), other!.close()])
+  })
+
+  test('says what right it lacks if it may not write beside the file', async (t) => {
+    if (SQLITE === undefined) return
+    const store = await storeOf(t, SQLITE, SAMPLE)
+    const nobody = asNobody(t, dirname(store))
+    if (nobody === null) return
+    chmodSync(store, 0o444)
+    chmodSync(dirname(store), 0o555)
+    await assertFails(
+      t,
+      ['serve', '--port', '0', '--store', store],
+      /this user may not write the file that ends in -shm, which SQLite requires for reading too; run as the store's user/,
+      1,
+      nobody,
+    )
+  })
+})
