@@ -172,10 +172,10 @@ streams send new rows after each commit, exports read one snapshot; HTTP and gRP
 
 function deployment(): string {
   const boxes: Record<string, Box> = {
-    lyra: ['group', 210, 128, 390, 204, '`lyra serve --listen --forward --workers 3'],
+    lyra: ['group', 210, 128, 390, 204, 'One machine'],
     core: ['outside', 16, 168, 110, 66, 'Core', 'sends events'],
-    first: ['lyra', 230, 168, 170, 66, 'First process', 'ingests, forwards,', 'serves'],
-    more: ['lyra optional', 440, 168, 140, 66, 'Two more', 'serve only'],
+    first: ['lyra', 230, 168, 170, 66, '`serve --listen', 'ingests, forwards,', 'serves'],
+    more: ['lyra optional', 440, 168, 140, 66, 'Readers', '`serve'],
     buffer: ['store', 230, 256, 170, 60, 'Buffer', 'events on disk'],
     node: ['outside optional', 320, 16, 170, 60, 'Data node', 'or another Lyra'],
     nginx: ['outside', 690, 168, 110, 66, 'nginx', 'TLS'],
@@ -184,7 +184,7 @@ function deployment(): string {
     postgres: ['store optional', 440, 396, 150, 66, 'PostgreSQL', 'or Citus'],
     workers: ['store optional', 440, 516, 150, 66, 'Citus workers', 'large tables'],
     replicas: ['store optional', 670, 396, 150, 66, 'Replicas', 'read only'],
-    readers: ['lyra optional', 660, 284, 170, 60, 'More machines', '`--read-store'],
+    readers: ['lyra optional', 660, 284, 170, 60, 'Readers', 'on more machines'],
   }
   const arrows: Arrow[] = [
     ['core.right', 'lyra.left', 'events'],
@@ -204,8 +204,8 @@ function deployment(): string {
   return figure(
     [1002, 600],
     'What a deployment of Lyra can consist of',
-    `A core connects to a Lyra service, whose first process writes its events to a buffer and to the store, and forwards them to
-a data node. Clients connect to nginx, which sends Lyra's paths to Lyra and all others to the data node. The store is a SQLite
+    `A core connects to a Lyra service, which writes its events to a buffer and to the store, and forwards them to a data node.
+Readers serve the same store. Clients connect to nginx, which sends Lyra's paths to Lyra and all others to the data node. The store is a SQLite
 file, or PostgreSQL with replicas for more machines, or a Citus cluster.`,
     diagram(boxes, arrows),
     ...legend.map((line, i) => text(16, 556 + 20 * i, line, '', 'start')),

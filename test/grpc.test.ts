@@ -329,12 +329,12 @@ for (const kind of STORE_KINDS) {
       const lyra = (await serveBoth(t, store)).grpc
       // Stands in for the data node: it reports that it is not serving.
       const dataNode = (await serveBoth(t, other)).grpc
-      const port = await startNginx(t, 'grpc.conf', {
-        own: '127.0.0.1:3007',
+      const ports = await startNginx(t, 'grpc.conf', {
+        own: ['127.0.0.1:3007'],
         servers: { '127.0.0.1:3017': lyra, '127.0.0.1:3027': dataNode },
       })
-      if (port === null) return
-      const list = grpcClient(t, `127.0.0.1:${port}`, TRADING_DATA)
+      if (ports === null) return
+      const list = grpcClient(t, `127.0.0.1:${ports[0]}`, TRADING_DATA)
       const page = await list('ListFundingPeriodDataPoints', {
         marketId: MARKET,
         pagination: { first: 5000 },
@@ -344,7 +344,7 @@ for (const kind of STORE_KINDS) {
       const refused = await list('ListCheckpoints', { pagination: { first: 0 } })
       assert.equal(refused.error?.code, status.INVALID_ARGUMENT)
       assert.equal(refused.error?.metadata.get('grpc-status-details-bin').length, 1)
-      const health = grpcClient(t, `127.0.0.1:${port}`, HEALTH)
+      const health = grpcClient(t, `127.0.0.1:${ports[0]}`, HEALTH)
       assert.deepEqual({ ...(await health('Check', {})).message }, { status: 2 })
     })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, get, type IncomingMessage, request } from 'node:http'
+import { get as getByTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -20,11 +21,12 @@ async function standIn(t: TestContext, name: string): Promise<string> {
 }
 
 test('the example for nginx gives Lyra every path of its own, and all others, with their WebSockets, to the data node', async (t) => {
-  const port = await startNginx(t, 'lyra.conf', {
-    own: '127.0.0.1:8080',
+  const ports = await startNginx(t, 'lyra.conf', {
+    own: ['127.0.0.1:8080', '443'],
     servers: { '127.0.0.1:3108': await standIn(t, 'lyra'), '127.0.0.1:3008': await standIn(t, 'data node') },
   })
-  if (port === null) return
+  if (ports === null) return
+  const [port, tlsPort] = ports
   const answerTo = async (path: string) => {
     const [response] = (await once(get({ port, path, host: '127.0.0.1', agent: false }), 'response')) as [
       IncomingMessage,
@@ -47,6 +49,9 @@ test('the example for nginx gives Lyra every path of its own, and all others, wi
   ]
   for (const path of [...others, ...streams]) assert.equal(await answerTo(path), 'data node', path)
   assert.equal(await answerTo('/metrics'), 403)
+  const byTls = { port: tlsPort, path: '/health', host: '127.0.0.1', rejectUnauthorized: false, agent: false }
+  const [safely] = (await once(getByTls(byTls), 'response')) as [IncomingMessage]
+  assert.equal(await text(safely), 'lyra')
   for (const path of ['/graphql', '/api/v2/stream/orders']) {
     const headers = { connection: 'Upgrade', upgrade: 'websocket' }
     const asking = request({ port, path, host: '127.0.0.1', headers, agent: false }).end()
