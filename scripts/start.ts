@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { runCommand } from '../src/cli/program.ts'
 import { type ServeOptions, serve, command as serveCommand } from '../src/cli/serve.ts'
 import { collectEarly, restartWithAllocatorLimit } from '../src/service/memory.ts'
+import { openNoDebugger } from '../src/stop-signals.ts'
 import { ensureWebBuilt } from './build-web.ts'
 
+openNoDebugger()
 restartWithAllocatorLimit()
 collectEarly()
 

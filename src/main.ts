@@ -1,6 +1,8 @@
 import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
+import { openNoDebugger } from './stop-signals.ts'
 
+openNoDebugger()
 // Halves the start-up time: compiled code is cached in the system's temporary folder. Before the imports.
 enableCompileCache()
 const compiled = getCompileCacheDir()

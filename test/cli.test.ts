@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -60,7 +60,12 @@ describe('the command line', () => {
     ['an unknown log level', ['serve', '--log-level', 'loud'], /--log-level.*loud/, 2],
     ['a missing file', ['ingest', 'no-such.evts'], /no-such\.evts: no such file/, 1],
     ['a missing file to serve', ['serve', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    ['a store in a missing folder', ['serve', '--store', 'a/b/c.db'], /a\/b\/c\.db: .*cannot be opened/, 1],
+    [
+      'a store in a missing folder',
+      ['serve', '--keep', '1d', '--store', 'a/b/c.db'],
+      /a\/b\/c\.db: .*cannot be opened/,
+      1,
+    ],
     ['generate without --blocks', ['generate'], /--blocks/, 2],
     ['generate with a value out of range', ['generate', '--blocks', '0'], /--blocks must be from 1/, 2],
     [
@@ -136,7 +141,9 @@ describe('the command line', () => {
     t.after(() => other.close())
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as AddressInfo
-    const outcome = await runLyra(t, ['serve', '--port', String(port)], { cwd: temporaryFolder(t) })
+    const outcome = await runLyra(t, ['serve', '--keep', '1d', '--port', String(port)], {
+      cwd: temporaryFolder(t),
+    })
     assert.equal(outcome.code, 1)
     assert.match(outcome.stderr, new RegExp(`^lyra: 127\\.0\\.0\\.1:${port}: the port is in use.*\n$`))
   })
@@ -153,6 +160,18 @@ describe('the command line', () => {
     assert.equal(report.heldBlocks, 905)
     assert.equal(report.height, '905')
     assert.equal(report.error, null)
+  })
+
+  test('serve stops in order after SIGHUP, and opens no debugger after SIGUSR1', async (t) => {
+    if (process.platform === 'win32') return t.skip('Windows has no such signals')
+    const { service, base } = await startService(t, ['--store', join(temporaryFolder(t), 'a.db')])
+    service.child.kill('SIGUSR1')
+    assert.equal(await statusOf(base, '/health'), 200)
+    service.child.kill('SIGHUP')
+    const { code, stderr } = await service.outcome
+    assert.equal(code, 0)
+    assert.match(stderr, /SIGHUP: stopping/)
+    assert.doesNotMatch(stderr, /Debugger/)
   })
 
   test('serve ingests files while it answers requests, and a signal stops it', async (t) => {

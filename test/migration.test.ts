@@ -90,7 +90,7 @@ for (const kind of STORE_KINDS) {
         await runWell(t, ['check', '--store', old])
       }
       const old = await restoreOldStore(t, kind)
-      const service = startLyra(t, ['serve', '--store', old, '--port', '0'])
+      const service = startLyra(t, ['serve', '--store', old, '--port', '0', '--keep', '9999d'])
       await service.printed(/serving .* on http/)
       assert.equal(await openStore(old).schemaVersion(), newest)
       service.child.kill('SIGTERM')

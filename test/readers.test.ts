@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, test } from 'node:test'
 import { logBytes } from '../src/store/sqlite/log-check.ts'
 import { send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
-import { asNobody } from './fixtures/nobody.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, end, runWell, startService } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -119,21 +118,5 @@ describe('a service that only reads a SQLite file', () => {
     other!.log!.shorten()
     assert.equal(logBytes(store), 0)
     await Promise.all([reader!.close(), other!.close()])
-  })
-
-  test('says what right it lacks if it may not write beside the file', async (t) => {
-    if (SQLITE === undefined) return
-    const store = await storeOf(t, SQLITE, SAMPLE)
-    const nobody = asNobody(t, dirname(store))
-    if (nobody === null) return
-    chmodSync(store, 0o444)
-    chmodSync(dirname(store), 0o555)
-    await assertFails(
-      t,
-      ['serve', '--port', '0', '--store', store],
-      /this user may not write the file that ends in -shm, which SQLite requires for reading too; run as the store's user/,
-      1,
-      nobody,
-    )
   })
 })

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 import type { Store } from '../store/store.ts'
 import { EXIT } from './exit.ts'
 import { watchLog } from './watch-log.ts'
 
-/** A signal that is aborted by the first SIGINT or SIGTERM; the second one ends the program as always. */
+/** A signal that is aborted by the first of {@link STOP_SIGNALS}; the second one ends the program as always. */
 export function stopOnSignals(): AbortSignal {
   const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+  for (const name of STOP_SIGNALS) process.once(name, () => stop.abort())
   return stop.signal
 }
 
@@ -18,7 +19,7 @@ export function stopAfterBatch(log: Logger): AbortSignal {
 }
 
 /**
- * Runs work that SIGINT and SIGTERM interrupt. If interrupted, returns null, sets the exit status and logs a message.
+ * Runs work that {@link STOP_SIGNALS} interrupt. If interrupted, returns null, sets the exit status and logs a message.
  *
  * @param message the message to log
  *

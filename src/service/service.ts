@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createLogger } from '../log.ts'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 import { findStore } from '../store/open-store.ts'
 import { readStore } from '../store/read-store.ts'
 import { readCoverage } from '../store/readings/coverage.ts'
@@ -22,7 +23,7 @@ export type RunningService = {
   stop(): Promise<void>
 }
 
-/** Starts the service; SIGINT and SIGTERM stop it gracefully. */
+/** Starts the service; {@link STOP_SIGNALS} stop it in order. */
 export async function startService(settings: ServeSettings): Promise<RunningService> {
   const log = createLogger(settings.logLevel)
   /** Started parts, to be stopped. */
@@ -37,8 +38,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
     log.info(`${signal}: stopping`)
     void stop().then(() => process.exit(0))
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
 
   const readsOnly = isReader(settings)
   if (!readsOnly && (await migrate(settings, log))) await checkChain(settings)
