@@ -276,8 +276,8 @@ describe("the core's connection", () => {
       await Promise.all(all.map((socket) => once(socket.resume(), 'close')))
     }
     assert.equal((await readyOf(service)).status, 200)
-    const metrics = await metricsOf(service.base)
-    assert.match(metrics, /lyra_live_connection_faults\{reason="second core"\} 500/)
+    const counted = /lyra_live_connection_faults\{reason="second core"\} 500/
+    await until(async () => counted.test(await metricsOf(service.base)), 'the metric')
     await core.close()
     await stop(service)
     const lines = service.program.output.stderr.split('\n').filter((line) => line.includes('another core'))

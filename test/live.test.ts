@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, statSync, truncateSync } from 'node:fs'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +20,7 @@ import {
   untilNotReady,
   untilReady,
 } from './fixtures/live.ts'
-import { runLyra, runWell } from './fixtures/program.ts'
+import { corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
@@ -185,6 +185,31 @@ for (const kind of STORE_KINDS) {
   })
 }
 
+test('a core can connect, and is buffered, while the database does not answer', async (t) => {
+  const silent = createServer((socket) => socket.on('error', () => {}).resume())
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.after(() => silent.close())
+  const store = `postgres://lyra@127.0.0.1:${(silent.address() as AddressInfo).port}/markets`
+  const buffer = temporaryFolder(t)
+  const args = ['--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--buffer', buffer]
+  const program = startLyra(t, ['serve', ...args])
+  const core = await dial(Number(await corePortOf(program)))
+  assert.doesNotMatch(program.output.stderr, /serving|connection/)
+  await core.send(blocks.slice(0, 3))
+  const size = () => readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
+  await until(
+    () =>
+      size() >
+      blocks
+        .slice(0, 3)
+        .flat()
+        .reduce((sum, event) => sum + event.length, 0),
+    'the buffer',
+  )
+  assert.doesNotMatch(program.output.stderr, /serving/)
+  core.socket.destroy()
+})
+
 /** Truncates the last file of a buffer anywhere: the core repeats uncommitted blocks. */
 function cutLastFile(buffer: string, below: (limit: number) => number): void {
   const name = readdirSync(buffer).sort().at(-1)
@@ -249,8 +274,8 @@ describe('a faulty peer', () => {
       if (isCore) await untilNotReady(service, reason)
       else await service.program.printed(reason)
       assert.equal((await readyOf(service)).status, isCore ? 503 : 200)
-      const metrics = await metricsOf(service.base)
-      assert.match(metrics, new RegExp(`lyra_live_connection_faults\\{reason="${fault}"\\} 1`))
+      const counted = new RegExp(`lyra_live_connection_faults\\{reason="${fault}"\\} 1`)
+      await until(async () => counted.test(await metricsOf(service.base)), 'the metric')
       assert.match(service.program.output.stderr, reason)
       // A valid core is still accepted.
       const core = await dial(service.corePort)

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '../module-beside.ts'
-import type { WorkerMessage, WorkerTask } from './worker.ts'
+import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'
 
 /** An ingestion that runs in a separate thread, so that neither readers nor the event loop wait for it. */
 export type RunningIngestion = {
+  /** Begins to write to the store; a core is listened for from the start. */
+  begin(): void
   /** Lets the running batch finish and ends the thread. */
   stop(): Promise<void>
 }
@@ -31,10 +33,12 @@ export function startIngestionWorker(task: WorkerTask, listener: IngestionListen
   worker.on('exit', () => {
     running = false
   })
+  const post = (message: ToWorker) => worker.postMessage(message)
   return {
+    begin: () => post('begin'),
     stop: async () => {
       if (!running) return
-      worker.postMessage('stop')
+      post('stop')
       await once(worker, 'exit')
     },
   }

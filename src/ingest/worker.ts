@@ -48,6 +48,9 @@ export type WorkerMessage =
   | { type: 'standby'; isStandby: boolean }
   | { type: 'pruned'; hasFailed: boolean }
 
+/** Messages to a worker. */
+export type ToWorker = 'begin' | 'stop'
+
 /** How often to retry an unreachable store, milliseconds. */
 const AWAY_MS = 1_000
 
@@ -55,11 +58,12 @@ const port = parentPort!
 const task = workerData as WorkerTask
 const post = (message: WorkerMessage) => port.postMessage(message)
 
-// Readers come first.
-yieldToOthers()
-
 const stop = new AbortController()
-port.on('message', () => stop.abort())
+const begun = Promise.withResolvers<void>()
+port.on('message', (message: ToWorker) => {
+  if (message === 'stop') stop.abort()
+  begun.resolve()
+})
 
 const log = createLogger(task.logLevel)
 const store = findStore(task.store)
@@ -152,23 +156,21 @@ async function ingestEvents(): Promise<void> {
   // The core may connect at once: its events wait in the buffer.
   const live = task.live === null ? null : await startLive(task.live)
   if (live !== null) post({ type: 'listening', port: live.port })
+  await begun.promise
+  // Readers come first. The thread that receives events has been started, and keeps its priority.
+  yieldToOthers()
   if (task.paths.length > 0) await ingestNamedFiles()
   await live?.run()
 }
 
 try {
   const { keep } = task
-  const keeping =
-    keep === null
-      ? null
-      : keepPruned({
-          store,
-          keep,
-          log,
-          signal: stop.signal,
-          onAttempt: (hasFailed) => post({ type: 'pruned', hasFailed }),
-        })
-  await Promise.all([ingestEvents(), keeping])
+  const keepUp = async (keep: bigint) => {
+    await begun.promise
+    const onAttempt = (hasFailed: boolean) => post({ type: 'pruned', hasFailed })
+    await keepPruned({ store, keep, log, signal: stop.signal, onAttempt })
+  }
+  await Promise.all([ingestEvents(), keep === null ? null : keepUp(keep)])
 } catch (error) {
   stop.abort()
   if (task.live === null || !(error instanceof StoreRefusedError)) throw error

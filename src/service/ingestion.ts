@@ -11,6 +11,8 @@ export type Ingestion = {
   ingested: Promise<boolean>
   /** Resolves once a core may dial in, if one is waited for. */
   listening: Promise<void>
+  /** Begins to write to the store, which must be there and up to date. */
+  begin(): void
   /** Resolves with the reason once the store refuses to be written to by this user. */
   refused: Promise<string>
   stop(): Promise<void>
@@ -28,10 +30,11 @@ export function startIngestion(
   const { store, listen, paths, keep, allowGap, strict, logLevel } = settings
   const progress = new Progress(settings, log, notify)
   const { promises } = progress
-  if (paths.length === 0 && listen === null && keep === null) return { ...promises, stop: async () => {} }
+  if (paths.length === 0 && listen === null && keep === null)
+    return { ...promises, begin: () => {}, stop: async () => {} }
   const live = listen === null ? null : { ...listen, ...liveTaskOf(settings) }
-  const { stop } = startIngestionWorker({ store, paths, live, keep, allowGap, strict, logLevel }, progress)
-  return { ...promises, stop }
+  const worker = startIngestionWorker({ store, paths, live, keep, allowGap, strict, logLevel }, progress)
+  return { ...promises, ...worker }
 }
 
 function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb }: ServeSettings) {
@@ -64,7 +67,7 @@ class Progress {
     if (listen === null) this.#listening.resolve()
   }
 
-  get promises(): Omit<Ingestion, 'stop'> {
+  get promises(): Omit<Ingestion, 'begin' | 'stop'> {
     const [ingested, listening, refused] = [this.#ingested, this.#listening, this.#refused]
     return { ingested: ingested.promise, listening: listening.promise, refused: refused.promise }
   }

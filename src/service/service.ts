@@ -41,18 +41,26 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
 
   const readsOnly = isReader(settings)
-  if (!readsOnly && (await migrate(settings, log))) await checkChain(settings)
-  const answering = await startAnswering(settings, log)
-  parts.push(answering)
-  log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
-  const ingestion = startIngestion(settings, log, (news: IngestionNews) => answering.show(news))
+  /** What the ingestion reports before there is anyone to show it. */
+  const early: IngestionNews[] = []
+  let show = (news: IngestionNews): void => void early.push(news)
+  const ingestion = startIngestion(settings, log, (news) => show(news))
   parts.push(ingestion)
+  let answering: Answering
   try {
+    // A core sends everything once: it can connect before all else.
     await ingestion.listening
+    if (!readsOnly && (await migrate(settings, log))) await checkChain(settings)
+    answering = await startAnswering(settings, log)
   } catch (error) {
-    await answering.stop()
+    await stop()
     throw error
   }
+  parts.push(answering)
+  show = answering.show
+  early.forEach(show)
+  log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
+  ingestion.begin()
   const endWith = async (message: string) => {
     log.error(message)
     await stop()

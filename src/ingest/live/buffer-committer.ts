@@ -11,7 +11,8 @@ import { readStore } from '../../store/read-store.ts'
 import { readAcceptedGaps } from '../../store/readings/coverage.ts'
 import { otherChain, type Store, StoreError, StoreRefusedError, type Writer } from '../../store/store.ts'
 import { BatchWriter } from '../batch-writer.ts'
-import type { BufferPosition, EventBuffer } from './event-buffer.ts'
+import type { BufferedEvents } from './buffered-events.ts'
+import type { BufferPosition } from './event-buffer.ts'
 import { untilGapClosed } from './gap-closing.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
@@ -33,6 +34,8 @@ export type CommitterListener = {
   /** The store was opened, and holds blocks of this chain. */
   onChain(chainId: string): void
   onCommit(coverage: Coverage): void
+  /** Everything before a position is committed. */
+  onRelease(before: BufferPosition): void
   /** The failure has changed. */
   onChange(): void
 }
@@ -43,13 +46,13 @@ export class BufferCommitter {
   failure: string | null = null
   /** Up to where all of the buffer is committed; null unless the run has ended between two blocks. */
   committedUpTo: BufferPosition | null = null
-  readonly #buffer: EventBuffer
+  readonly #buffer: BufferedEvents
   readonly #options: CommitterOptions
   readonly #listener: CommitterListener
   /** The file being read, for naming the place of a gap. */
   #file = 0
 
-  constructor(buffer: EventBuffer, options: CommitterOptions, listener: CommitterListener) {
+  constructor(buffer: BufferedEvents, options: CommitterOptions, listener: CommitterListener) {
     this.#buffer = buffer
     this.#options = options
     this.#listener = listener
@@ -137,7 +140,10 @@ export class BufferCommitter {
     let framer: RecordFramer | null = null
     const commit = async () => {
       await batches.commit(assembler.coverage)
-      if (assembler.pendingHeight === null) this.#buffer.release(position)
+      if (assembler.pendingHeight === null) {
+        this.#buffer.release(position)
+        this.#listener.onRelease(position)
+      }
       this.#resumed()
     }
     try {

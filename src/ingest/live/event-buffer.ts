@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fdatasync,
   fsyncSync,
   ftruncateSync,
@@ -17,6 +18,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+import type { SafeFile } from './receiver.ts'
 
 const flush = promisify(fdatasync)
 
@@ -26,7 +28,7 @@ const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
 const DISK_FULL_WAIT_MS = 1_000
 
 /** Bytes that are read or written again at a time. */
-const PIECE_BYTES = 1024 * 1024
+export const PIECE_BYTES = 1024 * 1024
 
 /** Received events are readable by the operator only. */
 export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
@@ -39,6 +41,8 @@ export type EventBufferOptions = {
   /** A file of this size is followed by another one, at the next end of a block. */
   maxFileBytes: number
   onNotice: (message: string) => void
+  /** Called with each file as far as it is safe on disk: when that grows, and once nothing more is written to it. */
+  onFile?: (file: SafeFile) => void
   /** Keeps files after the buffer has released them; null: they are deleted. */
   follower?: BufferFollower | null
 }
@@ -85,8 +89,8 @@ export type BufferPiece = {
 
 /**
  * An append-only buffer of event files on disk, between a core that sends everything once and a store that may be slow
- * or unreachable. Written events survive the process immediately, within a block too. They are flushed, and read back,
- * at the end of each block.
+ * or unreachable. Written events survive the process immediately, within a block too. They are flushed, and may be read, at
+ * the end of each block.
  */
 export class EventBuffer {
   readonly #options: EventBufferOptions
@@ -107,7 +111,6 @@ export class EventBuffer {
   #flushing: Promise<void> | null = null
   /** Up to where everything is committed. */
   #committed: BufferPosition = { file: 0, offset: 0 }
-  #wake: (() => void)[] = []
   #closed = false
 
   constructor(options: EventBufferOptions) {
@@ -126,19 +129,24 @@ export class EventBuffer {
     this.#nextNumber = Math.max(...taken) + 1
   }
 
-  /** Looks again how long the files are that an earlier process has left. */
+  /** Looks again how long the files are that an earlier process has left, and tells of them. */
   refresh(): void {
     for (const file of this.#files) {
       if (file.descriptor !== null) continue
       file.safeBytes = statSync(file.path).size
       this.#options.follower?.opened(file.number, file.path)
       this.#options.follower?.grown(file.number, file.safeBytes)
+      this.#tell(file)
     }
   }
 
-  /** The files that an earlier process has left. */
-  get paths(): string[] {
-    return this.#files.map(({ path }) => path)
+  /** The last file that an earlier process has left; null if there is none. */
+  get lastPath(): string | null {
+    return this.#files.at(-1)?.path ?? null
+  }
+
+  #tell({ number, path, safeBytes, descriptor }: BufferFile): void {
+    this.#options.onFile?.({ number, path, safeBytes, isEnded: descriptor === null })
   }
 
   /** Bytes that are not committed. */
@@ -149,11 +157,6 @@ export class EventBuffer {
         sum + Math.max(safeBytes, writtenBytes) - (number < file ? safeBytes : number === file ? offset : 0),
       this.#pendingBytes,
     )
-  }
-
-  /** Where reading begins. */
-  get start(): BufferPosition {
-    return { file: this.#files[0]?.number ?? 0, offset: 0 }
   }
 
   /** Takes an event, to be written by {@link write}; `isWhole`: no block is open after it. */
@@ -196,38 +199,6 @@ export class EventBuffer {
     this.#pending = whole.length === 0 ? [] : [whole]
     this.#pendingBytes = whole.length
     this.write()
-  }
-
-  /**
-   * The next piece from a position on; waits for one if there is none. Null once the buffer is closed and
-   * `signal` is aborted.
-   */
-  async read(from: BufferPosition, signal: AbortSignal): Promise<BufferPiece | null> {
-    while (!signal.aborted) {
-      const file = this.#files.find(({ number }) => number >= from.file)
-      const offset = file === undefined || file.number > from.file ? 0 : from.offset
-      if (file !== undefined && (offset < file.safeBytes || file.descriptor === null)) {
-        const bytes = await readRange(file.path, offset, Math.min(PIECE_BYTES, file.safeBytes - offset))
-        const end = offset + bytes.length
-        const lastOfFile = file.descriptor === null && end >= file.safeBytes
-        return {
-          path: file.path,
-          file: file.number,
-          offset,
-          bytes,
-          lastOfFile,
-          next: lastOfFile ? { file: file.number + 1, offset: 0 } : { file: file.number, offset: end },
-        }
-      }
-      await this.#woken(signal)
-    }
-    return null
-  }
-
-  /** Whether everything that is safe on disk lies before a position. */
-  isAtEnd(position: BufferPosition): boolean {
-    const last = this.#files.findLast(({ number }) => number >= position.file)
-    return last === undefined || (last.number === position.file && position.offset >= last.safeBytes)
   }
 
   /** Everything before a position is committed: lets go of the files before it, or of all in a closed buffer. */
@@ -319,7 +290,7 @@ export class EventBuffer {
         closeSync(descriptor)
         file.descriptor = null
       }
-      for (const wake of this.#wake.splice(0)) wake()
+      this.#tell(file)
     }
   }
 
@@ -368,17 +339,6 @@ export class EventBuffer {
     this.#files.push(file)
     return file
   }
-
-  #woken(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      signal.addEventListener('abort', wake, { once: true })
-      this.#wake.push(wake)
-    })
-  }
 }
 
 function newFile(number: number, path: string, descriptor: number | null, safeBytes: number): BufferFile {
@@ -425,4 +385,9 @@ export async function readRange(path: string, offset: number, length: number): P
   } finally {
     await handle.close()
   }
+}
+
+/** The paths of the buffer files in a folder, ascending; none if there is no folder. */
+export function bufferPaths(folder: string): string[] {
+  return existsSync(folder) ? fileNumbers(folder).map((number) => join(folder, fileName(number))) : []
 }

@@ -11,7 +11,8 @@ import type { Reading } from '../../store/pages/page.ts'
 import { readStore } from '../../store/read-store.ts'
 import { readAcceptedGaps, readPosition } from '../../store/readings/coverage.ts'
 import type { Store } from '../../store/store.ts'
-import type { BufferPosition, EventBuffer } from './event-buffer.ts'
+import type { BufferedEvents } from './buffered-events.ts'
+import type { BufferPosition } from './event-buffer.ts'
 
 /** How often the store is asked whether it holds the missing blocks. */
 const LOOK_INTERVAL_MS = 1_000
@@ -24,7 +25,7 @@ const LOOK_INTERVAL_MS = 1_000
 export async function untilGapClosed(
   gap: GapError,
   file: number,
-  buffer: EventBuffer,
+  buffer: BufferedEvents,
   store: Store,
   signal: AbortSignal,
 ): Promise<BufferPosition | null> {
@@ -59,7 +60,7 @@ async function untilAnswered(store: Store, { from, to }: GapError, signal: Abort
  * again. Null if the signal is aborted first.
  */
 async function findBlock(
-  buffer: EventBuffer,
+  buffer: BufferedEvents,
   after: BufferPosition,
   height: bigint,
   signal: AbortSignal,

@@ -66,7 +66,7 @@ export class Intake {
     this.#check.pinned ??= { id, pinnedBy: 'the store contains chain' }
   }
 
-  committed({ chainId, height }: Coverage): void {
+  committed({ chainId, height }: Pick<Coverage, 'chainId' | 'height'>): void {
     this.pinChain(chainId)
     if (this.#recoveryHeight === null || height < this.#recoveryHeight) return
     this.failure = null
