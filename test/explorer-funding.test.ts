@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe } from 'node:test'
 import type { Auctions, Coverage, FundingEstimate, FundingPeriod, FundingPeriodDataPoint } from 'lyra-client'
 import type { Download, Page } from 'playwright-core'
+import type { MarketEvent } from '../src/events/event.ts'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
@@ -23,7 +24,14 @@ import {
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getJson, getPage } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  periodEvent,
+  perpetualMarket,
+  pointAt,
+  timeOf,
+} from './fixtures/live-store.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
 
@@ -187,8 +195,15 @@ describe("the explorer's funding", () => {
         assert.equal(row[0], groupDigits(period.seq))
         assert.equal(row[1], formatTime(period.start))
         if (period.fundingRate === undefined) {
-          if (period.end === undefined) assert.match(row[3]!, /^estimate/)
-          else assert.equal(row[3], 'no payment: it had no length', `period ${period.seq}`)
+          if (period.end === undefined) {
+            const { fundingEstimate } = await getJson<{
+              fundingEstimate: { internalTwap: string; externalTwap: string }
+            }>(base, `/api/v2/funding-estimates/${BTC}`)
+            assert.match(row[3]!, /^estimate/)
+            // Those of its own row are opening prices.
+            assert.equal(row[7], formatAmount(fundingEstimate.internalTwap, USD))
+            assert.equal(row[8], formatAmount(fundingEstimate.externalTwap, USD))
+          } else assert.equal(row[3], 'no payment: it had no length', `period ${period.seq}`)
           continue
         }
         assert.equal(row[3]!.trim(), percent(period.fundingRate), `period ${period.seq}`)
@@ -516,7 +531,7 @@ describe("the explorer's funding", () => {
     await page.getByText(`due ${formatTime(timeOf(120))} UTC`).waitFor()
     assert.match(
       await page.locator('.now-figures').innerText(),
-      /No estimate: the market has ended, or its latest market data contain none/,
+      /No estimate: the store has no market data of this market/,
     )
     assert.equal(await figure(page, 'external-twap'), '1,234,567,890,123,456,789,012,345,678')
     assert.equal(await figure(page, 'difference'), '+1')
@@ -526,5 +541,50 @@ describe("the explorer's funding", () => {
     )
     // The number of 10-second periods in 365 days.
     assert.equal(await figure(page, 'last-annualised'), '+31,536.00 %')
+  })
+
+  test('give the true reason for no estimate, and count no running period as missing', async ({
+    t,
+    open,
+  }) => {
+    const { store, live } = await createLiveStore(t)
+    const data = (height: number, state: number): MarketEvent => ({
+      ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
+      figures: {
+        ...{ timestamp: timeOf(height), markPrice: '100', openInterest: 0n, state, tradingMode: 1 },
+        ...{ perpetual: null, isMalformed: false },
+      },
+    })
+    const paid = { fundingPayment: '1', fundingRate: '0.1', internalTwap: '5', externalTwap: '6' }
+    await live.commit(1, [
+      perpetualMarket(LIVE_MARKET),
+      periodEvent({ seq: 1n, start: timeOf(0), end: timeOf(1), ...paid }),
+      periodEvent({ seq: 2n, start: timeOf(1), internalTwap: '7', externalTwap: '8' }),
+      { ...pointAt(1), seq: 2n },
+    ])
+    const { page } = await open(store)
+    for (const [height, events, reason] of [
+      [2, [], 'the store has no market data of this market'],
+      [3, [data(3, 5)], "the market's latest data contain none for this period"],
+      [4, [{ ...pointAt(4), seq: 3n }], 'a later period has begun, whose first block is missing'],
+      [5, [data(5, 9)], 'the market has ended'],
+    ] as const) {
+      await live.commit(height, events)
+      await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
+      await page.getByText(`No estimate: ${reason}`).waitFor()
+      // Its opening prices are no averages.
+      const [running] = await cellsOf(page, 'periods')
+      assert.deepEqual([running![0], ...running!.slice(-2)], ['2', '–', '–'])
+      const said = await page.locator('.now-figures').innerText()
+      // From block 4 on, period 3 is known.
+      assert.equal(/1 period is missing/.test(said), height >= 4, said)
+    }
+    for (const [bars, title] of [
+      ['rate', 'Funding rate of each period'],
+      ['cumulative', 'Cumulative funding rate'],
+    ] as const) {
+      await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all&bars=${bars}`)
+      await page.getByRole('heading', { name: title, exact: true }).waitFor()
+    }
   })
 })

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { describe } from 'node:test'
 import type { Coverage, FundingPeriod, Series, MarketSummary as Summary } from 'lyra-client'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
-import { parseDecimal, ratio, subtract } from '../web/src/figures/decimal.ts'
-import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { parseDecimal, ratio, subtract, writeDecimal } from '../web/src/figures/decimal.ts'
+import { formatPercent, formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { annualised, RATE_SPANS, rateFor } from '../web/src/periods/period.ts'
 import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
@@ -14,6 +13,7 @@ import {
   cellsOf,
   ETH,
   FUNDING,
+  generate,
   SOL,
   settled,
   explorerTest as test,
@@ -29,10 +29,9 @@ import {
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
-import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 
 const RECORDING = 'perps-long-named'
 
@@ -44,15 +43,8 @@ async function summariesOf(base: string): Promise<Summary[]> {
 
 const number = (text: string) => parseDecimal(text)!
 
-/** An event file of a generated network. */
-async function generate(t: Parameters<typeof temporaryFolder>[0], args: string[]): Promise<string> {
-  const path = join(temporaryFolder(t), 'generated.evts')
-  const { code, stderr } = await runLyra(t, ['generate', ...args], {
-    stdio: ['ignore', openSync(path, 'w'), 'pipe'],
-  })
-  assert.equal(code, 0, stderr)
-  return path
-}
+/** A percentage as it is shown. */
+const parsed = (text: string) => Number(text.replaceAll(',', '').replace(' %', ''))
 
 describe("the explorer's markets", () => {
   test("are a table of the API's rates, premiums and prices, sorted by any column", async ({
@@ -72,11 +64,27 @@ describe("the explorer's markets", () => {
       assert.equal(await text('rate'), formatRate(number(estimate!.fundingRate), 4))
       assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
       const length = BigInt(lastPaidPeriod!.end!) - BigInt(lastPaidPeriod!.start)
+      // What was paid is the same on every basis; a hover shows each figure's own quantity, exactly.
+      for (const [basis, span] of [
+        ['8h', RATE_SPANS['8h']],
+        ['year', RATE_SPANS.year],
+      ] as const) {
+        await page.goto(`/?per=${basis}`)
+        const scaled = rateFor(span, estimate!.fundingRate, length)!
+        assert.equal(await text('rate'), formatRate(scaled, 4))
+        assert.equal(await value('rate'), writeDecimal(scaled))
+        assert.equal(await text('paid'), formatRate(number(lastPaidPeriod!.fundingRate!), 4))
+        assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
+        for (const [name, exact] of [
+          ['rate', writeDecimal(scaled)],
+          ['paid', lastPaidPeriod!.fundingRate!],
+        ] as const) {
+          const hover = await row.locator(`data[data-figure="${name}"]`).getAttribute('title')
+          assert.equal(hover, formatPercent(exact))
+          assert.ok(Math.abs(parsed(hover!) - parsed(await text(name))) <= 0.000051, `${hover}`)
+        }
+      }
       await page.goto('/')
-      assert.equal(
-        await text('rate'),
-        formatRate(rateFor(RATE_SPANS['8h'], estimate!.fundingRate, length)!, 4),
-      )
       const [external, internal] = [number(lastExternalPoint!.price), number(lastInternalPoint!.price)]
       assert.equal(
         await text('premium'),
@@ -115,7 +123,7 @@ describe("the explorer's markets", () => {
       Number(rate) / (Number(lastPaidPeriod!.end) - Number(lastPaidPeriod!.start))
     for (const [name, read] of [
       ['Rate now', (summary: Summary) => per(summary, summary.estimate!.fundingRate)],
-      ['Last paid', (summary: Summary) => per(summary, summary.lastPaidPeriod!.fundingRate!)],
+      ['Last paid', (summary: Summary) => Number(summary.lastPaidPeriod!.fundingRate!)],
       ['Providers', ({ providers }: Summary) => Number(providers)],
     ] as const) {
       await page.getByRole('button', { name }).click()

@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict'
-import { openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { describe } from 'node:test'
 import type { Instrument, LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
 import type { Page } from 'playwright-core'
 import type { MarketEvent } from '../src/events/event.ts'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
-import { BTC, cellsOf, ETH, exactFigure, figure, SOL, explorerTest as test } from './fixtures/explorer.ts'
+import {
+  BTC,
+  cellsOf,
+  ETH,
+  exactFigure,
+  figure,
+  generate,
+  SOL,
+  explorerTest as test,
+} from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, perpetualMarket } from './fixtures/live-store.ts'
-import { runLyra } from './fixtures/program.ts'
 import { PROVIDERS } from './fixtures/sample.ts'
 import { storeOf } from './fixtures/service.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
 
@@ -119,7 +126,7 @@ describe("the explorer's providers", () => {
               'Party',
               'Fee share',
               'Kept after penalty',
-              'Fee share after penalty',
+              "Fee share at last epoch's penalty",
               'Time on book, this epoch',
             ],
             ...['Time on book, last epoch', 'Required liquidity, USD', 'Bond penalty, last epoch'],
@@ -384,6 +391,12 @@ describe("the explorer's providers", () => {
     assert.ok(Math.abs((mark.x + mark.width / 2 - bar.x) / bar.width - 0.65) < 0.02)
     assert.match(await row(0, 0).innerText(), /of at least 65 %/)
     assert.equal(await row(1, 0).locator('.bar-mark').count(), 0)
+    // Below the minimum of 0.65 in this epoch; the other markets ask for none.
+    const marked = page.locator('table.providers tbody tr', { hasText: 'below minimum this epoch' })
+    assert.equal(await marked.count(), 2)
+    for (const party of [0, 1]) assert.match(await row(0, party).innerText(), /below minimum this epoch/)
+    const heads = await page.locator('table.providers thead').innerText()
+    assert.match(heads, /Fee share at last epoch's penalty/)
 
     const totals = await page.locator('.totals').allInnerTexts()
     assert.equal(totals.length, 3, totals.join(' | '))
@@ -459,13 +472,9 @@ describe("the explorer's providers", () => {
     t,
     open,
   }) => {
-    const path = join(temporaryFolder(t), 'generated.evts')
-    const generated = await runLyra(
-      t,
-      ['generate', '--blocks', '9000', '--markets', '1', '--parties', '3', '--points', '1', '--events', '0'],
-      { stdio: ['ignore', openSync(path, 'w'), 'pipe'] },
-    )
-    assert.equal(generated.code, 0, generated.stderr)
+    const path = await generate(t, [
+      ...['--blocks', '9000', '--markets', '1', '--parties', '3', '--points', '1', '--events', '0'],
+    ])
     const { page, base } = await open(await storeOf(t, STORE_KINDS[0]!, path))
     await page.goto('/?view=providers')
     const row = page.locator('table.providers tbody tr').first()
@@ -488,7 +497,7 @@ describe("the explorer's providers", () => {
         .locator(`table.epochs-table [data-figure="${name}"]`)
         .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('value')))
     const showsTable = async (expected: LiquidityProviderEpoch[]) => {
-      const epochs = () => page.locator('table.epochs-table tbody th').allInnerTexts()
+      const epochs = () => page.locator('table.epochs-table tbody tr:not(.missing-epochs) th').allInnerTexts()
       await eventually(epochs, (shown) => shown.join() === expected.map(({ epoch }) => epoch).join())
       for (const [name, read] of [
         ['epoch-book', (epoch: LiquidityProviderEpoch) => epoch.timeOnBook],
@@ -564,5 +573,66 @@ describe("the explorer's providers", () => {
         assert.deepEqual(await accessibilityFaults(page), [], `${width} ${colorScheme}`)
       }
     }
+  })
+
+  test('show epochs without figures as missing, between the others', async ({ t, open }) => {
+    const { store, live } = await createLiveStore(t)
+    const partyId = 'b'.repeat(64)
+    const epochs = [9, 7, 6, 2]
+    const epochEnd = (seq: number) => ({ kind: 'epoch-end', seq: BigInt(seq) }) as unknown as MarketEvent
+    for (const [index, epoch] of epochs.toReversed().entries()) {
+      await live.commit(index + 1, [
+        ...(index === 0
+          ? [
+              perpetualMarket(LIVE_MARKET),
+              {
+                kind: 'liquidity-provision' as const,
+                provisionId: 'p',
+                marketId: LIVE_MARKET,
+                partyId,
+                status: 1 as const,
+              },
+            ]
+          : []),
+        epochEnd(epoch),
+        {
+          ...{ kind: 'market-data', figures: null, marketId: LIVE_MARKET, feeShares: [] },
+          slas: [
+            {
+              ...{ party: partyId, currentEpochFractionOfTimeOnBook: '0.5' },
+              ...{
+                lastEpochFractionOfTimeOnBook: '0.7',
+                lastEpochFeePenalty: '0',
+                lastEpochBondPenalty: '0',
+              },
+              ...{ hysteresisPeriodFeePenalties: [], requiredLiquidity: '1' },
+              ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
+            },
+          ],
+        },
+      ])
+    }
+    const { page, base } = await open(store)
+    await page.goto(`/?view=providers&market=${LIVE_MARKET}&party=${partyId}`)
+    const { edges } = await getPage(base, '/api/v2/liquidity/provider-history', [['partyId', partyId]])
+    assert.deepEqual(
+      edges.map(({ node }) => node.epoch),
+      epochs.map(String),
+    )
+    await page.waitForSelector('table.epochs-table')
+    const heads = await page.locator('table.epochs-table tbody th').allInnerTexts()
+    assert.deepEqual(heads, ['9', '8', '7', '6', '3 to 5', '2'])
+    const missing = await page.locator('tr.missing-epochs').allInnerTexts()
+    assert.deepEqual(
+      missing.map((text) => text.split(/\s+/).slice(-5).join(' ')),
+      Array(2).fill('no figures of this provider'),
+    )
+    for (const text of missing) assert.match(text, /missing/)
+    const lane = page.locator('[data-lane="Time on book"] .lane-column')
+    assert.deepEqual(
+      await lane.evaluateAll((columns) => columns.map((column) => column.getAttribute('data-epoch'))),
+      ['2', null, null, null, '6', '7', null, '9'],
+    )
+    await page.getByText('hatched: missing').waitFor()
   })
 })

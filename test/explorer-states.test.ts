@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import type { Page } from 'playwright-core'
+import type { Coverage } from 'lyra-client'
+import type { Locator, Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
@@ -17,6 +18,7 @@ import {
   exactFigure,
   FUNDING,
   figure,
+  generate,
   SOL,
   settled,
   explorerTest as test,
@@ -26,7 +28,7 @@ import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import { createLiveStore, pointAt } from './fixtures/live-store.ts'
 import { addressOf, startLyra } from './fixtures/program.ts'
 import { inTurns, sampled } from './fixtures/sampling.ts'
-import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -82,6 +84,9 @@ async function freshnessOf(page: Page): Promise<{ state: string | null; text: st
   )
 }
 
+/** What a page has of the window, as far as a test needs it. */
+type Styles = { getComputedStyle(element: unknown): { color: string } }
+
 /** Waits until header, button and Node page show the same state, and returns its text. */
 async function oneTruth(page: Page, state: string, places: number, ms = 15_000): Promise<string> {
   const found = await eventually(
@@ -99,17 +104,13 @@ function besideNotReady(faults: readonly string[]): string[] {
 }
 
 describe('the explorer shows how current the data are', () => {
-  test('static as of a date, in the header, on the button and on the Node page alike', async ({
-    openRecording,
-  }) => {
+  test('as of a date, in the header, on the button and on the Node page alike', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
-    assert.equal(await oneTruth(page, 'static', 2), 'static as of 2023-10-05 10:15 UTC')
+    assert.equal(await oneTruth(page, 'static', 2), 'as of 2023-10-05 10:15 UTC')
     await page.goto('/?view=node')
-    assert.equal(await oneTruth(page, 'static', 2), 'static as of 2023-10-05 10:15 UTC')
-    await page
-      .getByText(/^Static: no blocks arrive\. The last one is of 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/)
-      .waitFor()
+    assert.equal(await oneTruth(page, 'static', 2), 'as of 2023-10-05 10:15 UTC')
+    await page.getByText(/^The last block is of 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/).waitFor()
   })
 
   test('live with the age, receiving old blocks, and not ready with the reason', async ({ t, browser }) => {
@@ -121,7 +122,7 @@ describe('the explorer shows how current the data are', () => {
     const base = await serve(t, store, { ingestion })
     const { page, faults } = await openPage(browser, base)
     await page.goto('/?view=node')
-    assert.match(await oneTruth(page, 'static', 2), /^static as of \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
+    assert.match(await oneTruth(page, 'static', 2), /^as of \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
     // An old block arrives: the service catches up.
     await live.commit(live.height + 1, [pointAt(live.height + 1)])
     assert.match(await oneTruth(page, 'receiving', 2), /^receiving · \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
@@ -166,6 +167,68 @@ describe('the explorer shows how current the data are', () => {
     assert.deepEqual(besideNotReady(faults), [])
   })
 
+  test('behind: estimates and next payments are grey, with the time they are of, from the first load on', async ({
+    t,
+    browser,
+  }) => {
+    const path = await generate(t, ['--blocks', '400', '--markets', '2', '--points', '2'])
+    const blocks = await blocksOf(path)
+    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t), ['--max-behind', '60'])
+    const core = await dial(service.corePort)
+    await core.send(blocks)
+    await untilHeight(service, 400)
+    // A store of the same blocks, into which nothing ingests.
+    const still = await serve(t, await storeOf(t, STORE_KINDS[0]!, path))
+    for (const [base, behind] of [
+      [service.base, true],
+      [still, false],
+    ] as const) {
+      const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
+      const minute = (time: string) => `as of ${formatTime(time).slice(0, 16)} UTC`
+      const asOfBlock = minute(coverage.blocks.lastTimestamp)
+      const { edges } = await getPage(base, '/api/v2/market-summaries')
+      const { page, faults } = await openPage(browser, base)
+      await page.goto('/')
+      const isGrey = async (figure: Locator) => {
+        const [own, grey] = await Promise.all(
+          [figure, page.locator('.footer')].map((one) =>
+            one.evaluate((element) => (globalThis as unknown as Styles).getComputedStyle(element).color),
+          ),
+        )
+        return own === grey
+      }
+      for (const { node } of edges) {
+        const { marketId, estimate } = node as { marketId: string; estimate: { at: string } }
+        const row = page.locator(`tr[data-market="${marketId}"]`)
+        const [rate, due] = [row.locator('[data-figure="rate"]'), row.locator('[data-figure="due"]')]
+        await rate.waitFor()
+        assert.equal(await isGrey(rate), behind)
+        assert.equal(await isGrey(due.locator('time')), behind)
+        assert.equal(await isGrey(row.locator('[data-figure="paid"]')), false)
+        assert.deepEqual(
+          await row.locator('[data-figure="as-of"]').allInnerTexts(),
+          behind ? [minute(estimate.at), asOfBlock] : [],
+        )
+        assert.equal((await due.innerText()).includes('in '), false)
+      }
+      const [said] = await freshnessOf(page)
+      assert.equal(said!.state, behind ? 'lagging' : 'static')
+      if (behind) assert.match(said!.text, /^lagging by /)
+      else assert.equal(said!.text, asOfBlock)
+      await page.goto(`/?view=funding&market=${(edges[0]!.node as { marketId: string }).marketId}&span=all`)
+      await settled(page)
+      const now = page.locator('.now-figures')
+      assert.equal(await isGrey(now.locator('[data-figure="estimate-rate"]')), behind)
+      assert.equal(await isGrey(now.locator('[data-figure="due"] time')), behind)
+      assert.equal(await isGrey(now.locator('[data-figure="last-rate"]')), false)
+      assert.equal(await now.locator('[data-figure="as-of"]').count(), behind ? 2 : 0)
+      assert.equal(await page.locator('tr.estimate.stale').count(), behind ? 1 : 0)
+      assert.deepEqual(await accessibilityFaults(page), [])
+      assert.deepEqual(besideNotReady(faults), [])
+    }
+    await core.close()
+  })
+
   test('live while blocks arrive, with the time of the latest point', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
@@ -185,7 +248,7 @@ describe('the explorer shows how current the data are', () => {
     )
   })
 
-  test('not ready: an empty store shows the two commands that fill it, then its data without a reload', async ({
+  test('not ready: an empty store shows the commands that fill it, then its data without a reload', async ({
     t,
     browser,
   }) => {
@@ -198,8 +261,10 @@ describe('the explorer shows how current the data are', () => {
       await page.getByText("its store it's.db has no blocks yet").waitFor()
       assert.deepEqual(await page.locator('.command code').allInnerTexts(), [
         `lyra ingest --store ${word} events.evts.gz`,
+        `lyra import --store ${word} segments/`,
         `lyra serve --store ${word} --listen 127.0.0.1:3005`,
       ])
+      await page.getByText('Follow a running core: stop this service, and start it with --listen').waitFor()
     }
     assert.equal(await oneTruth(page, 'empty', 2), 'not ready: empty')
     await page.getByRole('button', { name: /Ingest event files/ }).click()

@@ -1,3 +1,4 @@
+import type { MarketSummary } from 'lyra-client'
 import { useMemo, useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Shade } from '../charts/draw.ts'
@@ -48,10 +49,11 @@ export type FundingMarketProps = {
   marketId: string
   /** From the market's first point or period to its last. */
   held: Range
+  summary: MarketSummary | null
 }
 
 /** Rates, charts, figures and tables of one market, over the range that the URL names. */
-export function FundingMarket({ marketId, held }: FundingMarketProps) {
+export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const coverage = latestCoverage()!
   const [pointed, setPointed] = useState<bigint | null>(null)
   const last = BigInt(coverage.blocks.lastTimestamp)
@@ -134,6 +136,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           <NowFigures
             periods={periods.data === null ? null : list}
             estimate={estimate.data}
+            summary={summary}
             due={nextPayment(instrumentOf(marketId)?.funding?.schedule, last)}
             unit={unit}
             last={last}

@@ -1,6 +1,6 @@
 import { goTo } from '../location.ts'
 import { Link } from '../parts/link.tsx'
-import { MarketBar } from '../parts/market-bar.tsx'
+import { MarketBar, useSummary } from '../parts/market-bar.tsx'
 import { beforeCoverage, Empty, Skeleton } from '../parts/states.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
@@ -22,6 +22,7 @@ export function FundingView() {
     (signal) => lyra.coverage({ marketId: marketId!, signal }),
     { keep: true },
   )
+  const summary = useSummary(marketId, markets)
   const before = beforeCoverage('funding')
   if (before !== null || coverage === null) return before
   if (marketId === null && markets.length > 0) {
@@ -43,6 +44,7 @@ export function FundingView() {
     <>
       <MarketBar
         marketId={marketId}
+        summary={summary}
         markets={markets}
         onPick={(market) => goTo('funding', market === null ? {} : { market })}
       >
@@ -50,7 +52,7 @@ export function FundingView() {
           Providers
         </Link>
       </MarketBar>
-      {held !== null && <FundingMarket key={marketId} marketId={marketId} held={held} />}
+      {held !== null && <FundingMarket key={marketId} marketId={marketId} held={held} summary={summary} />}
       {held === null && !MARKET_ID.test(marketId) && (
         <Empty title="Invalid market id">
           <code>{marketId}</code> is in the page's address; an id has 64 hex digits. Choose a market above, by

@@ -1,10 +1,12 @@
-import type { FundingEstimate, FundingPayments } from 'lyra-client'
+import type { FundingEstimate, FundingPayments, MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatTime } from '../figures/format-time.ts'
+import { standingOf } from '../markets/summary.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
+import { AsOf } from '../parts/as-of.tsx'
 import { DueTime } from '../parts/due-time.tsx'
 import {
   annualised,
@@ -18,7 +20,7 @@ import {
   whoPays,
 } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
-import { freshness } from '../service/freshness.ts'
+import { isBehind, isCurrent } from '../service/freshness.ts'
 import { runningPeriod } from './reading.ts'
 
 /** Decimal places of a rate, and of an annualised one, in percent. */
@@ -28,6 +30,7 @@ export const ANNUAL_PLACES = 2
 export type NowFiguresProps = {
   periods: readonly Period[] | null
   estimate: FundingEstimate | null
+  summary: MarketSummary | null
   /** When the next payment is due by the market's schedule, Unix nanoseconds; null without one. */
   due: bigint | null
   unit: Unit | null
@@ -37,13 +40,21 @@ export type NowFiguresProps = {
 }
 
 /** The current period's estimated payment, and the last payment. */
-export function NowFigures({ periods, estimate, due, unit, last, children }: NowFiguresProps) {
+export function NowFigures({ periods, estimate, summary, due, unit, last, children }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
   const paid = list.filter(({ rate }) => rate !== null).at(-1) ?? null
   return (
     <div class="now-figures">
-      <Running periods={list} running={running} estimate={estimate} due={due} unit={unit} last={last} />
+      <Running
+        periods={list}
+        running={running}
+        estimate={estimate}
+        summary={summary}
+        due={due}
+        unit={unit}
+        last={last}
+      />
       <Figure
         name="Last paid"
         main={paid === null ? null : <Rate text={paid.rate!} name="last-rate" />}
@@ -113,21 +124,19 @@ type RunningProps = Omit<NowFiguresProps, 'periods' | 'children'> & {
   running: Period | null
 }
 
-function Running({ periods, running, estimate, due, unit, last }: RunningProps) {
+function Running({ periods, running, estimate, summary, due, unit, last }: RunningProps) {
   const fits = running !== null && estimate !== null && estimate.seq === `${running.seq}`
   const regular = regularLength(periods)
   return (
     <Figure
       name={running === null ? 'Current period' : `Period #${running.seq}, estimate`}
       main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
-      none={
-        running === null
-          ? 'No period is running'
-          : 'No estimate: the market has ended, or its latest market data contain none'
-      }
+      none={running === null ? 'No period is running' : whyNoEstimate(summary)}
+      stale={isBehind.value}
     >
       {fits && (
         <>
+          <AsOf time={estimate.at} />
           <Payment text={estimate.fundingPayment} unit={unit} name="estimate-payment" />
           <Annual rate={estimate.fundingRate} length={expectedLength(periods)} name="estimate-annualised" />
         </>
@@ -141,6 +150,7 @@ function Running({ periods, running, estimate, due, unit, last }: RunningProps) 
           ) : (
             <>
               {describeEnd(running.start, regular, last)}
+              <AsOf time={last} />
               {areIrregular(periods) && <span class="aside">; periods are not regular</span>}
             </>
           )}
@@ -150,10 +160,20 @@ function Running({ periods, running, estimate, due, unit, last }: RunningProps) 
   )
 }
 
+/** Why the running period has no estimate. */
+function whyNoEstimate(summary: MarketSummary | null): string {
+  if (summary === null) return 'No estimate'
+  if (standingOf(summary)?.hasEnded) return 'No estimate: the market has ended'
+  if (summary.marketData === null) return 'No estimate: the store has no market data of this market'
+  if (summary.runningPeriod === null)
+    return 'No estimate: a later period has begun, whose first block is missing'
+  return "No estimate: the market's latest data contain none for this period"
+}
+
 /** When a running period ends: while blocks arrive a span, else a date. */
 function describeEnd(start: bigint, length: bigint | null, last: bigint): string {
   const end = length === null ? null : start + length
-  if (!['live', 'receiving'].includes(freshness.value.state)) {
+  if (!isCurrent.value) {
     return end !== null && end > last
       ? `due ${formatTime(end).slice(0, 19)} UTC`
       : `began ${formatTime(start).slice(0, 19)} UTC`
@@ -220,12 +240,14 @@ type FigureProps = {
   main: ComponentChildren
   /** Text if there is no figure. */
   none: string
+  /** Whether it may not hold any more. */
+  stale?: boolean
   children?: ComponentChildren
 }
 
-function Figure({ name, main, none, children }: FigureProps) {
+function Figure({ name, main, none, stale = false, children }: FigureProps) {
   return (
-    <div class="figure">
+    <div class={stale ? 'figure stale' : 'figure'}>
       <span class="figure-name">{name}</span>
       {main === null ? (
         <span class="figure-more none">{none}</span>

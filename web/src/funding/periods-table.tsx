@@ -4,12 +4,14 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
+import { AsOf } from '../parts/as-of.tsx'
 import { Link } from '../parts/link.tsx'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
+import { isBehind } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
@@ -156,7 +158,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
   const rate = period.rate ?? estimate?.fundingRate ?? null
   const payment = period.payment ?? estimate?.fundingPayment ?? null
   return (
-    <tr class={estimate === null ? '' : 'estimate'}>
+    <tr class={estimate === null ? '' : isBehind.value ? 'estimate stale' : 'estimate'}>
       <th scope="row" class="figure-column">
         {length === null || length === 0n ? (
           groupDigits(`${seq}`)
@@ -182,6 +184,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
         <>
           <td class="figure-column">
             {estimate !== null && <span class="tag">estimate</span>} <Rate text={rate} />
+            {estimate !== null && <AsOf time={estimate.at} />}
           </td>
           <td class="figure-column">
             <AnnualRate rate={rate} length={estimate === null ? length : expected} />
@@ -192,8 +195,13 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
           </td>
         </>
       )}
-      <td class="figure-column">{twap(estimate?.internalTwap ?? period.internalTwap)}</td>
-      <td class="figure-column">{twap(estimate?.externalTwap ?? period.externalTwap)}</td>
+      {/* Those of a period without an end are its opening prices. */}
+      <td class="figure-column">
+        {twap(period.end === null ? (estimate?.internalTwap ?? null) : period.internalTwap)}
+      </td>
+      <td class="figure-column">
+        {twap(period.end === null ? (estimate?.externalTwap ?? null) : period.externalTwap)}
+      </td>
     </tr>
   )
 }

@@ -1,11 +1,12 @@
 import type { MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { PRICE_PLACES, unitOf, whyNoUnit } from '../figures/amount.ts'
-import { type Decimal, writeDecimal } from '../figures/decimal.ts'
+import { type Decimal, parseDecimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { RATE_PLACES } from '../funding/now-figures.tsx'
 import { param, setParams } from '../location.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
+import { AsOf } from '../parts/as-of.tsx'
 import { DueTime } from '../parts/due-time.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketState } from '../parts/market-bar.tsx'
@@ -14,6 +15,7 @@ import { SortField, SortHeader } from '../parts/sort-controls.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
+import { isBehind } from '../service/freshness.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { Sparkline } from './sparkline.tsx'
 import {
@@ -54,14 +56,32 @@ const averageColumn = (sort: '24h' | '7d' | '30d', window: string): Column => ({
   cell: (summary, { basis }) => {
     const text = summary.averages[sort]
     if (text === null) return <span title={`The store does not cover the last ${window}.`}>–</span>
-    return <ShownRate text={text} rate={averageOn(basis, summary, sort)} name={`average-${sort}`} />
+    return (
+      <ShownRate
+        text={basis === '8h' ? text : null}
+        rate={averageOn(basis, summary, sort)}
+        name={`average-${sort}`}
+      />
+    )
   },
 })
 
-/** A rate on the basis that is shown; the text that was sent is on hover. */
-function ShownRate({ text, rate, name }: { text: string | null; rate: Decimal | null; name: string }) {
-  if (text === null || rate === null) return <>–</>
-  return <Rounded text={text} shown={formatRate(rate, RATE_PLACES)} name={name} />
+/**
+ * A rate on the basis that is shown; exact on hover.
+ *
+ * @param text the text that was sent, if it is that of the same basis
+ */
+function ShownRate({
+  text = null,
+  rate,
+  name,
+}: {
+  text?: string | null
+  rate: Decimal | null
+  name: string
+}) {
+  if (rate === null) return <>–</>
+  return <Rounded text={text ?? writeDecimal(rate)} shown={formatRate(rate, RATE_PLACES)} name={name} />
 }
 
 const COLUMNS: readonly Column[] = [
@@ -74,11 +94,16 @@ const COLUMNS: readonly Column[] = [
       const rate = currentRate(summary)
       if (rate === null) return '–'
       return (
-        <>
-          <ShownRate text={rate.text} rate={rateOn(basis, summary, rate.text)} name="rate" />
-          <span class="under">{rate.estimate ? 'estimate' : 'last paid'}</span>
+        <span class={rate.at !== null && isBehind.value ? 'stale' : undefined}>
+          <ShownRate
+            text={basis === 'period' ? rate.text : null}
+            rate={rateOn(basis, summary, rate.text)}
+            name="rate"
+          />
+          <span class="under">{rate.at === null ? 'of the last period' : 'estimate'}</span>
           <span class="under">{whoPays(rate.text)}</span>
-        </>
+          {rate.at !== null && <AsOf time={rate.at} />}
+        </span>
       )
     },
   },
@@ -125,11 +150,11 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'paid',
     title: 'Last paid',
-    meaning: 'Rate of the last paid period.',
+    meaning: 'What was paid for the last period that was paid, in % of the position: whatever its length.',
     figure: true,
-    cell: (summary, { basis }) => {
-      const text = summary.lastPaidPeriod?.fundingRate ?? null
-      return <ShownRate text={text} rate={rateOn(basis, summary, text ?? '')} name="paid" />
+    cell: ({ lastPaidPeriod }) => {
+      const text = lastPaidPeriod?.fundingRate ?? ''
+      return <ShownRate text={text} rate={parseDecimal(text)} name="paid" />
     },
   },
   averageColumn('24h', '24 hours'),

@@ -44,7 +44,7 @@ export function summariesCsv(summaries: readonly MarketSummary[], last: bigint):
         instrument?.code,
         standingOf(summary)?.state,
         rate?.text,
-        rate === null ? undefined : `${rate.estimate}`,
+        rate === null ? undefined : `${rate.at !== null}`,
         year === null ? undefined : writeDecimal(year),
         lastPaidPeriod?.fundingRate,
         lastPaidPeriod?.fundingPayment,

@@ -50,14 +50,15 @@ export function standingOf({
   return { state, tradingMode, hasEnded: ENDED.includes(state), at: marketData?.timestamp ?? null }
 }
 
+/** A rate, and the time of the market data whose estimate it is; null if it is that of the last paid period. */
+export type CurrentRate = { text: string; at: string | null }
+
 /** The current period's estimated rate, or the last paid one. Null for a market that has ended. */
-export function currentRate(summary: MarketSummary): { text: string; estimate: boolean } | null {
+export function currentRate(summary: MarketSummary): CurrentRate | null {
   const { estimate, lastPaidPeriod } = summary
   if (standingOf(summary)?.hasEnded) return null
-  if (estimate !== null) return { text: estimate.fundingRate, estimate: true }
-  return lastPaidPeriod?.fundingRate === undefined
-    ? null
-    : { text: lastPaidPeriod.fundingRate, estimate: false }
+  if (estimate !== null) return { text: estimate.fundingRate, at: estimate.at }
+  return lastPaidPeriod?.fundingRate === undefined ? null : { text: lastPaidPeriod.fundingRate, at: null }
 }
 
 /** The length by which rates are scaled: that of the last paid period, or by the schedule of the first; nanoseconds. */
@@ -141,7 +142,7 @@ function keyOf(summary: MarketSummary, { sort, basis, last }: Sorting): Decimal 
       return due === null ? null : { digits: due, scale: 0 }
     }
     case 'paid':
-      return rateOn(basis, summary, summary.lastPaidPeriod?.fundingRate ?? '')
+      return parseDecimal(summary.lastPaidPeriod?.fundingRate ?? '')
     case '24h':
     case '7d':
     case '30d':

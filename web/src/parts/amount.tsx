@@ -1,4 +1,5 @@
 import { type AmountStyle, describeExact, formatAmount, type Unit } from '../figures/amount.ts'
+import { formatPercent } from '../figures/format-figure.ts'
 
 export type AmountProps = AmountStyle & {
   /** The API's text. */
@@ -20,10 +21,15 @@ export function Amount({ text, unit, bare = false, name, ...style }: AmountProps
   )
 }
 
-/** A number that is rounded for reading; the text that was sent is on hover, and in copies. */
+/** A number that is rounded for reading, exact on hover and in copies; a percentage is one on hover, too. */
 export function Rounded({ text, shown, name }: { text: string; shown: string; name?: string | undefined }) {
   return (
-    <data class="amount" value={text} title={text} data-figure={name}>
+    <data
+      class="amount"
+      value={text}
+      title={shown.endsWith('%') ? formatPercent(text) : text}
+      data-figure={name}
+    >
       {shown}
     </data>
   )

@@ -3,7 +3,6 @@ import { type Freshness, freshness } from '../service/freshness.ts'
 /** The colour of a state. */
 export const FRESHNESS_DOTS: Record<Freshness['state'], string> = {
   connecting: 'unknown',
-  watching: 'unknown',
   live: 'up',
   receiving: 'up',
   lagging: 'faulty',

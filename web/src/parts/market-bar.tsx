@@ -1,3 +1,4 @@
+import type { MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { formatTime } from '../figures/format-time.ts'
 import { type Standing, standingOf } from '../markets/summary.ts'
@@ -11,6 +12,8 @@ import { CopyLink } from './request.tsx'
 
 export type MarketBarProps = {
   marketId: string | null
+  /** That of the market; null before it is known. */
+  summary: MarketSummary | null
   markets: readonly string[]
   /** Label for no market, if that is a choice. */
   none?: string
@@ -20,11 +23,10 @@ export type MarketBarProps = {
   beside?: ComponentChildren
 }
 
-/** Chooses a market, and says which it is and how it trades. */
-export function MarketBar({ marketId, markets, none, onPick, children, beside }: MarketBarProps) {
-  const instrument = marketId === null ? null : instrumentOf(marketId)
+/** The summary of a market, as of the last block; null before it is known, and of one that is not known. */
+export function useSummary(marketId: string | null, markets: readonly string[]): MarketSummary | null {
   const coverage = latestCoverage()
-  const { data: summary } = useQuery(
+  const { data } = useQuery(
     marketId === null || coverage === null || !markets.includes(marketId)
       ? null
       : `${marketId} ${lastHeight(coverage)}`,
@@ -32,7 +34,13 @@ export function MarketBar({ marketId, markets, none, onPick, children, beside }:
       (await lyra.marketSummariesPage({ marketId: marketId! }, { signal })).rows[0]?.node ?? null,
     { keep: true },
   )
-  const standing = summary?.marketId === marketId ? standingOf(summary) : null
+  return data?.marketId === marketId ? data : null
+}
+
+/** Chooses a market, and says which it is and how it trades. */
+export function MarketBar({ marketId, summary, markets, none, onPick, children, beside }: MarketBarProps) {
+  const instrument = marketId === null ? null : instrumentOf(marketId)
+  const standing = summary === null ? null : standingOf(summary)
   return (
     <div class="view-bar">
       <MarketPicker

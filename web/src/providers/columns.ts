@@ -59,9 +59,9 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'net',
     first: true,
-    title: 'Fee share after penalty',
+    title: "Fee share at last epoch's penalty",
     meaning:
-      'Fee share times the part kept after the penalty, before the bonus from the penalties of others.',
+      "Fee share times the part kept after the last epoch's fee penalty, before the bonus from the penalties of others. This epoch's penalty is not known before it ends.",
     sla: true,
     read: ({ fees }) => fees.net,
     kind: 'part',

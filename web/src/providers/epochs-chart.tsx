@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { showPart } from './columns.ts'
+import { isBelow } from './provider-figure.tsx'
 
 /** Epochs without a row between two others are left free, unless they are more than this. */
 const MOST_FREE = 400
@@ -93,7 +94,8 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
                 return (
                   <span
                     key={row?.epoch ?? `free ${place}`}
-                    class={`lane-column ${row !== null && row === shown && index !== -1 ? 'chosen' : ''}`}
+                    class={`lane-column ${row === null ? 'free' : row === shown && index !== -1 ? 'chosen' : ''}`}
+                    title={row === null ? 'missing' : undefined}
                     data-epoch={row?.epoch}
                     onPointerEnter={() => row !== null && setChosen(row.epoch)}
                     onPointerDown={() => row !== null && setChosen(row.epoch)}
@@ -113,15 +115,11 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
       })}
       <p class="epochs-ends" aria-hidden="true">
         <span>epoch {groupDigits(rows[0]!.epoch)}</span>
+        {columns.includes(null) && <span>hatched: missing</span>}
         <span>epoch {groupDigits(rows.at(-1)!.epoch)}</span>
       </p>
     </div>
   )
-}
-
-/** Whether a time on book is below the required minimum. */
-export function isBelow(timeOnBook: string, least: string | null): boolean {
-  return least !== null && partOf(timeOnBook) < partOf(least)
 }
 
 function describe(row: LiquidityProviderEpoch, least: string | null): string {

@@ -15,8 +15,8 @@ import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
 import { showPart } from './columns.ts'
-import { EpochsChart, isBelow } from './epochs-chart.tsx'
-import { Bar, leastTime } from './provider-figure.tsx'
+import { EpochsChart } from './epochs-chart.tsx'
+import { Bar, isBelow, leastTime } from './provider-figure.tsx'
 
 /** How many epochs can be looked at. */
 const COUNTS = ['10', '50', '200'] as const
@@ -74,6 +74,7 @@ export function History({ marketId, partyId }: HistoryProps) {
           <EpochsChart rows={[...rows].reverse()} least={least} />
           <EpochsTable
             rows={rows.slice(listed.first, listed.first + ROWS)}
+            newer={rows[listed.first - 1] ?? null}
             least={least}
             unit={marketUnit(marketId)}
           />
@@ -91,11 +92,13 @@ export function History({ marketId, partyId }: HistoryProps) {
 type EpochsTableProps = {
   /** Newest first. */
   rows: readonly LiquidityProviderEpoch[]
+  /** The row before the first one, on the page before. */
+  newer: LiquidityProviderEpoch | null
   least: string | null
   unit: Unit | null
 }
 
-function EpochsTable({ rows, least, unit }: EpochsTableProps) {
+function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
   const required =
     unit === null || unit.symbol === '' ? 'Required liquidity' : `Required liquidity, ${unit.symbol}`
   const titles = ['Ended (UTC)', 'Time on book', 'Fee penalty', 'Bond penalty', 'Equity-like share', required]
@@ -112,7 +115,13 @@ function EpochsTable({ rows, least, unit }: EpochsTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.flatMap((row, index) => [
+            <Missing
+              key={`before ${row.epoch}`}
+              newer={rows[index - 1] ?? newer}
+              older={row}
+              columns={titles.length}
+            />,
             <tr key={row.epoch}>
               <th scope="row">{groupDigits(row.epoch)}</th>
               <td data-label={titles[0]} title={`${row.timestamp} ns, block ${row.atBlock}`}>
@@ -137,11 +146,35 @@ function EpochsTable({ rows, least, unit }: EpochsTableProps) {
               <td data-label={titles[5]} class="figure-column">
                 <Amount text={row.requiredLiquidity} unit={unit} places={2} bare name="epoch-required" />
               </td>
-            </tr>
-          ))}
+            </tr>,
+          ])}
         </tbody>
       </table>
     </TablePlace>
+  )
+}
+
+type MissingProps = {
+  newer: LiquidityProviderEpoch | null
+  older: LiquidityProviderEpoch
+  columns: number
+}
+
+/** The epochs between two rows: the provider was not listed in them, or their blocks are missing. */
+function Missing({ newer, older, columns }: MissingProps) {
+  if (newer === null) return null
+  const [first, last] = [BigInt(older.epoch) + 1n, BigInt(newer.epoch) - 1n]
+  if (first > last) return null
+  return (
+    <tr class="missing-epochs">
+      <th scope="row">
+        {groupDigits(`${first}`)}
+        {first < last && ` to ${groupDigits(`${last}`)}`}
+      </th>
+      <td class="unpaid" colSpan={columns}>
+        missing: no figures of this provider
+      </td>
+    </tr>
   )
 }
 

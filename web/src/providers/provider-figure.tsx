@@ -1,4 +1,4 @@
-import { approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
+import { approximate, compare, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 import { instrumentOf } from '../service/instruments.ts'
 import { type Column, showFigure } from './columns.ts'
@@ -26,6 +26,12 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
 export function leastTime(marketId: string): string | null {
   const text = instrumentOf(marketId)?.sla?.commitmentMinTimeFraction ?? ''
   return (parseDecimal(text)?.digits ?? 0n) === 0n ? null : text
+}
+
+/** Whether a time on book is below the required minimum. */
+export function isBelow(timeOnBook: string, least: string | null): boolean {
+  const [time, minimum] = [parseDecimal(timeOnBook), parseDecimal(least ?? '')]
+  return time !== null && minimum !== null && compare(time, minimum) < 0
 }
 
 /** A fraction as a bar, with a mark at the required minimum. */

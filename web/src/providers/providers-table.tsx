@@ -9,7 +9,7 @@ import { TablePlace } from '../parts/table-place.tsx'
 import { COLUMNS, type Column, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
-import { leastTime, ProviderFigure } from './provider-figure.tsx'
+import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
 
 /** A provider's actual share of its market's fees. */
 const DEFAULT: Sorting = { column: 'net', descending: true }
@@ -113,6 +113,7 @@ function Row({ provider, names, columns }: RowProps) {
       )}
       <th scope="row">
         {names.party ? <Party provider={provider} /> : <Market provider={provider} />}
+        <BelowMinimum provider={provider} />
         <ToEpochs provider={provider} />
       </th>
       {columns.map((column) => {
@@ -143,6 +144,7 @@ function Card({ provider, names, columns }: RowProps) {
       <span class="card-head">
         {names.market && <Market provider={provider} />}
         {names.party && <Party provider={provider} />}
+        <BelowMinimum provider={provider} />
         <ToEpochs provider={provider} />
       </span>
       <dl>
@@ -164,6 +166,13 @@ function Card({ provider, names, columns }: RowProps) {
 
 function Party({ provider: { partyId } }: Pick<RowProps, 'provider'>) {
   return <Id id={partyId} what="the party id" link={{ view: 'providers', params: { party: partyId } }} />
+}
+
+/** Marks a provider that may be paid no fees for this epoch. */
+function BelowMinimum({ provider: { marketId, sla } }: Pick<RowProps, 'provider'>) {
+  const time = sla?.currentEpochFractionOfTimeOnBook
+  if (time === undefined || !isBelow(time, leastTime(marketId))) return null
+  return <span class="tag below-minimum">below minimum this epoch</span>
 }
 
 /** Link to the provider's earlier epochs on the market. */

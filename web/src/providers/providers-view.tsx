@@ -5,7 +5,7 @@ import { shortId } from '../figures/short-id.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
-import { MarketBar } from '../parts/market-bar.tsx'
+import { MarketBar, useSummary } from '../parts/market-bar.tsx'
 import { Request } from '../parts/request.tsx'
 import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
 import { marketUnit } from '../service/instruments.ts'
@@ -28,6 +28,8 @@ export function ProvidersView() {
   const market = param('market')?.toLowerCase() ?? null
   const fault = faultOf(market, party)
   const list = useProviders(fault === null ? market : null)
+  const markets = knownMarkets('providers')
+  const summary = useSummary(market, markets)
   const before = beforeCoverage('providers')
   if (before !== null) return before
   const parties = [...new Set(list.data?.providers.map(({ partyId }) => partyId))].sort()
@@ -35,7 +37,8 @@ export function ProvidersView() {
     <>
       <MarketBar
         marketId={market}
-        markets={knownMarkets('providers')}
+        summary={summary}
+        markets={markets}
         none="All markets"
         onPick={(id) => setParams({ market: id, page: null })}
         beside={

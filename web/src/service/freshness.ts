@@ -11,26 +11,26 @@ const LIVE_MS = 60_000
 /** Blocks that arrived within this time make a service one that receives them, however old they are. */
 const WATCHED_MS = 20_000
 
-/** So long a page watches before it says that no block arrives. */
-const SETTLED_MS = 8_000
-
 /** How current the data are: the one place that says so, for the header, the Node page and the button. */
 export type Freshness = {
-  state:
-    | 'connecting'
-    | 'watching'
-    | 'live'
-    | 'receiving'
-    | 'lagging'
-    | 'static'
-    | 'not-ready'
-    | 'empty'
-    | 'down'
+  state: 'connecting' | 'live' | 'receiving' | 'lagging' | 'static' | 'not-ready' | 'empty' | 'down'
   /** In one or two words, with the age, the lag, the date or the reason. */
   text: string
   /** The whole of it. */
   more: string
 }
+
+/** Whether the service says that it is behind: estimates and next payments are not those of now. */
+export const isBehind = computed(
+  () =>
+    readiness.value?.status === 'not ready' &&
+    readiness.value.reasons.some(({ reason }) => reason === 'behind'),
+)
+
+/** Whether blocks arrive and the service keeps up: spans from now mean something. */
+export const isCurrent = computed(
+  () => !isBehind.value && ['live', 'receiving'].includes(freshness.value.state),
+)
 
 export const freshness = computed<Freshness>(() => {
   if (connection.value.state === 'down') {
@@ -61,8 +61,7 @@ export const freshness = computed<Freshness>(() => {
   const last = BigInt(coverage.blocks.lastTimestamp)
   const age = BigInt(now.value) * 1_000_000n - last
   const asOf = `${formatTime(last - (last % 1_000_000_000n))} UTC`
-  const behind = reasons.length > 0
-  if (!behind && age <= BigInt(LIVE_MS) * 1_000_000n) {
+  if (!isBehind.value && age <= BigInt(LIVE_MS) * 1_000_000n) {
     return {
       state: 'live',
       text: `live · ${formatAge(age)}`,
@@ -77,28 +76,19 @@ export const freshness = computed<Freshness>(() => {
       more: `Receiving blocks. The last one is of ${asOf}, ${formatAge(age)} ago.`,
     }
   }
-  if (!isWatched()) {
-    return { state: 'watching', text: `as of ${minute}`, more: `The last block is of ${asOf}.` }
-  }
-  if (behind) {
+  if (isBehind.value) {
     return {
       state: 'lagging',
       text: `lagging by ${formatAge(age)}`,
-      more: `Lagging: the last block is of ${asOf}, ${formatAge(age)} ago, and none arrives.`,
+      more: `Lagging: the last block is of ${asOf}, ${formatAge(age)} ago.`,
     }
   }
   return {
     state: 'static',
-    text: `static as of ${minute}`,
-    more: `Static: no blocks arrive. The last one is of ${asOf}, ${formatAge(age)} ago.`,
+    text: `as of ${minute}`,
+    more: `The last block is of ${asOf}, ${formatAge(age)} ago.`,
   }
 })
-
-/** Whether this page has watched for long enough to say that no block arrives. */
-function isWatched(): boolean {
-  const [first] = coverageSamples.value
-  return first !== undefined && first.at <= now.value - SETTLED_MS
-}
 
 /** Whether blocks arrived lately, as far as this page has watched. */
 function hasGrown(): boolean {
