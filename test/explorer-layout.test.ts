@@ -3,9 +3,11 @@ import { describe } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { MarketEvent } from '../src/events/event.ts'
-import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
-import { BTC, FUNDING, settled, explorerTest as test } from './fixtures/explorer.ts'
+import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
+import { dial } from './fixtures/core.ts'
+import { BTC, FUNDING, generate, settled, explorerTest as test } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
+import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -15,6 +17,7 @@ import {
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDING = 'perps-long-named'
 
@@ -82,6 +85,63 @@ describe('the layout of the explorer', () => {
     await page.goto('/')
     await page.waitForSelector('table.markets')
     await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+  })
+
+  test('shifts by at most 0.1 while a view fills and blocks arrive, on a screen and on a phone', async ({
+    t,
+    browser,
+  }) => {
+    const path = await generate(t, [
+      '--blocks',
+      '400',
+      '--markets',
+      '12',
+      '--parties',
+      '40',
+      '--points',
+      '12',
+    ])
+    const blocks = await blocksOf(path)
+    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
+    const core = await dial(service.corePort)
+    let sent = 300
+    await core.send(blocks.slice(0, sent))
+    await untilHeight(service, sent)
+    const { edges } = await getPage(service.base, '/api/v2/market-summaries')
+    const [market, other] = edges.map(({ node }) => node.marketId as string)
+    const provided = await getPage(service.base, '/api/v2/liquidity/providers', `marketId=${market}`)
+    const party = provided.edges[0]!.node.partyId as string
+    for (const [view, ready] of [
+      ['/', 'table.markets'],
+      [`/?compare=${market},${other}`, '[data-chart="compare"] canvas'],
+      ['/?view=funding', '.chart-panel[aria-busy="false"] .notes'],
+      ['/?view=providers', 'table.providers, .card'],
+      [`/?view=providers&market=${market}&party=${party}`, '.panel .request'],
+      ['/?view=checkpoints', 'table.checkpoints'],
+      ['/?view=node', '.holdings'],
+    ] as const) {
+      for (const width of [1440, 390]) {
+        const { page, close } = await openPage(browser, service.base, { viewport: { width, height: 900 } })
+        await page.addInitScript(
+          `window.shifts = []
+          new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value, sources }) =>
+            ({ value, moved: sources.map(({ node }) => node?.className || node?.nodeName) }))))
+            .observe({ type: 'layout-shift', buffered: true })`,
+        )
+        await page.goto(view)
+        await page.locator(ready).first().waitFor({ state: 'attached' })
+        await core.send(blocks.slice(sent, sent + 3))
+        sent += 3
+        await untilHeight(service, sent)
+        // The page looks for blocks every three seconds.
+        await page.waitForTimeout(3_500)
+        const shifts = await page.evaluate<{ value: number }[]>('shifts')
+        const sum = shifts.reduce((total, { value }) => total + value, 0)
+        assert.ok(sum <= 0.1, `${view} at ${width}: ${sum}: ${JSON.stringify(shifts)}`)
+        await close()
+      }
+    }
+    await core.close()
   })
 
   test('keeps the heads of tables in sight, also of tables scrolled sideways', async ({ openRecording }) => {

@@ -29,18 +29,21 @@ export function CheckpointsView() {
     (signal) => lyra.checkpointsPage({}, { ...page, signal }),
     { keep: true },
   )
-  const greeting = beforeCoverage('checkpoints')
+  const bar = (
+    <div class="view-bar">
+      <HeightForm key={height ?? ''} height={height} />
+      {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints held</span>}
+      {count > 0 && first && <span class="live-count">+{groupDigits(String(count))}</span>}
+      <span class="bar-actions">
+        <CopyLink />
+      </span>
+    </div>
+  )
+  const greeting = beforeCoverage('checkpoints', bar)
   if (greeting !== null) return greeting
   return (
     <>
-      <div class="view-bar">
-        <HeightForm key={height ?? ''} height={height} />
-        {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints held</span>}
-        {count > 0 && first && <span class="live-count">+{groupDigits(String(count))}</span>}
-        <span class="bar-actions">
-          <CopyLink />
-        </span>
-      </div>
+      {bar}
       <section class="panel" aria-label="List of checkpoints">
         <Request url={url} csv={lyra.url('checkpoints', {}, { format: 'csv' })} />
         {error !== null && <Failure error={error} onRetry={reload} />}

@@ -23,13 +23,28 @@ export function FundingView() {
     { keep: true },
   )
   const summary = useSummary(marketId, markets)
-  const before = beforeCoverage('funding')
+  const bar = (
+    <MarketBar
+      marketId={marketId}
+      summary={summary}
+      markets={markets}
+      onPick={(market) => goTo('funding', market === null ? {} : { market })}
+    >
+      <Link view="providers" params={{ market: marketId }} class="quiet-link">
+        Providers
+      </Link>
+    </MarketBar>
+  )
+  const before = beforeCoverage('funding', bar)
   if (before !== null || coverage === null) return before
   if (marketId === null && markets.length > 0) {
     return (
-      <section class="panel">
-        <Skeleton what="markets" tall />
-      </section>
+      <>
+        {bar}
+        <section class="panel">
+          <Skeleton what="markets" tall />
+        </section>
+      </>
     )
   }
   if (marketId === null) {
@@ -42,16 +57,7 @@ export function FundingView() {
   const held = heldRange(own.data ?? coverage, marketId)
   return (
     <>
-      <MarketBar
-        marketId={marketId}
-        summary={summary}
-        markets={markets}
-        onPick={(market) => goTo('funding', market === null ? {} : { market })}
-      >
-        <Link view="providers" params={{ market: marketId }} class="quiet-link">
-          Providers
-        </Link>
-      </MarketBar>
+      {bar}
       {held !== null && <FundingMarket key={marketId} marketId={marketId} held={held} summary={summary} />}
       {held === null && !MARKET_ID.test(marketId) && (
         <Empty title="Invalid market id">

@@ -103,8 +103,10 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
         </button>
       </div>
       {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && error === null && <Skeleton what="funding periods" tall />}
-      <div ref={place} class="chart" data-chart="compare" />
+      <div class="compare-chart">
+        {data === null && error === null && <Skeleton what="funding periods" tall />}
+        <div ref={place} class="chart" data-chart="compare" />
+      </div>
       {data?.from != null && (
         <p class="notice">
           Compared from {formatTime(data.from).slice(0, 16)} UTC on: more than {groupDigits(`${PERIODS}`)}{' '}

@@ -21,16 +21,13 @@ export function MarketsView() {
     askSummaries,
     { keep: true },
   )
-  const before = beforeCoverage('markets')
-  if (before !== null) return before
   const wanted = (param('find') ?? '').trim()
   const compared = (param('compare') ?? '')
     .split(',')
     .filter((id) => MARKET_ID.test(id))
     .slice(0, MOST_COMPARED)
   const basis = readBasis()
-  const found = (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted))
-  return (
+  const bar = (
     <>
       <div class="view-bar">
         <label class="field grow">
@@ -63,10 +60,20 @@ export function MarketsView() {
           <CopyLink />
         </span>
       </div>
-      {compared.length > 0 && <Compare marketIds={compared} />}
+      {compared.length > 0 && (
+        <div class="compare-place">{coverage !== null && <Compare marketIds={compared} />}</div>
+      )}
+    </>
+  )
+  const before = beforeCoverage('markets', bar)
+  if (before !== null) return before
+  const found = (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted))
+  return (
+    <>
+      {bar}
       <section class="panel" aria-label="Markets">
         {error !== null && <Failure error={error} onRetry={reload} />}
-        {data === null && error === null && <Skeleton what="markets" />}
+        {data === null && error === null && <Skeleton what="markets" tall />}
         {data !== null && found.length === 0 && (
           <Empty title={data.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
             {data.length === 0 ? 'No market data has been ingested yet.' : undefined}
@@ -91,10 +98,12 @@ export function MarketsView() {
         {found.length > 1 && compared.length === 0 && (
           <p class="quiet">Tick markets under "Compare" to plot their funding rates in one chart.</p>
         )}
-        <Request
-          url={SUMMARIES_URL}
-          csv={() => summariesCsv(found, BigInt(coverage?.blocks.lastTimestamp ?? 0))}
-        />
+        {data !== null && (
+          <Request
+            url={SUMMARIES_URL}
+            csv={() => summariesCsv(found, BigInt(coverage?.blocks.lastTimestamp ?? 0))}
+          />
+        )}
       </section>
       {found.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <HeatMap summaries={found} />}
     </>

@@ -55,15 +55,22 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
   )
 }
 
-/** Shown before the service has reported its coverage and instruments; null afterwards. */
-export function beforeCoverage(what: string): preact.JSX.Element | null {
+/**
+ * Shown before the service has reported its coverage and instruments; null afterwards.
+ *
+ * @param bar what stands above the view, in its place from the beginning
+ */
+export function beforeCoverage(what: string, bar?: ComponentChildren): preact.JSX.Element | null {
   if (latestCoverage() !== null && areInstrumentsAsked.value) return null
   if (freshness.value.state === 'empty') return <Greeting />
   const error = coverageError.value
   return error === null ? (
-    <section class="panel">
-      <Skeleton what={what} tall />
-    </section>
+    <>
+      {bar}
+      <section class="panel">
+        <Skeleton what={what} tall />
+      </section>
+    </>
   ) : (
     <Failure error={error} onRetry={() => location.reload()} />
   )

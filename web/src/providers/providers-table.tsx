@@ -34,9 +34,10 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
   const columns = all ? COLUMNS : COLUMNS.filter(({ first }) => first)
   const sorted = sortProviders(providers, sorting)
   const pages = pageOf('page', sorted.length, ROWS)
+  // Rows are keyed by their place: live figures change the order often, and moved rows would shift the page.
   const rows = sorted
     .slice(pages.first, pages.first + ROWS)
-    .map((provider) => ({ provider, key: `${provider.marketId} ${provider.partyId}` }))
+    .map((provider, index) => ({ provider, key: index }))
   const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   return (
     <>

@@ -30,32 +30,35 @@ export function ProvidersView() {
   const list = useProviders(fault === null ? market : null)
   const markets = knownMarkets('providers')
   const summary = useSummary(market, markets)
-  const before = beforeCoverage('providers')
-  if (before !== null) return before
   const parties = [...new Set(list.data?.providers.map(({ partyId }) => partyId))].sort()
+  const bar = (
+    <MarketBar
+      marketId={market}
+      summary={summary}
+      markets={markets}
+      none="All markets"
+      onPick={(id) => setParams({ market: id, page: null })}
+      beside={
+        <PartyField
+          key={party ?? ''}
+          party={party}
+          parties={parties}
+          onPick={(id) => setParams({ party: id, market: null, page: null })}
+        />
+      }
+    >
+      {market !== null && (
+        <Link view="funding" params={{ market }} class="quiet-link">
+          Funding
+        </Link>
+      )}
+    </MarketBar>
+  )
+  const before = beforeCoverage('providers', bar)
+  if (before !== null) return before
   return (
     <>
-      <MarketBar
-        marketId={market}
-        summary={summary}
-        markets={markets}
-        none="All markets"
-        onPick={(id) => setParams({ market: id, page: null })}
-        beside={
-          <PartyField
-            key={party ?? ''}
-            party={party}
-            parties={parties}
-            onPick={(id) => setParams({ party: id, market: null, page: null })}
-          />
-        }
-      >
-        {market !== null && (
-          <Link view="funding" params={{ market }} class="quiet-link">
-            Funding
-          </Link>
-        )}
-      </MarketBar>
+      {bar}
       {fault === null && market !== null && party !== null && PARTY_ID.test(party) && (
         <History key={`${market} ${party}`} marketId={market} partyId={party} />
       )}
@@ -64,7 +67,7 @@ export function ProvidersView() {
       ) : (
         <Providers market={market} party={party} list={list} />
       )}
-      <Meanings />
+      {(fault !== null || list.data !== null) && <Meanings />}
     </>
   )
 }
@@ -129,7 +132,7 @@ function Providers({ market, party, list: { data, error, reload } }: ProvidersPr
       )}
       {held.length > 0 && <Totals providers={listed} />}
       {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && error === null && <Skeleton what="providers" />}
+      {data === null && error === null && <Skeleton what="providers" tall />}
       {data !== null && held.length === 0 && error === null && (
         <Empty title={emptyTitle(market, party)}>
           As of block {groupDigits(data.blockHeight)}. Only live provisions are listed.
@@ -156,18 +159,20 @@ function Providers({ market, party, list: { data, error, reload } }: ProvidersPr
           sorted or included in totals.
         </p>
       )}
-      <Request
-        url={
-          isAll
-            ? `${location.origin}${providersTarget(null)}`
-            : lyra.url('liquidityProviders', filters, { first: 1_000 })
-        }
-        csv={
-          isAll
-            ? `${location.origin}${exportTarget('liquidityProviders', {}, { format: 'csv' })}`
-            : lyra.url('liquidityProviders', filters, { format: 'csv' })
-        }
-      />
+      {data !== null && (
+        <Request
+          url={
+            isAll
+              ? `${location.origin}${providersTarget(null)}`
+              : lyra.url('liquidityProviders', filters, { first: 1_000 })
+          }
+          csv={
+            isAll
+              ? `${location.origin}${exportTarget('liquidityProviders', {}, { format: 'csv' })}`
+              : lyra.url('liquidityProviders', filters, { format: 'csv' })
+          }
+        />
+      )}
     </section>
   )
 }
