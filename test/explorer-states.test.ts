@@ -118,7 +118,12 @@ describe('the explorer shows how current the data are', () => {
     // Heights are seconds since the fixture's epoch.
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
     await live.commit(now() - 7_200, [pointAt(now() - 7_200)])
-    const ingestion = { failure: null as string | null, live: null, maxBehindSeconds: null }
+    const ingestion = {
+      failure: null as string | null,
+      live: null,
+      maxBehindSeconds: null,
+      threadsRun: () => true,
+    }
     const base = await serve(t, store, { ingestion })
     const { page, faults } = await openPage(browser, base)
     await page.goto('/?view=node')

@@ -11,6 +11,8 @@ export type Maker = {
   make<Asked>(question: Question<Asked>, asked: Asked, form: BodyForm): Promise<Made | null>
   /** Whether long pages and reports are made one after another. */
   isSerial: boolean
+  /** Whether everything that makes answers is loaded and runs. */
+  isRunning(): boolean
   close(): Promise<void>
 }
 
@@ -20,6 +22,7 @@ export function makerOf(reader: Reader): Maker {
   return {
     make: (question, asked, form) => question.make(asked, { reader, form, buffers }),
     isSerial: false,
+    isRunning: () => true,
     close: async () => {},
   }
 }

@@ -9,9 +9,10 @@ import type { Made } from './questions/question.ts'
 import { questionAt } from './questions/question-at.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
-const { store: name, isLong, isReadOnly } = workerData as MakingThreadTask
+const { store: name, isLong, isReadOnly = false, speaksGrpc } = workerData as MakingThreadTask
 // Answers that take long are waited for anyway; the others are not to wait for them.
 if (isLong) yieldToOthers()
+if (speaksGrpc) await import('./questions/page-message.ts')
 const store = findStore(name)
 const buffers = new BufferPool()
 let reader: Reader | null = null

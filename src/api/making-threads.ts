@@ -15,7 +15,14 @@ const ROWS_AHEAD = 1_000
 const MAX_FREE_BYTES = 2 * 1024 * 1024
 
 /** Start data of a thread: the store's name, and whether it generates long answers. */
-export type MakingThreadTask = { store: string; isLong: boolean; isReadOnly: boolean }
+export type MakingThreadTask = ThreadsOptions & { store: string; isLong: boolean }
+
+export type ThreadsOptions = {
+  /** Whether the store is opened by a service that writes nothing. */
+  isReadOnly?: boolean
+  /** Whether answers are made for gRPC too, the code of which is then loaded at the start. */
+  speaksGrpc?: boolean
+}
 
 /** A question to answer: its path, and the checked request. */
 export type ToMake = {
@@ -31,25 +38,23 @@ export type ToMake = {
 export type MadeInBlock = Omit<Made, 'body' | 'release'> & { block: ArrayBuffer; length: number }
 
 /** Makes in a thread. */
-type MakingThread = Pick<Maker, 'make' | 'close'>
+type MakingThread = Pick<Maker, 'make' | 'isRunning' | 'close'>
 
 /**
  * Makes the answers of a store that is embedded in threads beside the one that asks, so that nothing else waits for
- * them: {@link USUAL_THREADS} for pages of the usual size, and one for all else, for which those would have to wait. The
- * first is started at once, the others when they are needed.
- *
- * @param isReadOnly whether the store is opened by a service that writes nothing
+ * them: {@link USUAL_THREADS} for pages of the usual size, and one for all else, for which those would have to wait.
  */
-export function startMakingThreads(store: string, log: Logger, isReadOnly = false): Maker {
-  const usualThreads = Array.from({ length: USUAL_THREADS }, (_, index) =>
-    startMakingThread({ store, isLong: false, isReadOnly }, log, { isLate: index > 0 }),
+export function startMakingThreads(store: string, log: Logger, options: ThreadsOptions = {}): Maker {
+  const usualThreads = Array.from({ length: USUAL_THREADS }, () =>
+    startMakingThread({ ...options, store, isLong: false }, log),
   )
   const usual = sharedAmong(usualThreads)
-  const long = startMakingThread({ store, isLong: true, isReadOnly }, log, { isLate: true })
+  const long = startMakingThread({ ...options, store, isLong: true }, log)
   return {
     make: (question, asked, form) =>
       (question.lane(asked) === 'usual' ? usual : long).make(question, asked, form),
     isSerial: true,
+    isRunning: () => [...usualThreads, long].every((thread) => thread.isRunning()),
     close: async () => {
       await Promise.all([...usualThreads, long].map((thread) => thread.close()))
     },
@@ -75,11 +80,7 @@ function sharedAmong(threads: readonly MakingThread[]): Pick<Maker, 'make'> {
   }
 }
 
-function startMakingThread(
-  task: MakingThreadTask,
-  log: Logger,
-  { isLate }: { isLate: boolean },
-): MakingThread {
+function startMakingThread(task: MakingThreadTask, log: Logger): MakingThread {
   /** Blocks that go back with the next question. */
   let free: ArrayBuffer[] = []
   const thread = startThread<ToMake, MadeInBlock | null>({
@@ -87,7 +88,6 @@ function startMakingThread(
     task,
     log,
     what: 'a thread that makes answers',
-    isLate,
   })
 
   return {
@@ -103,6 +103,7 @@ function startMakingThread(
       }
       return { ...others, body: Buffer.from(block, 0, length), release }
     },
+    isRunning: thread.isRunning,
     close: thread.close,
   }
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { StoreUnavailableError } from '../store/store.ts'
@@ -6,15 +5,19 @@ import { StoreUnavailableError } from '../store/store.ts'
 /** Young generation of a thread's heap in MiB: a larger one only keeps garbage longer. */
 const MAX_YOUNG_MB = 8
 
+/** How long after its end a thread is started again, unless it is asked before, in milliseconds. */
+const RESTART_MS = 1_000
+
 /** A thread that answers questions. */
 export type ThreadCalls<Asked, Answer> = {
   /**
-   * Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; the next question
-   * restarts it.
+   * Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again.
    *
    * @param bytes memory transferred to the thread
    */
   ask(asked: Asked, bytes?: ArrayBuffer[]): Promise<Answer>
+  /** Whether the thread has loaded its code and has not ended. */
+  isRunning(): boolean
   /** Ends the thread once it has answered. */
   close(): Promise<void>
 }
@@ -25,8 +28,6 @@ export type ThreadOptions<News> = {
   log: Logger
   /** Name of the thread in the log: `a thread that makes pages`. */
   what: string
-  /** Whether the thread is started with the first question, and not before. */
-  isLate?: boolean
   /** Called with the thread's notifications. */
   onNews?: (news: News) => void
 }
@@ -37,25 +38,26 @@ type SentError = { message: string; stack: string | undefined; isUnavailable: bo
 type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
 
 type FromThread<Answer, News> =
+  | { type: 'running' }
   | { type: 'answer'; id: number; answer: Answer }
   | { type: 'error'; id: number; error: SentError }
   | { type: 'news'; news: News }
 
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
 
-/** Starts a thread, at once or late, and again when it is next asked after it has failed. Its module calls {@link answerCalls}. */
+/** Starts a thread, and again after it has failed. Its module calls {@link answerCalls}. */
 export function startThread<Asked, Answer, News = never>({
   module,
   task,
   log,
   what,
-  isLate = false,
   onNews = () => {},
 }: ThreadOptions<News>): ThreadCalls<Asked, Answer> {
   const waiting = new Map<number, Waiting<Answer>>()
   let count = 0
   let isClosed = false
-  let worker: Worker | null = isLate ? null : start()
+  let isRunning = false
+  let worker: Worker | null = start()
 
   function start(): Worker {
     const started = new Worker(module, {
@@ -66,6 +68,8 @@ export function startThread<Asked, Answer, News = never>({
     started.on('error', (error: Error) => log.error(error, `${what} failed`))
     started.on('exit', () => {
       worker = null
+      isRunning = false
+      setTimeout(restart, RESTART_MS).unref()
       for (const { reject } of waiting.values())
         reject(new StoreUnavailableError('the thread that reads failed'))
       waiting.clear()
@@ -73,7 +77,15 @@ export function startThread<Asked, Answer, News = never>({
     return started
   }
 
+  function restart(): void {
+    if (!isClosed) worker ??= start()
+  }
+
   function settle(message: FromThread<Answer, News>): void {
+    if (message.type === 'running') {
+      isRunning = true
+      return
+    }
     if (message.type === 'news') {
       onNews(message.news)
       return
@@ -87,17 +99,19 @@ export function startThread<Asked, Answer, News = never>({
   return {
     ask: (asked, bytes = []) => {
       if (isClosed) return Promise.reject(new StoreUnavailableError('the service stops'))
-      worker ??= start()
+      restart()
       const id = count++
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve, reject })
         worker!.postMessage({ id, asked } satisfies ToThread<Asked>, bytes)
       })
     },
+    isRunning: () => isRunning,
     close: async () => {
       isClosed = true
       if (worker === null) return
-      const gone = once(worker, 'exit')
+      const { promise: gone, resolve } = Promise.withResolvers<unknown>()
+      worker.once('exit', resolve)
       worker.postMessage('stop' satisfies ToThread<Asked>)
       await gone
     },
@@ -131,6 +145,7 @@ export function answerCalls<Asked, Answer, News = never>(
       },
     )
   })
+  say({ type: 'running' })
   return (news, bytes = []) => say({ type: 'news', news }, bytes)
 }
 

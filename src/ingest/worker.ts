@@ -39,6 +39,8 @@ type ReadTotals = { records: number; leftOut: LeftOutCounts }
 
 /** Messages of a worker. `read` counts since the last message of its kind. */
 export type WorkerMessage =
+  /** All code is loaded. */
+  | { type: 'running' }
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
   | { type: 'ended'; report: IngestionReport; failure: string | null }
   | { type: 'listening'; port: number }
@@ -67,6 +69,8 @@ port.on('message', (message: ToWorker) => {
 
 const log = createLogger(task.logLevel)
 const store = findStore(task.store)
+await store.load?.()
+post({ type: 'running' })
 const commits = commitAnnouncer(task.store)
 let read: ReadTotals = { records: 0, leftOut: {} }
 let reported: ReadTotals = read

@@ -32,12 +32,22 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   const warn = (message: string) => log.warn(message)
   const isReadOnly = isReader(settings)
   const reader = await openReader(settings, warn)
-  const maker = store.isEmbedded ? startMakingThreads(store.name, log, isReadOnly) : makerOf(reader)
+  const speaksGrpc = settings.grpc !== null
+  const maker = store.isEmbedded
+    ? startMakingThreads(store.name, log, { isReadOnly, speaksGrpc })
+    : makerOf(reader)
   const longReads = store.isEmbedded
     ? startLongReads(store.name, log, isReadOnly)
     : longReadsOf(reader, warn, settings.store)
   const publicFault = hidePaths(store)
-  const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
+  /** Whether the thread that ingests and prunes has loaded its code, if there is one. */
+  let ingestionRuns = isReadOnly
+  const state: IngestionState = {
+    failure: null,
+    live: null,
+    maxBehindSeconds: settings.maxBehind,
+    threadsRun: () => ingestionRuns && maker.isRunning() && longReads.isRunning(),
+  }
 
   /** Loaded if it is asked for: most services speak no gRPC. */
   async function startGrpc(app: App, address: { host: string; port: number }): Promise<GrpcServer> {
@@ -89,6 +99,9 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
             break
           case 'failed':
             state.failure = publicFault(news.message)
+            break
+          case 'running':
+            ingestionRuns = true
             break
           case 'ended':
           case 'listening':

@@ -168,6 +168,8 @@ export type Store = {
   isEmbedded: boolean
   /** Null if the store has none. */
   log: StoreLog | null
+  /** Loads code that is otherwise loaded with the first connection; absent if there is none. */
+  load?(): Promise<void>
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
   /** Opens an existing store for reading. As all methods below, it throws if the schema is not the program's. */

@@ -8,6 +8,8 @@ import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
 import { unavailable } from '../http/errors.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
+// Loaded before the first call asks for it.
+import '../questions/page-message.ts'
 import type { Method } from './call.ts'
 import { healthMethods } from './health.ts'
 import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'

@@ -5,7 +5,13 @@ import type { Position } from '../../store/pages/page.ts'
 import { type Reader, StoreOutdatedError } from '../../store/store.ts'
 
 /** Every kind of reason for which a service is not ready. */
-export const UNREADY_REASONS = ['empty store', 'intake stopped', 'store unreachable', 'behind'] as const
+export const UNREADY_REASONS = [
+  'empty store',
+  'intake stopped',
+  'store unreachable',
+  'behind',
+  'thread stopped',
+] as const
 
 /** Why the service does not serve current data. */
 export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
@@ -18,6 +24,8 @@ export type IngestionState = {
   live: LiveState | null
   /** Seconds that the last block may be old; null: any age will do. */
   maxBehindSeconds: number | null
+  /** Whether all threads of the service run. */
+  threadsRun(): boolean
 }
 
 /** Why a service is not ready. */
@@ -33,6 +41,9 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   const reasons: UnreadyReason[] = []
   for (const failure of [ingestion.failure, ingestion.live?.failure ?? null]) {
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
+  }
+  if (!ingestion.threadsRun()) {
+    reasons.push({ reason: 'thread stopped', message: 'a thread does not run; see the log' })
   }
   let position: Position | null
   try {

@@ -9,7 +9,8 @@ const REASONS: Record<UnreadyReason['reason'], string> = {
   'empty store': 'the store is empty',
   'intake stopped': 'ingestion stopped at an error, or at missing blocks',
   'store unreachable': 'the store cannot be read',
-  behind: 'the last block is too old (live ingestion only)',
+  behind: 'the last block is too old',
+  'thread stopped': 'a thread of the service does not run',
 }
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])

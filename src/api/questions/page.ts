@@ -36,7 +36,7 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
         const made = { body: json, checkSum: checkSumOfMaker(json), position, version }
         return release === undefined ? made : { ...made, release }
       }
-      // Loaded when it is asked for: most services speak no gRPC.
+      // Loaded by those that speak gRPC: most services do not.
       const { pageMessage } = await import('./page-message.ts')
       const body = pageMessage(resource, json)
       release?.()

@@ -29,6 +29,8 @@ export type LongReads = {
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
   /** Empties the store's WAL, if it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
+  /** Whether everything that reads is loaded and runs. */
+  isRunning(): boolean
   close(): Promise<void>
 }
 
@@ -78,6 +80,7 @@ export function longReadsOf(
         close: () => snapshot.close(),
       }
     },
+    isRunning: () => true,
     shortenLog: () => turns('export', async () => reader.log?.shorten()),
     close: async () => {
       stopListening()
@@ -128,7 +131,6 @@ export function startLongReads(store: string, log: Logger, isReadOnly = false): 
     task: { store, isReadOnly } satisfies LongReadTask,
     log,
     what: 'the thread that reads for streams and exports',
-    isLate: true,
     onNews: (news) => {
       switch (news.type) {
         case 'send': {
@@ -188,6 +190,7 @@ export function startLongReads(store: string, log: Logger, isReadOnly = false): 
     shortenLog: async () => {
       await thread.ask({ type: 'shorten log' })
     },
+    isRunning: thread.isRunning,
     close: thread.close,
   }
 }

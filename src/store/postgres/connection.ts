@@ -71,7 +71,7 @@ export function writerConfig({ config, schema }: PostgresAddress): SessionConfig
   }
 }
 
-/** The driver and its extensions; loaded with the first connection, since most stores do not need them. */
+/** The driver and its extensions; loaded with the first connection, since not every store needs them. */
 let driver: (typeof import('pg') & typeof import('./prepared-read.ts')) | null = null
 
 /** The driver that a connection has been opened with. */
@@ -80,10 +80,16 @@ export function openedDriver(): NonNullable<typeof driver> {
   return driver
 }
 
+/** Loads the driver before the first connection does. */
+export async function loadDriver(): Promise<NonNullable<typeof driver>> {
+  driver ??= { ...(await import('pg')), ...(await import('./prepared-read.ts')) }
+  return driver
+}
+
 /** Opens a connection that stays open. @throws if the session does not keep its settings. */
 export async function connect(config: SessionConfig): Promise<Client> {
-  driver ??= { ...(await import('pg')), ...(await import('./prepared-read.ts')) }
-  const client = new driver.Client(config)
+  const { Client } = await loadDriver()
+  const client = new Client(config)
   // A connection lost while nothing is asked is noticed by the next question.
   client.on('error', () => {})
   try {
