@@ -14,7 +14,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,6 +29,9 @@ const ARCHITECTURES = [
   { node: 'x64', debian: 'amd64' },
   { node: 'arm64', debian: 'arm64' },
 ] as const
+
+/** Of the Debian package: raised if it changes and the program does not. */
+const DEB_REVISION = 1
 
 /** What is built into the pages that `lyra serve` shows. */
 const BUNDLED = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot']
@@ -210,35 +212,39 @@ function packDeb(tree: string, architecture: string): void {
   }
   cpSync(join(tree, 'lib'), join(into('usr/lib/lyra'), 'lib'), { recursive: true })
   cpSync(join(tree, 'bin'), join(root, 'usr/lib/lyra/bin'), { recursive: true })
-  symlinkSync('../lib/lyra/bin/lyra', join(into('usr/bin'), 'lyra'))
-  const unit = readFileSync(join(ROOT, 'deploy/lyra.service'), 'utf8')
-  writeFileSync(join(into('usr/lib/systemd/system'), 'lyra.service'), unit)
-  copyFileSync(join(ROOT, 'deploy/deb/lyra.env'), join(into('etc/lyra'), 'lyra.env'))
+  writeFileSync(join(into('usr/bin'), 'lyra'), debScript('lyra'), { mode: 0o755 })
+  for (const unit of ['lyra.service', 'lyra-reader@.service'])
+    copyFileSync(join(ROOT, 'deploy', unit), join(into('usr/lib/systemd/system'), unit))
   const documents = into('usr/share/doc/lyra')
   copyFileSync(join(ROOT, 'LICENSE'), join(documents, 'copyright'))
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
     copyFileSync(join(tree, name), join(documents, name))
   copyDocuments(documents)
+  copyFileSync(join(ROOT, 'deploy/deb/lyra.env.example'), join(documents, 'lyra.env.example'))
   const control = into('DEBIAN')
-  writeFileSync(join(control, 'conffiles'), '/etc/lyra/lyra.env\n')
-  for (const name of ['postinst', 'prerm', 'postrm']) {
-    copyFileSync(join(ROOT, 'deploy/deb', name), join(control, name))
-    chmodSync(join(control, name), 0o755)
-  }
+  for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
+    writeFileSync(join(control, name), debScript(name), { mode: 0o755 })
   const kilobytes = Number(run('du', ['-sk', '--apparent-size', root], work).split('\t')[0])
   writeFileSync(
     join(control, 'control'),
     readFileSync(join(ROOT, 'deploy/deb/control'), 'utf8')
       .replace('@VERSION@', VERSION)
+      .replace('@REVISION@', String(DEB_REVISION))
       .replace('@ARCHITECTURE@', architecture)
       .replace('@KILOBYTES@', String(kilobytes)),
   )
-  const file = join(OUT, `lyra_${VERSION}_${architecture}.deb`)
+  const file = join(OUT, `lyra_${VERSION}-${DEB_REVISION}_${architecture}.deb`)
   // Others write to what the mask of this shell would let them.
   run('chmod', ['-R', 'go-w', root], work)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], work, {
     SOURCE_DATE_EPOCH: released(),
   })
+}
+
+/** A script of the Debian package, with what its scripts share. */
+function debScript(name: string): string {
+  const read = (file: string) => readFileSync(join(ROOT, 'deploy/deb', file), 'utf8')
+  return read(name).replace('@SETTINGS@', () => read('settings.sh').trim())
 }
 
 /** When what is packed was committed, Unix seconds. */

@@ -1,7 +1,11 @@
 import { Command } from 'commander'
+import { inText } from '../domain/coverage.ts'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
+import { readStore } from '../store/read-store.ts'
+import { readCoverage } from '../store/readings/coverage.ts'
 import { type Store, StoreError } from '../store/store.ts'
+import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { EXIT } from './exit.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
@@ -44,10 +48,22 @@ export function command(): Command {
           `${store.name}: a SQLite file cannot be distributed; --citus requires PostgreSQL`,
         )
       const log = createLogger(logLevel)
+      const before = await store.schemaVersion()
       await store.migrate((message) => log.info(message))
       if (citus) await store.distribute!()
-      console.log(`${store.name}: the schema is up to date${citus ? ', its tables are distributed' : ''}`)
+      console.log(`${store.name}: ${describeUpgrade(before, await store.schemaVersion())}`)
+      if (citus) console.log('its tables are distributed')
+      const coverage = await readStore(store, readCoverage)
+      for (const [resource, text] of describeResourceGaps((coverage?.resourceGaps ?? []).map(inText)))
+        console.log(`${resource}: ${text}`)
     })
+}
+
+function describeUpgrade(before: number, after: number): string {
+  if (before === after) return `the schema is up to date, version ${after}`
+  return before === 0
+    ? `created a store of schema version ${after}`
+    : `upgraded the schema from version ${before} to ${after}`
 }
 
 /** Says whether a store's schema is older than the program's; there may be no store yet. */
