@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { send, statusOf } from './fixtures/http.ts'
-import { assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
+import { addressOf, assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -160,6 +160,19 @@ describe('the command line', () => {
     assert.equal(report.heldBlocks, 905)
     assert.equal(report.height, '905')
     assert.equal(report.error, null)
+  })
+
+  test('serve names unknown variables, and settings that have no effect', async (t) => {
+    const store = join(temporaryFolder(t), 'a.db')
+    const env = { LYRA_LITSEN: '127.0.0.1:1', LYRA_KEEP_BUFFER: 'yes', LYRA_STRICT: 'no', LYRA_PORT: '0' }
+    const service = startLyra(t, ['serve', '--store', store, '--chain', 'some'], { env })
+    await addressOf(service)
+    const warnings = [...service.output.stderr.matchAll(/"level":40.*"msg":"(.*)"/g)].map(([, text]) => text)
+    assert.deepEqual(warnings.slice(0, 3), [
+      '--chain has no effect without --listen',
+      '--keep-buffer has no effect without --listen',
+      'LYRA_LITSEN is no setting of lyra serve; see lyra serve --help',
+    ])
   })
 
   test('serve stops in order after SIGHUP, and opens no debugger after SIGUSR1', async (t) => {

@@ -68,7 +68,14 @@ for (const kind of STORE_KINDS) {
         await runWell(t, ['migrate', '--store', file])
         await runWell(t, ['check', '--store', file])
       } else assert.match(backedUp.stderr, /pg_dump --format=custom/)
-      await runWell(t, ['migrate', '--store', old])
+      const upgraded = await runWell(t, ['migrate', '--store', old])
+      assert.match(
+        upgraded.stdout,
+        new RegExp(`upgraded the schema from version ${before} to ${newest}$`, 'm'),
+      )
+      assert.match(upgraded.stdout, /^\w+: stored from block \d+ on; missing in .*ingest the event files/m)
+      const again = await runWell(t, ['migrate', '--store', old])
+      assert.match(again.stdout, new RegExp(`the schema is up to date, version ${newest}$`, 'm'))
       await runWell(t, ['migrate', '--check', '--store', old])
       await runWell(t, ['migrate', '--check', '--store', kind.create(t)])
     })

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { createAllowList } from '../ingest/live/allow-list.ts'
+import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import type { RunningService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'
@@ -15,6 +16,7 @@ import {
   storeOption,
   strictOption,
 } from './options.ts'
+import { unusedSettings } from './unused-settings.ts'
 
 const NOTES = `
 With paths it ingests these event files in the background while it serves. Without paths, --listen and --keep it only
@@ -134,7 +136,9 @@ export function command(): Command {
     .addOption(strictOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
-    .action(async (paths: string[], options: ServeOptions) => {
+    .action(async (paths: string[], options: ServeOptions, command: Command) => {
+      const log = createLogger(options.logLevel)
+      for (const line of unusedSettings(command, options)) log.warn(line)
       await serve(paths, options)
     })
 }
