@@ -70,6 +70,8 @@ function makeApp(): string {
   const packages = packagesOf(app)
   writeFileSync(join(app, 'sbom.cdx.json'), billOfMaterials(packages))
   writeFileSync(join(app, 'THIRD-PARTY-LICENSES'), licences(packages))
+  // Its links lead to documents that are elsewhere in a package.
+  rmSync(join(app, 'README.md'))
   rmSync(join(app, 'package-lock.json'))
   rmSync(join(app, 'node_modules/.package-lock.json'))
   return app
@@ -220,7 +222,6 @@ function packDeb(tree: string, architecture: string): void {
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
     copyFileSync(join(tree, name), join(documents, name))
   copyDocuments(documents)
-  copyFileSync(join(ROOT, 'deploy/deb/lyra.env.example'), join(documents, 'lyra.env.example'))
   const control = into('DEBIAN')
   for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(join(control, name), debScript(name), { mode: 0o755 })
