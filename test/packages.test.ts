@@ -20,37 +20,60 @@ function packed(t: Parameters<typeof skip>[0], ending: string): string | null {
   return name === undefined ? null : join(PACKAGES, name)
 }
 
-/** Configures the package as on a machine with systemd, with a substitute for `systemctl`. */
-function configuresAsUnderSystemd(t: TestContext, store: string): void {
+/** Upgrades the package as on a machine with systemd, with a substitute for `systemctl`. */
+function upgradesAsUnderSystemd(t: TestContext, store: string): void {
   const folder = temporaryFolder(t)
   const log = join(folder, 'log')
   writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> ${log}\n`, { mode: 0o755 })
   const had = existsSync('/run/systemd/system')
   mkdirSync('/run/systemd/system', { recursive: true })
-  const configure = () => {
+  const run = (script: string, action: string) => {
     writeFileSync(log, '')
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
-    const { status, stderr } = spawnSync('/var/lib/dpkg/info/lyra.postinst', ['configure'], {
-      env,
-      encoding: 'utf8',
-    })
-    assert.equal(status, 0, stderr)
-    return { stderr, asked: readFileSync(log, 'utf8') }
+    const path = `/var/lib/dpkg/info/lyra.${script}`
+    const { status, stdout, stderr } = spawnSync(path, [action, '0.2.0'], { env, encoding: 'utf8' })
+    return { status, stdout, stderr, asked: readFileSync(log, 'utf8') }
   }
   try {
-    assert.match(configure().asked, /try-restart lyra\.service/)
-    const whole = readFileSync(store)
     const older = gunzipSync(readFileSync(join(import.meta.dirname, 'fixtures/store-0.2.0/lyra.db.gz')))
     writeFileSync(store, older)
-    const { asked, stderr } = configure()
-    assert.doesNotMatch(asked, /restart/)
+    const before = run('preinst', 'upgrade')
+    assert.deepEqual([before.status, before.stderr], [0, ''])
+    assert.match(before.asked, /is-active lyra\.service\nstop lyra\.service\n$/)
+    const after = run('postinst', 'configure')
+    assert.equal(after.status, 0, after.stderr)
+    assert.match(after.stdout, /upgraded the schema from version 7 to \d+/)
+    assert.match(after.asked, /start lyra\.service/)
+    const check = [
+      '--user',
+      'lyra',
+      '--',
+      'lyra',
+      'migrate',
+      '--check',
+      '--store',
+      '/var/lib/lyra/before-upgrade.db',
+    ]
     assert.match(
-      stderr,
-      /lyra backup --store '\/var\/lib\/lyra\/lyra\.db'[\s\S]*systemctl restart lyra\.service/,
+      spawnSync('runuser', check, { encoding: 'utf8' }).stdout,
+      /version 7; lyra migrate would upgrade it/,
     )
-    assert.ok(readFileSync(store).equals(older), 'the store is unchanged')
-    writeFileSync(store, whole)
+
+    writeFileSync(store, 'text'.repeat(999))
+    const refused = run('preinst', 'upgrade')
+    assert.equal(refused.status, 1)
+    assert.match(refused.stderr, /not upgraded, because .* could not be backed up/)
+    assert.doesNotMatch(refused.asked, /stop/)
+    writeFileSync('/run/lyra-was-active', '')
+    const failed = run('postinst', 'configure')
+    assert.equal(failed.status, 1)
+    assert.match(
+      failed.stderr,
+      /install version 0\.2\.0 .*\n.*install -o lyra -g lyra -m 600 \S+before-upgrade\.db/,
+    )
+    assert.doesNotMatch(failed.asked, /start lyra\.service/)
   } finally {
+    rmSync('/run/lyra-was-active', { force: true })
     if (!had) rmSync('/run/systemd', { recursive: true })
   }
 }
@@ -158,7 +181,15 @@ describe('the packages of npm run packages', () => {
       execFileSync('dpkg-deb', ['-c', file]).toString(),
       /\.\/usr\/share\/doc\/lyra\/docs\/install\.md/,
     )
-    configuresAsUnderSystemd(t, store)
+    // Maintenance commands have the settings of the service, its passwords too.
+    writeFileSync('/etc/lyra/lyra.env', `LYRA_STORE="/var/lib/lyra/other.db"\n# text\n LYRA_STORE=${store}\n`)
+    assert.match(execFileSync('runuser', ['--user', 'lyra', '--', 'lyra', 'status']).toString(), /1 to 905/)
+    const database = 'LYRA_STORE=postgres://lyra@127.0.0.1:1/markets\nPGPASSWORD=some word#1\n'
+    writeFileSync('/etc/lyra/lyra.env', database)
+    const away = spawnSync('runuser', ['--user', 'lyra', '--', 'lyra', 'status'], { encoding: 'utf8' })
+    assert.match(away.stderr, /postgres:\/\/lyra@127\.0\.0\.1:1\/markets.*nothing listens there/)
+    writeFileSync('/etc/lyra/lyra.env', '')
+    upgradesAsUnderSystemd(t, store)
     apt('purge', 'lyra')
     assert.ok(!existsSync('/usr/bin/lyra') && !existsSync('/etc/lyra') && !existsSync('/usr/lib/lyra'))
     assert.ok(existsSync(store), 'the store is kept')
