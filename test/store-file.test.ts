@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -498,6 +499,18 @@ describe('a full disk', options, () => {
     assert.equal(code, 1)
     assert.match(stderr, /^lyra: [^\n]+lyra\.db: it cannot be read or written to[^\n]+\n$/)
     assertSameDump(await dumpStore(store), expected, 'without the limit')
+  })
+
+  test('a backup onto a full file system leaves nothing there', async (t) => {
+    const store = join(temporaryFolder(t), 'lyra.db')
+    await ingestWhole(store, file)
+    await inScope(async (scope) => {
+      const disk = mountSmallDisk(scope, wholeSize / 2)
+      if (disk === null) return t.skip('cannot mount a file system')
+      const { code, stderr } = await runLyra(t, ['backup', '--store', store, join(disk.folder, 'copy.db')])
+      assert.equal(code, 1, stderr)
+      assert.deepEqual(readdirSync(disk.folder), [])
+    })
   })
 
   test('a full file system: one line, no damage, and ingestion continues with more space', async (t) => {

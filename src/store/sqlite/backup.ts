@@ -44,7 +44,7 @@ export async function backupSqlite(
     renameSync(partial, file)
     if (process.platform !== 'win32') sync(dirname(file))
   } catch (error) {
-    rmSync(partial, { force: true })
+    for (const ending of ['', '-journal']) rmSync(`${partial}${ending}`, { force: true })
     throw explain(file, error)
   } finally {
     source.close()
