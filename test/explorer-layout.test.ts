@@ -120,23 +120,29 @@ describe('the layout of the explorer', () => {
       ['/?view=checkpoints', 'table.checkpoints'],
       ['/?view=node', '.holdings'],
     ] as const) {
-      for (const width of [1440, 390]) {
-        const { page, close } = await openPage(browser, service.base, { viewport: { width, height: 900 } })
-        await page.addInitScript(
-          `window.shifts = []
-          new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value, sources }) =>
-            ({ value, moved: sources.map(({ node }) => node?.className || node?.nodeName) }))))
-            .observe({ type: 'layout-shift', buffered: true })`,
-        )
-        await page.goto(view)
-        await page.locator(ready).first().waitFor({ state: 'attached' })
-        await core.send(blocks.slice(sent, sent + 3))
-        sent += 3
-        await untilHeight(service, sent)
-        // The page looks for blocks every three seconds.
-        await page.waitForTimeout(3_500)
+      const pages = await Promise.all(
+        [1440, 390].map(async (width) => {
+          const opened = await openPage(browser, service.base, { viewport: { width, height: 900 } })
+          await opened.page.addInitScript(
+            `window.shifts = []
+            new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value, sources }) =>
+              ({ value, moved: sources.map(({ node }) => node?.className || node?.nodeName) }))))
+              .observe({ type: 'layout-shift', buffered: true })`,
+          )
+          await opened.page.goto(view)
+          await opened.page.locator(ready).first().waitFor({ state: 'attached' })
+          return opened
+        }),
+      )
+      await core.send(blocks.slice(sent, sent + 3))
+      sent += 3
+      await untilHeight(service, sent)
+      // The page looks for blocks every three seconds.
+      await setTimeout(3_500)
+      for (const { page, close } of pages) {
         const shifts = await page.evaluate<{ value: number }[]>('shifts')
         const sum = shifts.reduce((total, { value }) => total + value, 0)
+        const { width } = page.viewportSize()!
         assert.ok(sum <= 0.1, `${view} at ${width}: ${sum}: ${JSON.stringify(shifts)}`)
         await close()
       }

@@ -1,4 +1,5 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
+import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -24,10 +25,15 @@ const COUNTS = ['10', '50', '200'] as const
 /** Rows of a page of the table. */
 const ROWS = 20
 
-export type HistoryProps = { marketId: string; partyId: string }
+export type HistoryProps = {
+  marketId: string
+  partyId: string
+  /** What stands below, once the height of the history is known. */
+  children: ComponentChildren
+}
 
 /** How a provider did on a market in its last epochs: a chart, a table, and the request that gives them. */
-export function History({ marketId, partyId }: HistoryProps) {
+export function History({ marketId, partyId, children }: HistoryProps) {
   const filters = { marketId, partyId }
   const count = COUNTS.find((known) => known === param('epochs')) ?? COUNTS[0]
   const { version } = useChanges(`${marketId} ${partyId}`, (options) =>
@@ -42,50 +48,58 @@ export function History({ marketId, partyId }: HistoryProps) {
   const least = leastTime(marketId)
   const listed = pageOf('epochPage', rows.length, ROWS)
   return (
-    <section class="panel" aria-labelledby="history-title">
-      <div class="panel-head">
-        <h2 id="history-title">
-          Past epochs of party <Id id={partyId} what="the party id" />
-        </h2>
-        <fieldset class="segments small" aria-label="Number of epochs">
-          {COUNTS.map((choice) => (
-            <button
-              key={choice}
-              type="button"
-              aria-pressed={choice === count}
-              onClick={() =>
-                setParams({ epochs: choice === COUNTS[0] ? null : choice, epochPage: null }, { push: false })
-              }
-            >
-              Last {choice}
-            </button>
-          ))}
-        </fieldset>
-      </div>
-      {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && error === null && <Skeleton what="epochs" />}
-      {data !== null && rows.length === 0 && (
-        <Empty title="No epochs of this provider">
-          No epoch has ended since the provider committed, or the service has no event in which one ended.
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <>
-          <EpochsChart rows={[...rows].reverse()} least={least} />
-          <EpochsTable
-            rows={rows.slice(listed.first, listed.first + ROWS)}
-            newer={rows[listed.first - 1] ?? null}
-            least={least}
-            unit={marketUnit(marketId)}
+    <>
+      <section class="panel" aria-labelledby="history-title">
+        <div class="panel-head">
+          <h2 id="history-title">
+            Past epochs of party <Id id={partyId} what="the party id" />
+          </h2>
+          <fieldset class="segments small" aria-label="Number of epochs">
+            {COUNTS.map((choice) => (
+              <button
+                key={choice}
+                type="button"
+                aria-pressed={choice === count}
+                onClick={() =>
+                  setParams(
+                    { epochs: choice === COUNTS[0] ? null : choice, epochPage: null },
+                    { push: false },
+                  )
+                }
+              >
+                Last {choice}
+              </button>
+            ))}
+          </fieldset>
+        </div>
+        {error !== null && <Failure error={error} onRetry={reload} />}
+        {data === null && error === null && <Skeleton what="epochs" />}
+        {data !== null && rows.length === 0 && (
+          <Empty title="No epochs of this provider">
+            No epoch has ended since the provider committed, or the service has no event in which one ended.
+          </Empty>
+        )}
+        {rows.length > 0 && (
+          <>
+            <EpochsChart rows={[...rows].reverse()} least={least} />
+            <EpochsTable
+              rows={rows.slice(listed.first, listed.first + ROWS)}
+              newer={rows[listed.first - 1] ?? null}
+              least={least}
+              unit={marketUnit(marketId)}
+            />
+            <Pages {...listed} what="epochs" />
+          </>
+        )}
+        {data !== null && (
+          <Request
+            url={lyra.url('liquidityProviderHistory', filters, { first: Number(count) })}
+            csv={lyra.url('liquidityProviderHistory', filters, { format: 'csv' })}
           />
-          <Pages {...listed} what="epochs" />
-        </>
-      )}
-      <Request
-        url={lyra.url('liquidityProviderHistory', filters, { first: Number(count) })}
-        csv={lyra.url('liquidityProviderHistory', filters, { format: 'csv' })}
-      />
-    </section>
+        )}
+      </section>
+      {(data !== null || error !== null) && children}
+    </>
   )
 }
 

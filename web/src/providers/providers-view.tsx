@@ -56,18 +56,26 @@ export function ProvidersView() {
   )
   const before = beforeCoverage('providers', bar)
   if (before !== null) return before
-  return (
+  const content = (
     <>
-      {bar}
-      {fault === null && market !== null && party !== null && PARTY_ID.test(party) && (
-        <History key={`${market} ${party}`} marketId={market} partyId={party} />
-      )}
       {fault !== null ? (
         <Empty title="The id in the page's address is invalid">{fault}</Empty>
       ) : (
         <Providers market={market} party={party} list={list} />
       )}
       {(fault !== null || list.data !== null) && <Meanings />}
+    </>
+  )
+  return (
+    <>
+      {bar}
+      {fault === null && market !== null && party !== null && PARTY_ID.test(party) ? (
+        <History key={`${market} ${party}`} marketId={market} partyId={party}>
+          {content}
+        </History>
+      ) : (
+        content
+      )}
     </>
   )
 }
