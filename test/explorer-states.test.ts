@@ -227,7 +227,14 @@ describe('the explorer shows how current the data are', () => {
       // It is small and grey in any case.
       assert.equal(await now.locator('[data-figure="due"].stale').count(), behind ? 1 : 0)
       assert.equal(await isGrey(now.locator('[data-figure="last-rate"]')), false)
-      assert.equal(await now.locator('[data-figure="as-of"]').count(), behind ? 2 : 0)
+      const { fundingEstimate } = await getJson<{ fundingEstimate: { at: string } }>(
+        base,
+        `/api/v2/funding-estimates/${(edges[0]!.node as { marketId: string }).marketId}`,
+      )
+      assert.deepEqual(
+        await now.locator('[data-figure="as-of"]').allInnerTexts(),
+        behind ? [minute(fundingEstimate.at)] : [],
+      )
       assert.equal(await page.locator('tr.estimate.stale').count(), behind ? 1 : 0)
       assert.deepEqual(await accessibilityFaults(page), [])
       assert.deepEqual(besideNotReady(faults), [])

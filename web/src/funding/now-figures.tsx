@@ -136,7 +136,6 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
     >
       {fits && (
         <>
-          <AsOf time={estimate.at} />
           <Payment text={estimate.fundingPayment} unit={unit} name="estimate-payment" />
           <Annual rate={estimate.fundingRate} length={expectedLength(periods)} name="estimate-annualised" />
         </>
@@ -150,12 +149,12 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
           ) : (
             <>
               {describeEnd(running.start, regular, last)}
-              <AsOf time={last} />
               {areIrregular(periods) && <span class="aside">; periods are not regular</span>}
             </>
           )}
         </span>
       )}
+      {running !== null && <AsOf time={fits ? estimate.at : last} />}
     </Figure>
   )
 }

@@ -143,7 +143,13 @@ const COLUMNS: readonly Column[] = [
     meaning: "Next funding time by the market's schedule. Some markets have none.",
     cell: (summary, { last }) => {
       const due = nextPaymentOf(summary, last)
-      if (due !== null) return <DueTime due={due} last={last} />
+      if (due !== null) {
+        return (
+          <DueTime due={due} last={last}>
+            <AsOf time={last} />
+          </DueTime>
+        )
+      }
       return summary.instrument?.funding?.schedule == null ? <span class="quiet">no schedule</span> : '–'
     },
   },

@@ -1,12 +1,14 @@
 import { formatTime } from '../figures/format-time.ts'
 import { isBehind } from '../service/freshness.ts'
 
-/** The time of a figure that is not that of now: while the service says that it is behind. */
+/** The time of a figure that is not that of now, while the service says that it is behind; today's without the date. */
 export function AsOf({ time }: { time: bigint | string }) {
   if (!isBehind.value) return null
+  const text = formatTime(time).slice(0, 16)
+  const isToday = text.startsWith(new Date().toISOString().slice(0, 10))
   return (
-    <span class="under" data-figure="as-of">
-      as of {formatTime(time).slice(0, 16)} UTC
+    <span class="under as-of" title={`${text} UTC`} data-figure="as-of">
+      as of {isToday ? text.slice(11) : text} UTC
     </span>
   )
 }

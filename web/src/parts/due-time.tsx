@@ -1,15 +1,19 @@
+import type { ComponentChildren } from 'preact'
 import { formatAge, formatTime } from '../figures/format-time.ts'
 import { freshness, isBehind, isCurrent } from '../service/freshness.ts'
-import { AsOf } from './as-of.tsx'
 import { now } from './clock.ts'
+
+export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChildren }
 
 /**
  * When something is due: the time and the date; while blocks arrive also how long that is from now, and on the day of the last
- * block no date. Of a service that is behind it may be over: it is said as of which block.
+ * block no date. Of a service that is behind it may be over: grey.
  *
  * @param last the time of the last block
+ *
+ * @param children what is said beneath
  */
-export function DueTime({ due, last }: { due: bigint; last: bigint }) {
+export function DueTime({ due, last, children }: DueTimeProps) {
   const from = freshness.value.state === 'live' ? BigInt(now.value) * 1_000_000n : last
   const text = formatTime(due).slice(0, 16)
   const isToday = isCurrent.value && text.startsWith(formatTime(last).slice(0, 10))
@@ -21,7 +25,7 @@ export function DueTime({ due, last }: { due: bigint; last: bigint }) {
       </time>
       {!isToday && <span class="under">{text.slice(0, 10)}</span>}
       {isCurrent.value && <span class="under">{left}</span>}
-      <AsOf time={last} />
+      {children}
     </span>
   )
 }
