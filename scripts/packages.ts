@@ -217,6 +217,8 @@ function packDeb(tree: string, architecture: string): void {
   writeFileSync(join(into('usr/bin'), 'lyra'), debScript('lyra'), { mode: 0o755 })
   for (const unit of ['lyra.service', 'lyra-reader@.service'])
     copyFileSync(join(ROOT, 'deploy', unit), join(into('usr/lib/systemd/system'), unit))
+  // Empty: the settings in it are none of the package's files.
+  into('etc/lyra')
   const documents = into('usr/share/doc/lyra')
   copyFileSync(join(ROOT, 'LICENSE'), join(documents, 'copyright'))
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
