@@ -1,38 +1,27 @@
-import type { Reader, ReaderOptions, Store } from './store.ts'
-import { asUnavailable } from './store.ts'
-
-/** How often it is tried to open the store at most, in milliseconds. */
-const RETRY_MS = 100
+import { sharedRuns } from '../shared-runs.ts'
+import { asUnavailable, type Reader, type ReaderOptions, type Store } from './store.ts'
 
 /**
- * A reader of a store that cannot be opened yet: every read tries to. Until one succeeds, all reject with
+ * A reader of a store that cannot be opened yet: every read tries to, one at a time. Until one succeeds, all reject with
  * {@link StoreUnavailableError}.
  */
 export function openWaitingReader(store: Store, options: ReaderOptions): Reader {
   let opened: Reader | null = null
-  let opening: Promise<Reader> | null = null
   let isClosed = false
 
-  async function open(): Promise<Reader> {
+  const attempts = sharedRuns(async (): Promise<Reader> => {
+    if (opened !== null) return opened
     const reader = await store.openReader(options)
     opened = reader
     if (isClosed) await reader.close()
     else options.onNotice?.(`${store.name}: can be read now`)
     return reader
-  }
+  })
 
+  /** An attempt under way may have begun before the store was upgraded. */
   async function current(): Promise<Reader> {
-    if (opened !== null) return opened
-    if (opening === null) {
-      opening = open()
-      opening.catch(() => {
-        setTimeout(() => {
-          opening = null
-        }, RETRY_MS).unref()
-      })
-    }
     try {
-      return await opening
+      return opened ?? (await attempts.fresh())
     } catch (error) {
       throw asUnavailable(error)
     }
