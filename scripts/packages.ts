@@ -220,7 +220,11 @@ function packDeb(tree: string, architecture: string): void {
   // Empty: the settings in it are none of the package's files.
   into('etc/lyra')
   const documents = into('usr/share/doc/lyra')
-  copyFileSync(join(ROOT, 'LICENSE'), join(documents, 'copyright'))
+  const licence = readFileSync(join(ROOT, 'LICENSE'), 'utf8')
+  writeFileSync(
+    join(documents, 'copyright'),
+    `${licence}\nThe licences of the packages that Lyra contains, and of Node, are in THIRD-PARTY-LICENSES and /usr/lib/lyra/lib/node.LICENSE.\n`,
+  )
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
     copyFileSync(join(tree, name), join(documents, name))
   copyDocuments(documents)

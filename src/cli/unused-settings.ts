@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import type { ServeOptions } from './serve.ts'
+import type { ServeSettings } from '../service/settings.ts'
 
 /** Settings that do nothing without another one. */
-const NEEDED: readonly [setting: keyof ServeOptions, flag: string, needs: string][] = [
+const NEEDED: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
   ['listenFrom', '--listen-from', '--listen'],
   ['chain', '--chain', '--listen'],
   ['keepBuffer', '--keep-buffer', '--listen'],
@@ -10,11 +10,11 @@ const NEEDED: readonly [setting: keyof ServeOptions, flag: string, needs: string
 ]
 
 /** A line for each setting of `lyra serve` that does nothing, and for each variable that may be a misspelt one. */
-export function unusedSettings(command: Command, options: ServeOptions): string[] {
+export function unusedSettings(command: Command, options: Omit<ServeSettings, 'paths'>): string[] {
   const isOff = { '--listen': options.listen === null, '--forward': options.forward === null }
   const unused = NEEDED.filter(([setting, , needs]) => {
     const source = command.getOptionValueSource(setting)
-    const isGiven = source === 'default' ? options[setting] === true : source !== undefined
+    const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
     return isGiven && isOff[needs as keyof typeof isOff]
   })
   // A flag's variable stands in its description: it takes more values than commander would allow.
