@@ -56,6 +56,19 @@ for (const [name, read] of READERS) {
       await assert.rejects(read(base), { name: 'ServiceError', message: /more than 64 MiB$/ })
     })
 
+    test('ends an answer after 64 MiB', async (t) => {
+      const base = await listen(t, (_, response) => {
+        const piece = Buffer.alloc(1 << 20, ' ')
+        const more = () => {
+          while (!response.destroyed && response.write(piece));
+        }
+        response.on('drain', more)
+        more()
+      })
+      const message = /: unreachable \(the answer has more than 67108864 bytes\)$/
+      await assert.rejects(read(base), { name: 'ServiceError', message })
+    })
+
     test('follows no redirect', async (t) => {
       let isAsked = false
       const inside = await listen(t, (_, response) => {
@@ -65,7 +78,10 @@ for (const [name, read] of READERS) {
       const base = await listen(t, (request, response) => {
         response.writeHead(302, { location: `${inside}${request.url}` }).end()
       })
-      await assert.rejects(read(base), { name: 'ServiceError', message: /responds with status 302;/ })
+      await assert.rejects(read(base), {
+        name: 'ServiceError',
+        message: /: unreachable \(unexpected redirect\)$/,
+      })
       assert.equal(isAsked, false)
     })
 

@@ -36,7 +36,9 @@ const EXPORT_OPTIONS = optionsOf<ExportOptions>({
   ...{ format: true, times: true, after: true, newestFirst: true },
 })
 const CONNECTION_OPTIONS = {
-  ...optionsOf<ConnectionOptions>({ url: true, fetch: true, retries: true, timeoutMs: true }),
+  ...optionsOf<ConnectionOptions>({
+    ...{ url: true, fetch: true, retries: true, timeoutMs: true, maxBytes: true },
+  }),
   required: 'url',
 }
 

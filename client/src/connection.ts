@@ -11,6 +11,8 @@ export type ConnectionOptions = {
   retries?: number | undefined
   /** How long one attempt may take, in milliseconds; 30,000 by default. */
   timeoutMs?: number | undefined
+  /** The longest answer that is read, in bytes; 64 MiB by default. */
+  maxBytes?: number | undefined
 }
 
 /** An answer, whole. */
@@ -34,12 +36,12 @@ export type Connection = {
 /** Whether the same request may succeed later. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof LyraApiError) return error.status === 429 || error.status === 503
-  return error instanceof LyraConnectionError
+  return error instanceof LyraConnectionError && !(error.cause instanceof RangeError)
 }
 
 /** @throws {TypeError} if the address is not an http or https URL */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { retries = 4, timeoutMs = 30_000 } = options
+  const { retries = 4, timeoutMs = 30_000, maxBytes = 64 * 1024 * 1024 } = options
   if (!/^https?:/i.test(options.url) || !URL.canParse(options.url)) {
     throw new TypeError(
       `createLyraClient(options): url is '${options.url}', not an http or https URL, such as http://127.0.0.1:3008`,
@@ -54,8 +56,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     try {
       const response = await ask(`${base}${target}`, {
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+        redirect: 'error',
       })
-      return { status: response.status, headers: response.headers, text: await response.text() }
+      const { status, headers } = response
+      return { status, headers, text: await boundedText(response, maxBytes) }
     } catch (error) {
       signal?.throwIfAborted()
       throw new LyraConnectionError(`${base}${target}`, error)
@@ -82,7 +86,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     open: async (target, signal) => {
       let response: Response
       try {
-        response = await ask(`${base}${target}`, { signal, headers: { accept: 'text/event-stream' } })
+        response = await ask(`${base}${target}`, {
+          ...{ signal, redirect: 'error' as const },
+          headers: { accept: 'text/event-stream' },
+        })
         if (response.ok && response.body !== null) return response.body
       } catch (error) {
         signal.throwIfAborted()
@@ -91,4 +98,22 @@ export function createConnection(options: ConnectionOptions): Connection {
       throw new LyraApiError(response.status, response.headers, await response.text().catch(() => ''))
     },
   }
+}
+
+/** @throws {RangeError} for a body of more bytes */
+async function boundedText({ body }: Response, maxBytes: number): Promise<string> {
+  if (body === null) return ''
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    bytes += read.value.length
+    if (bytes > maxBytes) {
+      await reader.cancel().catch(() => {})
+      throw new RangeError(`the answer has more than ${maxBytes} bytes`)
+    }
+    text += decoder.decode(read.value, { stream: true })
+  }
+  return text + decoder.decode()
 }

@@ -1,7 +1,7 @@
 import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
-import { ask, json, ServiceError, wholeCoverage } from '../status/service-status.ts'
+import { json, ServiceError, serviceAt, wholeCoverage } from '../status/service-status.ts'
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, HeightMovedError, type Held, keyOfNode, type Side } from './side.ts'
 import { heldOf } from './store-side.ts'
@@ -24,7 +24,8 @@ type PageBody = {
 export async function openServiceSide(address: string, signal: AbortSignal): Promise<Side> {
   const base = address.replace(/\/+$/, '')
 
-  const get = (path: string, allowed?: readonly number[]) => ask(base, path, allowed, signal)
+  const ask = serviceAt(base)
+  const get = (path: string, allowed?: readonly number[]) => ask(path, allowed, signal)
   const heightOf = ({ headers }: { headers: Headers }) => {
     const height = headers.get('x-block-height') ?? ''
     if (/^\d{1,19}$/.test(height)) return BigInt(height)
@@ -39,7 +40,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   if (coverage.status === 503) throw new CompareError(`${base}: the store is empty or cannot be read (503)`)
   const held = isReference
     ? heldOfReference(await height())
-    : heldOf({ coverage: await wholeCoverage(base, coverage, signal) })
+    : heldOf({ coverage: await wholeCoverage(base, ask, coverage, signal) })
   if (held.heights.length === 0)
     throw new CompareError(`${base}: the store is empty; there is nothing to compare`)
 

@@ -1,14 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, createConnection } from '#client/connection'
+import { LyraApiError, LyraConnectionError } from '#client/errors'
 import type { CoverageBody } from '../api/questions/coverage-body.ts'
 import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000
-
-/** How often a request is sent that is refused because there were too many, and how long it waits at most, seconds. */
-const TRIES = 5
-const MAX_WAIT_S = 60
 
 /** No answer of a service is as long, nor are all parts of a coverage. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -26,12 +23,13 @@ export class ServiceError extends Error {
  */
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
-  const ready = await ask(base, '/ready', [200, 503])
+  const ask = serviceAt(base)
+  const ready = await ask('/ready', [200, 503])
   const { status, reasons, forward, cluster } = readinessIn(base, ready)
-  const metrics = parseMetrics((await ask(base, '/metrics')).text)
+  const metrics = parseMetrics((await ask('/metrics')).text)
   // 503 while the store is empty or cannot be read, which /ready reports.
-  const answer = await ask(base, COVERAGE_PATH, [200, 503])
-  const coverage = answer.status === 200 ? await wholeCoverage(base, answer) : null
+  const answer = await ask(COVERAGE_PATH, [200, 503])
+  const coverage = answer.status === 200 ? await wholeCoverage(base, ask, answer) : null
   const height = answer.headers.get('x-block-height')
   return {
     of: base,
@@ -89,6 +87,7 @@ type Lists = Record<string, unknown>
  */
 export async function wholeCoverage(
   base: string,
+  ask: Ask,
   answer: Answer,
   signal?: AbortSignal,
 ): Promise<CoverageBody['coverage']> {
@@ -97,7 +96,7 @@ export async function wholeCoverage(
   let { next } = first
   let bytes = answer.text.length
   while (next !== null) {
-    const further = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200], signal)
+    const further = await ask(`${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200], signal)
     bytes += further.text.length
     if (bytes > MAX_ANSWER_BYTES)
       throw new ServiceError(`${base}${COVERAGE_PATH}: the parts do not end: more than 64 MiB`)
@@ -157,60 +156,38 @@ const objectIn = (value: unknown): Record<string, unknown> =>
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** An answer, whole. */
-export type Answer = { status: number; headers: Headers; text: string }
+/** Asks a service for a path; `allowed` are the statuses that are answers. */
+export type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
 
 /**
- * Asks a service for a path, again a few times if it refuses because there were too many requests.
+ * A service by its address, asked again a few times where that may help.
  *
- * @param allowed the statuses that are answers
- * @throws {ServiceError} if it cannot be reached, answers with a status that is not allowed, or with more than 64 MiB.
+ * @throws {ServiceError} when asked, if it cannot be reached, redirects, answers with a status that is not allowed, or with
+ * more than 64 MiB.
  */
-export async function ask(
-  base: string,
-  path: string,
-  allowed: readonly number[] = [200],
-  signal?: AbortSignal,
-): Promise<Answer> {
-  for (let tried = 1; ; tried++) {
-    signal?.throwIfAborted()
-    const answer = await request(base, path)
-    if (allowed.includes(answer.status)) return answer
-    if (answer.status !== 429) {
+export function serviceAt(base: string): Ask {
+  const { get } = createConnection({ url: base, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES })
+  return async (path, allowed = [200], signal) => {
+    try {
+      return await get(path, signal, allowed)
+    } catch (error) {
+      if (error instanceof LyraConnectionError)
+        throw new ServiceError(`${base}: unreachable (${reasonOf(error.cause as Error)})`, { cause: error })
+      if (!(error instanceof LyraApiError)) throw error
+      const { status } = error
       throw new ServiceError(
-        `${base}${path}: responds with status ${answer.status}; check that this is a Lyra service of this version`,
+        status === 429
+          ? `${base}: rate limit exceeded (429); raise its rate limit`
+          : `${base}${path}: responds with status ${status}; check that this is a Lyra service of this version`,
+        { cause: error },
       )
     }
-    if (tried === TRIES) {
-      throw new ServiceError(`${base}: rate limit exceeded (429); raise its rate limit`)
-    }
-    const seconds = Number(answer.headers.get('retry-after')) || 1
-    await sleep(1_000 * Math.min(MAX_WAIT_S, Math.max(1, seconds)), undefined, { signal })
   }
 }
 
-async function request(base: string, path: string): Promise<Answer> {
-  try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
-    // A redirect may lead to where only this machine may ask.
-    const response = await fetch(`${base}${path}`, { signal, redirect: 'manual' })
-    return { status: response.status, headers: response.headers, text: await boundedText(response) }
-  } catch (error) {
-    const { cause, message } = error as Error & { cause?: Error & { code?: string } }
-    throw new ServiceError(`${base}: unreachable (${cause?.code ?? cause?.message ?? message})`)
-  }
-}
-
-/** The body of an answer, as far as it is bounded. */
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('the response has more than 64 MiB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+/** What the innermost cause of an error says, or its code. */
+function reasonOf(error: Error & { code?: string }): string {
+  return error.cause instanceof Error ? reasonOf(error.cause) : (error.code ?? error.message)
 }
 
 /** The JSON of an answer. Throws {@link ServiceError} if it is not JSON. */
