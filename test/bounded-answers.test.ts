@@ -182,7 +182,12 @@ test("Readiness says that the store is unreachable; only the service's log says 
     assert.equal(status, 503)
     assert.deepEqual(JSON.parse(body), {
       status: 'not ready',
-      reasons: [{ reason: 'store unreachable', message: 'the store cannot be read; see the log' }],
+      reasons: [
+        {
+          reason: 'store unreachable',
+          message: 'no such file; lyra migrate, lyra ingest and lyra serve --listen create it',
+        },
+      ],
     })
   }
   assert.equal(lines.filter((line) => line.includes(`store unreachable: ${store}`)).length, 1, lines.join(''))

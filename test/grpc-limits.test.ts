@@ -178,7 +178,7 @@ test('Reflection refuses requests of many fields, and counts each message for th
   const session = openSession(t, (await serveSample(t, { rateLimit: 20 })).grpc)
   assert.equal((await call(session, REFLECT, reflection(16))).status, '0')
   assert.equal((await call(session, REFLECT, reflection(17))).status, String(status.INVALID_ARGUMENT))
-  const many = Buffer.concat(Array.from({ length: 110 }, () => reflection(1)))
+  const many = Buffer.concat(Array.from({ length: 1_000 }, () => reflection(1)))
   assert.equal((await call(session, REFLECT, many)).status, String(status.RESOURCE_EXHAUSTED))
 })
 

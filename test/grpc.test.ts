@@ -241,7 +241,10 @@ for (const kind of STORE_KINDS) {
         assert.equal(answer.error, null)
         assert.equal(answer.headers['ratelimit-limit'], '1')
       }
-      const refused = await call('ListCheckpoints', {}, from('192.0.2.1'))
+      // On a busy machine a second may pass meanwhile, which allows one more.
+      let refused = await call('ListCheckpoints', {}, from('192.0.2.1'))
+      for (let more = 0; more < 20 && refused.error === null; more++)
+        refused = await call('ListCheckpoints', {}, from('192.0.2.1'))
       assert.equal(refused.error?.code, status.RESOURCE_EXHAUSTED)
       assert.equal((await call('ListCheckpoints', {}, from('192.0.2.2'))).error, null)
       const rest = await send(base, '/api/v2/checkpoints', { headers: { 'x-forwarded-for': '192.0.2.1' } })

@@ -22,7 +22,7 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { send, statusOf } from './fixtures/http.ts'
+import { metricsOf, statusOf } from './fixtures/http.ts'
 import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -157,15 +157,12 @@ for (const kind of STORE_KINDS) {
       assert.equal((JSON.parse(checkpoints![0]!) as string[])[2], 'new')
     })
 
-    test('a gap above the height at which the store began makes it not ready, one below does not', async (t) => {
+    test('a gap above the height at which the store began counts as missing, one below does not', async (t) => {
       const store = kind.create(t)
       await ingestBytes(t, store, fileOf(...blocks(20, 21), marked(24)), { allowGap: true })
       await ingestBytes(t, store, fileOf(marked(3)), { allowGap: true })
       const base = await serve(t, store)
-      const { status, text } = await send(base, '/ready')
-      assert.equal(status, 503)
-      assert.match(text, /heights 22 to 23/)
-      assert.doesNotMatch(text, /heights 4 to 19/)
+      assert.match(await metricsOf(base), /^lyra_missing_blocks 2$/m)
     })
   })
 

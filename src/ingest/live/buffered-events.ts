@@ -1,5 +1,10 @@
-import { type BufferPiece, type BufferPosition, PIECE_BYTES, readRange } from './event-buffer.ts'
-import type { SafeFile } from './receiver.ts'
+import {
+  type BufferPiece,
+  type BufferPosition,
+  PIECE_BYTES,
+  readRange,
+  type SafeFile,
+} from './event-buffer.ts'
 
 /** The events in a buffer that another thread writes, to be read once they are safe on disk. */
 export class BufferedEvents {

@@ -18,7 +18,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
-import type { SafeFile } from './receiver.ts'
 
 const flush = promisify(fdatasync)
 
@@ -73,6 +72,9 @@ type BufferFile = {
   /** Whether the next block goes to another file. */
   isFull: boolean
 }
+
+/** What a file of the buffer holds that is safe on disk; `isEnded`: nothing more is written to it. */
+export type SafeFile = { number: number; path: string; safeBytes: number; isEnded: boolean }
 
 /** A place to read from: the number of a file, and an offset in it. */
 export type BufferPosition = { file: number; offset: number }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '../../module-beside.ts'
 import type { ForwardSettings, ForwardState } from '../forward/forward-state.ts'
-import type { BufferPosition } from './event-buffer.ts'
+import type { BufferPosition, SafeFile } from './event-buffer.ts'
 import type { PinnedChain } from './incoming-check.ts'
 import type { ConnectionFault } from './pair-socket.ts'
 
@@ -36,9 +36,6 @@ export type ReceiverState = {
   /** How the forwarding stands; null if nothing is forwarded. */
   forward: ForwardState | null
 }
-
-/** What a file of the buffer holds that is safe on disk; `isEnded`: nothing more is written to it. */
-export type SafeFile = { number: number; path: string; safeBytes: number; isEnded: boolean }
 
 export type FromReceiver =
   | { type: 'listening'; port: number }
