@@ -45,8 +45,11 @@ test('The request rate is limited per address, whatever the port', async (t) => 
     (index: number) => `10.0.0.1:${1000 + index}`,
     (index: number) => `[2001:db8::${index + 1}]:${1000 + index}`,
   ]) {
-    for (let index = 0; index < 5; index++) assert.equal(await statusOf(addresses(index)), 200)
-    assert.equal(await statusOf(addresses(5)), 429)
+    const began = performance.now()
+    let allowed = 0
+    while ((await statusOf(addresses(allowed))) === 200) allowed++
+    // A busy machine may pass the first second, after which one more is allowed.
+    assert.ok(allowed >= 5 && allowed <= 5 + (performance.now() - began) / 1000, String(allowed))
   }
   assert.equal(await statusOf('2001:db8:0:1::1'), 200)
 })
