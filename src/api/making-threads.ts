@@ -22,6 +22,8 @@ export type ThreadsOptions = {
   isReadOnly?: boolean
   /** Whether answers are made for gRPC too, the code of which is then loaded at the start. */
   speaksGrpc?: boolean
+  /** As of {@link startThread}. */
+  isLate?: boolean
 }
 
 /** A question to answer: its path, and the checked request. */
@@ -88,6 +90,7 @@ function startMakingThread(task: MakingThreadTask, log: Logger): MakingThread {
     task,
     log,
     what: 'a thread that makes answers',
+    isLate: task.isLate ?? false,
   })
 
   return {

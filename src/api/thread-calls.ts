@@ -28,6 +28,8 @@ export type ThreadOptions<News> = {
   log: Logger
   /** Name of the thread in the log: `a thread that makes pages`. */
   what: string
+  /** Whether the thread is started with the first question: a process with very many services needs few of their threads. */
+  isLate?: boolean
   /** Called with the thread's notifications. */
   onNews?: (news: News) => void
 }
@@ -51,13 +53,14 @@ export function startThread<Asked, Answer, News = never>({
   task,
   log,
   what,
+  isLate = false,
   onNews = () => {},
 }: ThreadOptions<News>): ThreadCalls<Asked, Answer> {
   const waiting = new Map<number, Waiting<Answer>>()
   let count = 0
   let isClosed = false
   let isRunning = false
-  let worker: Worker | null = start()
+  let worker: Worker | null = isLate ? null : start()
 
   function start(): Worker {
     const started = new Worker(module, {

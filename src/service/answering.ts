@@ -37,7 +37,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
     ? startMakingThreads(store.name, log, { isReadOnly, speaksGrpc })
     : makerOf(reader)
   const longReads = store.isEmbedded
-    ? startLongReads(store.name, log, isReadOnly)
+    ? startLongReads(store.name, log, { isReadOnly })
     : longReadsOf(reader, warn, settings.store)
   const publicFault = hidePaths(store)
   /** Whether the thread that ingests and prunes has loaded its code, if there is one. */

@@ -9,6 +9,7 @@ import type { Reader } from '../../store/store.ts'
 import type { Follower, Start } from '../../stream/follower.ts'
 import { Hub } from '../../stream/hub.ts'
 import { createReadingTurns } from '../../stream/reading-turns.ts'
+import type { ThreadsOptions } from '../making-threads.ts'
 import { startThread, type ThreadCalls } from '../thread-calls.ts'
 
 /** Concurrent reads of a database server: the other connections are left for pages. */
@@ -113,12 +114,12 @@ export type LongReadNews =
 /** Start data of the thread. */
 export type LongReadTask = { store: string; isReadOnly: boolean }
 
-/**
- * Reads an embedded store in a separate thread, so that nothing else waits for it.
- *
- * @param isReadOnly whether the store is opened by a service that writes nothing
- */
-export function startLongReads(store: string, log: Logger, isReadOnly = false): LongReads {
+/** Reads an embedded store in a separate thread, so that nothing else waits for it. */
+export function startLongReads(
+  store: string,
+  log: Logger,
+  { isReadOnly = false, isLate = false }: Pick<ThreadsOptions, 'isReadOnly' | 'isLate'> = {},
+): LongReads {
   const followers = new Map<number, Follower>()
   const ids = new Map<Follower, number>()
   let count = 0
@@ -131,6 +132,7 @@ export function startLongReads(store: string, log: Logger, isReadOnly = false): 
     task: { store, isReadOnly } satisfies LongReadTask,
     log,
     what: 'the thread that reads for streams and exports',
+    isLate,
     onNews: (news) => {
       switch (news.type) {
         case 'send': {
