@@ -88,7 +88,7 @@ for (const kind of STORE_KINDS) {
       const sent = core.send(blocks.slice(from))
       await service.program.printed(/the event buffer cannot be written/)
       disk.resize(64 * MB)
-      await service.program.printed(/the event buffer can be written again/)
+      await service.program.printed(/"level":30,.*the event buffer can be written again/)
       await sent
       await untilHeight(service, blocks.length)
       await core.close()

@@ -25,7 +25,7 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -289,7 +289,7 @@ describe("the core's connection", () => {
 test('a dropped block leaves nothing in the buffer, whatever was being written', async (t) => {
   for (let round = 0; round < 30; round++) {
     const folder = temporaryFolder(t)
-    const buffer = new EventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, onNotice: () => {} })
+    const buffer = new EventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, log: SILENT })
     const expected: string[] = []
     for (let block = 0; block < 10; block++) {
       buffer.append(Buffer.from(`whole ${block} a`), false)

@@ -17,6 +17,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { Logger } from 'pino'
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
 
 const flush = promisify(fdatasync)
@@ -39,7 +40,7 @@ export type EventBufferOptions = {
   archive: string | null
   /** A file of this size is followed by another one, at the next end of a block. */
   maxFileBytes: number
-  onNotice: (message: string) => void
+  log: Logger
   /** Called with each file as far as it is safe on disk: when that grows, and once nothing more is written to it. */
   onFile?: (file: SafeFile) => void
   /** Keeps files after the buffer has released them; null: they are deleted. */
@@ -314,7 +315,7 @@ export class EventBuffer {
       if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '') || this.#closed) throw error
       if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
         if (!noticed) {
-          this.#options.onNotice(
+          this.#options.log.error(
             `the event buffer cannot be written (${error.message}); the core has to wait. Free disk space for ${this.#options.folder}`,
           )
         }
@@ -324,7 +325,7 @@ export class EventBuffer {
       try {
         await again()
         error = null
-        if (noticed) this.#options.onNotice('the event buffer can be written again')
+        if (noticed) this.#options.log.info('the event buffer can be written again')
       } catch (thrown) {
         error = thrown as NodeJS.ErrnoException
       }

@@ -25,7 +25,7 @@ const buffer = new EventBuffer({
   folder: task.buffer,
   archive: task.archive,
   maxFileBytes: Math.min(MAX_FILE_BYTES, (task.forward?.limitBytes ?? Number.POSITIVE_INFINITY) / 16),
-  onNotice: (message) => log.error(message),
+  log,
   onFile: (file) => post({ type: 'file', file }),
   follower: forwarding?.follower ?? null,
 })

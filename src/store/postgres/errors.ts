@@ -140,7 +140,9 @@ export function explainPostgresError(name: string, error: unknown): Error {
   const cause = NO_PASSWORD.test(message)
     ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
     : code === undefined
-      ? undefined
+      ? CUT.test(message)
+        ? 'the connection was cut'
+        : CAUSES.ETIMEDOUT
       : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
