@@ -63,6 +63,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     return
   }
   const view = createProgressView(log, options.json)
+  let failure: Error | null = null
   try {
     const { report, failure: stopped } = await ingestFiles({
       input,
@@ -74,10 +75,13 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       onProgress: view.show,
     })
     view.end()
-    const failure = stopped ?? noEventsError(input.files, report)
+    failure = stopped ?? noEventsError(input.files, report)
     showReport(report, failure, { json: options.json, describe: describeReport })
     showFailure(failure, report)
   } finally {
-    await writer.close()
+    // What stopped the ingestion, such as a full disk, may fail the last flush, too: it is said once.
+    await writer.close().catch((error: unknown) => {
+      if (failure === null) throw error
+    })
   }
 }
