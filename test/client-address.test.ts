@@ -47,9 +47,12 @@ test('The request rate is limited per address, whatever the port', async (t) => 
   ]) {
     const began = performance.now()
     let allowed = 0
-    while ((await statusOf(addresses(allowed))) === 200) allowed++
+    while (allowed < 100 && (await statusOf(addresses(allowed))) === 200) allowed++
     // A busy machine may pass the first second, after which one more is allowed.
-    assert.ok(allowed >= 5 && allowed <= 5 + (performance.now() - began) / 1000, String(allowed))
+    assert.ok(
+      allowed >= 5 && allowed < 100 && allowed <= 5 + (performance.now() - began) / 1000,
+      String(allowed),
+    )
   }
   assert.equal(await statusOf('2001:db8:0:1::1'), 200)
 })

@@ -59,7 +59,34 @@ const auctionEvent = (began: number, leave: boolean): MarketEvent => ({
   ...{ start: timeOf(began), end: leave ? timeOf(began + 1) : 0n },
 })
 
+const background = (page: Page, selector: string) =>
+  page.locator(selector).evaluate((element) => {
+    // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
+    return (globalThis as any).getComputedStyle(element).backgroundColor as string
+  })
+
 describe('the layout of the explorer', () => {
+  test('uses the width of the window, without a table that scrolls next to empty space', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
+    for (const [path, ready] of [
+      ['/', 'table.markets'],
+      [FUNDING, 'table.periods'],
+      ['/?view=providers', 'table.providers'],
+    ] as const) {
+      await page.goto(path)
+      await page.waitForSelector(ready)
+      const { width } = (await page.locator('main .panel').last().boundingBox())!
+      assert.ok(width > 1_700, `${path}: ${width}`)
+      await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.goto('/')
+    await page.waitForSelector('table.markets')
+    await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+  })
+
   test('shifts by at most 0.1 while a view fills and blocks arrive, on a screen and on a phone', async ({
     t,
     browser,
@@ -149,6 +176,23 @@ describe('the layout of the explorer', () => {
     }
   })
 
+  test('highlights the row under the pointer from its first cell to its last', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
+    for (const [path, table] of [
+      ['/', 'markets'],
+      ['/?view=providers', 'providers'],
+    ] as const) {
+      await page.goto(path)
+      const row = `table.${table} tbody tr:nth-child(2)`
+      await page.waitForSelector(row)
+      const still = await background(page, `${row} > :first-child`)
+      await page.locator(`${row} > :nth-child(3)`).hover()
+      const hovered = await background(page, `${row} > :first-child`)
+      assert.notEqual(hovered, still)
+      assert.equal(hovered, await background(page, row))
+    }
+  })
+
   test('shows names of any length without pushing figures off the page', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const long = 'The perpetual future of a coin with an exceedingly long name, which says much'
@@ -219,6 +263,17 @@ describe('the layout of the explorer', () => {
     await eventually(codes, (shown) => shown.join() === [...before].reverse().join())
     assert.match(page.url(), /sort=-market/)
     assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
+  test('shows the cumulative rate of the range at any width', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
+    // 720 is a window of 1,440 at 200 %.
+    for (const width of [1440, 820, 720, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.goto(FUNDING)
+      await settled(page)
+      assert.ok(await page.locator('data[data-figure="cumulative"]').first().isVisible(), `${width}`)
+    }
   })
 })
 

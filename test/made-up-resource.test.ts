@@ -62,6 +62,7 @@ const ON_ANY_STORE: typeof ON_EVERY_STORE = [
   ],
   ['tables.test.ts', ['match their descriptions', 'are described']],
   ['openapi.test.ts', ['is valid OpenAPI', 'is whole', 'shows examples', 'schemas of parameters']],
+  ['full-exports.test.ts', ['contain all trades', 'bound to a market']],
   ['check-prune-backup.test.ts', ['in a store of random events']],
 ]
 

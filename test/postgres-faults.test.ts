@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
+import { explainPostgresError } from '../src/store/postgres/errors.ts'
 import { readCoverage, readPosition } from '../src/store/readings/coverage.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
@@ -35,6 +36,16 @@ import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openReader, openStore, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
+
+test('A lost connection is named in words of its own, not in those of the driver', () => {
+  for (const [said, cause] of [
+    ['Client has encountered a connection error and is not queryable', 'the connection was cut'],
+    ['Connection terminated unexpectedly', 'the connection was cut'],
+    ['Query read timeout', 'the server does not respond'],
+  ]) {
+    assert.equal(explainPostgresError('postgres://a', new Error(said)).message, `postgres://a: ${cause}`)
+  }
+})
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url })

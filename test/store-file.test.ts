@@ -482,24 +482,28 @@ describe('a full disk', options, () => {
     await checkFull(store, run, /lyra\.db: it cannot be read or written to; check for a full .*disk/)
   })
 
-  test('a failed last flush: one line, exit status 1, and the commits are there without the limit', async (t) => {
-    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('prlimit is not installed')
-    const [first, second] = [join(folder, 'first.evts'), join(folder, 'second.evts')]
-    const records = recordsOf(readFileSync(file))
-    const half = records.findIndex(({ height }) => height === Math.floor(records.at(-1)!.height * 0.8))
-    writeFileSync(first, joinRecords(records.slice(0, half)))
-    writeFileSync(second, joinRecords(records.slice(half)))
-    const store = join(temporaryFolder(t), 'lyra.db')
-    await ingestWhole(store, first)
-    const args = ['ingest', '--log-level', 'error', '--store', store, second]
-    // The WAL of the added blocks is smaller than the limit, which keeps the file from growing.
-    const limit = `--fsize=${statSync(store).size}`
-    const { code, stderr } = await startProgram(t, 'prlimit', [limit, process.execPath, MAIN, ...args])
-      .outcome
-    assert.equal(code, 1)
-    assert.match(stderr, /^lyra: [^\n]+lyra\.db: it cannot be read or written to[^\n]+\n$/)
-    assertSameDump(await dumpStore(store), expected, 'without the limit')
-  })
+  for (const [what, rest] of [
+    ['a failed last flush', Buffer.alloc(0)],
+    ['a failed last flush after an unreadable record', Buffer.alloc(20, 0xff)],
+  ] as const)
+    test(`${what}: one line, exit status 1, and the commits are there without the limit`, async (t) => {
+      if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('prlimit is not installed')
+      const [first, second] = [join(folder, 'first.evts'), join(folder, 'second.evts')]
+      const records = recordsOf(readFileSync(file))
+      const half = records.findIndex(({ height }) => height === Math.floor(records.at(-1)!.height * 0.8))
+      writeFileSync(first, joinRecords(records.slice(0, half)))
+      writeFileSync(second, Buffer.concat([joinRecords(records.slice(half)), rest]))
+      const store = join(temporaryFolder(t), 'lyra.db')
+      await ingestWhole(store, first)
+      const args = ['ingest', '--log-level', 'error', '--store', store, second]
+      // The WAL of the added blocks is smaller than the limit, which keeps the file from growing.
+      const limit = `--fsize=${statSync(store).size}`
+      const { code, stderr } = await startProgram(t, 'prlimit', [limit, process.execPath, MAIN, ...args])
+        .outcome
+      assert.equal(code, 1)
+      assert.match(stderr, /^lyra: [^\n]+lyra\.db: it cannot be read or written to[^\n]+\n$/)
+      assertSameDump(await dumpStore(store), expected, 'without the limit')
+    })
 
   test('a backup onto a full file system leaves nothing there', async (t) => {
     const store = join(temporaryFolder(t), 'lyra.db')

@@ -22,7 +22,7 @@ export type ThreadsOptions = {
   isReadOnly?: boolean
   /** Whether answers are made for gRPC too, the code of which is then loaded at the start. */
   speaksGrpc?: boolean
-  /** As of {@link startThread}. */
+  /** As in {@link startThread}. */
   isLate?: boolean
 }
 

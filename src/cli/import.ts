@@ -71,7 +71,8 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
     try {
       const view = createProgressView(log, options.json, 'rows')
       const onNotice = (message: string) => log.warn(message)
-      await withOpen(findStore(options.store).openWriter({ signal, onNotice }), async (writer) => {
+      const opening = findStore(options.store).openWriter({ signal, onNotice })
+      const ended = await withOpen(opening, async (writer) => {
         const { report, failure } = await importHistory({
           source,
           writer,
@@ -82,8 +83,10 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
         view.end()
         const whole: ImportReport = { ...report, foreignFiles: foreign }
         showReport(whole, failure, { json: options.json, describe: describeImport })
-        showFailure(failure, report)
+        return [failure, report] as const
       })
+      // As in `lyra ingest`: shown after the last flush.
+      showFailure(...ended)
     } finally {
       await source.close().catch(() => {})
     }

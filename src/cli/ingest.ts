@@ -4,6 +4,7 @@ import { createLogger } from '../log.ts'
 import { noEventsError } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Writer } from '../store/store.ts'
+import { withOpen } from '../with-open.ts'
 import { describeReport } from './describe-report.ts'
 import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
@@ -63,8 +64,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     return
   }
   const view = createProgressView(log, options.json)
-  let failure: Error | null = null
-  try {
+  const ingestAll = async () => {
     const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
@@ -75,13 +75,10 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       onProgress: view.show,
     })
     view.end()
-    failure = stopped ?? noEventsError(input.files, report)
+    const failure = stopped ?? noEventsError(input.files, report)
     showReport(report, failure, { json: options.json, describe: describeReport })
-    showFailure(failure, report)
-  } finally {
-    // What stopped the ingestion, such as a full disk, may fail the last flush, too: it is said once.
-    await writer.close().catch((error: unknown) => {
-      if (failure === null) throw error
-    })
+    return [failure, report] as const
   }
+  // Shown after the last flush, which the same full disk fails: that is said once.
+  showFailure(...(await withOpen(Promise.resolve(writer), ingestAll)))
 }

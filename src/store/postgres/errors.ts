@@ -78,6 +78,7 @@ const CAUSES: Record<string, string> = {
   '53100': "the server's disk is full",
   '53300': 'the server has too many connections',
   ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the host name cannot be resolved',
   ETIMEDOUT: 'the server does not respond',
@@ -137,13 +138,10 @@ export function explainPostgresError(name: string, error: unknown): Error {
   if (error instanceof StoreError) return error
   const { code, message } = error as PostgresError
   if (code === undefined && !LOST.test(message)) return error as Error
+  const known = code ?? (CUT.test(message) ? 'ECONNRESET' : 'ETIMEDOUT')
   const cause = NO_PASSWORD.test(message)
     ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
-    : code === undefined
-      ? CUT.test(message)
-        ? 'the connection was cut'
-        : CAUSES.ETIMEDOUT
-      : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
+    : (CAUSES[known] ?? CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
   const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError
