@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -82,6 +83,38 @@ test('Waiting addresses take turns: one with many requests only delays itself', 
   for (const end of ends) end()
   await Promise.all(all)
   assert.deepEqual(order.slice(8, 14), ['a8', 'b0', 'c0', 'a9', 'b1', 'a10'])
+})
+
+test('A flood of refusals is sent one in each round of the event loop', async (t) => {
+  const base = await serve(t, join(temporaryFolder(t), 'lyra.db'))
+  const { hostname, port } = new URL(base)
+  const sockets = Array.from({ length: 100 }, () => connect({ host: hostname, port: Number(port) }))
+  const askAll = (path: string) =>
+    Promise.all(
+      sockets.map(async (socket) => {
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: lyra\r\n\r\n`)
+        await once(socket, 'data')
+      }),
+    )
+  // Connections are taken on one by one.
+  await askAll('/health')
+  let [round, sent, most] = [0, 0, 0]
+  const { writeHead } = ServerResponse.prototype
+  t.mock.method(
+    ServerResponse.prototype,
+    'writeHead',
+    function (this: ServerResponse, status: number, head: string[]) {
+      if (round++ === 0) setImmediate(() => (round = 0))
+      most = Math.max(most, round)
+      sent += 1
+      return writeHead.call(this, status, head)
+    },
+  )
+  await askAll('/nothing')
+  assert.equal(sent, 100)
+  for (const socket of sockets) socket.destroy()
+  // The immediate that ends a round of this test may run before that of the service.
+  assert.ok(most <= 2, `${most} in one round`)
 })
 
 test('Reports only wait for reports, in turns of addresses', async (t) => {

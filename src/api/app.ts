@@ -25,7 +25,7 @@ import { createRouter } from './http/router.ts'
 import { serviceRoutes } from './http/service-routes.ts'
 import { staticRoutes } from './http/static-routes.ts'
 import { requestTaker } from './http/take-requests.ts'
-import { createTurns } from './http/turns.ts'
+import { createRefusalTurns, createTurns } from './http/turns.ts'
 import type { Maker } from './maker.ts'
 import { QUESTIONS } from './questions/questions.ts'
 import { createExports } from './streams/export-route.ts'
@@ -139,6 +139,7 @@ export function createApp(options: AppOptions): App {
   let isClosing = false
   const take = requestTaker({
     ...{ connections, countRequest, explainError, findRoute },
+    turns: createRefusalTurns(account),
     trustProxy: options.trustProxy,
     exchanges: { known, corsOrigins, backlog, metrics, isClosing: () => isClosing },
   })

@@ -9,12 +9,15 @@ import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
 import { checkHead } from './request-head.ts'
 import type { FindRoute } from './router.ts'
+import type { Turns } from './turns.ts'
 
 export type RequestTakerOptions = {
   connections: Connections
   countRequest: CountRequest
   explainError: ExplainError
   findRoute: FindRoute
+  /** Of errors. */
+  turns: Turns
   trustProxy: boolean
   exchanges: Exchanges
 }
@@ -23,7 +26,7 @@ export type RequestTakerOptions = {
 export function requestTaker(
   options: RequestTakerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { connections, countRequest, explainError, findRoute, trustProxy, exchanges } = options
+  const { connections, countRequest, explainError, findRoute, turns, trustProxy, exchanges } = options
 
   function answer(exchange: Exchange): void {
     try {
@@ -35,8 +38,13 @@ export function requestTaker(
 
   function fail(exchange: Exchange, error: unknown): void {
     const fault = explainError(error, { requestId: exchange.id })
-    if (exchange.response.headersSent) exchange.response.destroy()
-    else exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
+    const { response, address } = exchange
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const send = () => exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
+    turns(async () => send(), address, response).catch(send)
   }
 
   /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */

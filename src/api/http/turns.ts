@@ -3,7 +3,7 @@ import type { Account } from '../../shares.ts'
 import { unavailable } from './errors.ts'
 
 /** Milliseconds of generating pages before the event loop gets its turn. */
-const SLICE_MS = 20
+const PAGES_MS = 20
 
 /** A request that has waited for this long is refused: the service is overloaded. */
 const MAX_WAIT_MS = 10_000
@@ -29,7 +29,15 @@ export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: C
  *
  * @param atOnce maximum number of pages being generated
  */
-export function createTurns(account: Account, atOnce: number): Turns {
+export const createTurns = (account: Account, atOnce: number): Turns => turnsOf(account, atOnce, PAGES_MS)
+
+/**
+ * Sends refusals, one in each round of the event loop: an answer, which takes several rounds, is not to wait for a
+ * thousand of them in each.
+ */
+export const createRefusalTurns = (account: Account): Turns => turnsOf(account, Infinity, 0)
+
+function turnsOf(account: Account, atOnce: number, sliceMs: number): Turns {
   /** What waits, by address; the address whose turn is next comes first. */
   const waiting = new Map<string, Set<() => void>>()
   let running = 0
@@ -37,7 +45,7 @@ export function createTurns(account: Account, atOnce: number): Turns {
   let roundSince: number | null = null
 
   function hasRoom(): boolean {
-    return running < atOnce && (roundSince === null || performance.now() - roundSince < SLICE_MS)
+    return running < atOnce && (roundSince === null || performance.now() - roundSince < sliceMs)
   }
 
   function begin(): void {
