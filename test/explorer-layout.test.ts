@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import type { MarketEvent } from '../src/events/event.ts'
 import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
-import { BTC, FUNDING, generate, settled, explorerTest as test } from './fixtures/explorer.ts'
+import { BTC, FUNDING, generate, looksTest, settled, explorerTest as test } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
@@ -66,26 +66,27 @@ const background = (page: Page, selector: string) =>
   })
 
 describe('the layout of the explorer', () => {
-  test('uses the width of the window, without a table that scrolls next to empty space', async ({
-    openRecording,
-  }) => {
-    const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
-    for (const [path, ready] of [
-      ['/', 'table.markets'],
-      [FUNDING, 'table.periods'],
-      ['/?view=providers', 'table.providers'],
-    ] as const) {
-      await page.goto(path)
-      await page.waitForSelector(ready)
-      const { width } = (await page.locator('main .panel').last().boundingBox())!
-      assert.ok(width > 1_700, `${path}: ${width}`)
+  looksTest(
+    'uses the width of the window, without a table that scrolls next to empty space',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
+      for (const [path, ready] of [
+        ['/', 'table.markets'],
+        [FUNDING, 'table.periods'],
+        ['/?view=providers', 'table.providers'],
+      ] as const) {
+        await page.goto(path)
+        await page.waitForSelector(ready)
+        const { width } = (await page.locator('main .panel').last().boundingBox())!
+        assert.ok(width > 1_700, `${path}: ${width}`)
+        await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+      }
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto('/')
+      await page.waitForSelector('table.markets')
       await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
-    }
-    await page.setViewportSize({ width: 1440, height: 900 })
-    await page.goto('/')
-    await page.waitForSelector('table.markets')
-    await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
-  })
+    },
+  )
 
   test('shifts by at most 0.1 while a view fills and blocks arrive, on a screen and on a phone', async ({
     t,
@@ -150,50 +151,56 @@ describe('the layout of the explorer', () => {
     await core.close()
   })
 
-  test('keeps the heads of tables in sight, also of tables scrolled sideways', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING, { viewport: { width: 1440, height: 700 } })
-    for (const [width, table] of [
-      [1440, 'periods'],
-      [1440, 'points'],
-      [820, 'periods'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 700 })
-      await page.goto(`${FUNDING}&periods=all`)
-      await page.waitForSelector(`table.${table}`)
-      await settled(page)
-      const rows = page.locator(`table.${table} tbody tr`)
-      await rows.last().scrollIntoViewIfNeeded()
-      const bar = (await page.locator('.header').boundingBox())!
-      const head = await eventually(
-        async () => (await page.locator(`table.${table} thead th`).first().boundingBox())!,
-        ({ y }) => y >= bar.height - 1,
-        3_000,
-      )
-      const row = (await rows.last().boundingBox())!
-      assert.ok(head.y < row.y && row.y - head.y < 700, `${table} at ${width}: ${head.y}, ${row.y}`)
-      const first = (await rows.first().boundingBox())!
-      assert.ok(first.y < head.y, 'the first row is scrolled away')
-    }
-  })
+  looksTest(
+    'keeps the heads of tables in sight, also of tables scrolled sideways',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING, { viewport: { width: 1440, height: 700 } })
+      for (const [width, table] of [
+        [1440, 'periods'],
+        [1440, 'points'],
+        [820, 'periods'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 700 })
+        await page.goto(`${FUNDING}&periods=all`)
+        await page.waitForSelector(`table.${table}`)
+        await settled(page)
+        const rows = page.locator(`table.${table} tbody tr`)
+        await rows.last().scrollIntoViewIfNeeded()
+        const bar = (await page.locator('.header').boundingBox())!
+        const head = await eventually(
+          async () => (await page.locator(`table.${table} thead th`).first().boundingBox())!,
+          ({ y }) => y >= bar.height - 1,
+          3_000,
+        )
+        const row = (await rows.last().boundingBox())!
+        assert.ok(head.y < row.y && row.y - head.y < 700, `${table} at ${width}: ${head.y}, ${row.y}`)
+        const first = (await rows.first().boundingBox())!
+        assert.ok(first.y < head.y, 'the first row is scrolled away')
+      }
+    },
+  )
 
-  test('highlights the row under the pointer from its first cell to its last', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING)
-    for (const [path, table] of [
-      ['/', 'markets'],
-      ['/?view=providers', 'providers'],
-    ] as const) {
-      await page.goto(path)
-      const row = `table.${table} tbody tr:nth-child(2)`
-      await page.waitForSelector(row)
-      const still = await background(page, `${row} > :first-child`)
-      await page.locator(`${row} > :nth-child(3)`).hover()
-      const hovered = await background(page, `${row} > :first-child`)
-      assert.notEqual(hovered, still)
-      assert.equal(hovered, await background(page, row))
-    }
-  })
+  looksTest(
+    'highlights the row under the pointer from its first cell to its last',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING)
+      for (const [path, table] of [
+        ['/', 'markets'],
+        ['/?view=providers', 'providers'],
+      ] as const) {
+        await page.goto(path)
+        const row = `table.${table} tbody tr:nth-child(2)`
+        await page.waitForSelector(row)
+        const still = await background(page, `${row} > :first-child`)
+        await page.locator(`${row} > :nth-child(3)`).hover()
+        const hovered = await background(page, `${row} > :first-child`)
+        assert.notEqual(hovered, still)
+        assert.equal(hovered, await background(page, row))
+      }
+    },
+  )
 
-  test('shows names of any length without pushing figures off the page', async ({ t, open }) => {
+  looksTest('shows names of any length without pushing figures off the page', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const long = 'The perpetual future of a coin with an exceedingly long name, which says much'
     const named = { ...perpetualMarket(LIVE_MARKET), code: `${long}/PERP`, name: long } as MarketEvent
@@ -265,7 +272,7 @@ describe('the layout of the explorer', () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('shows the cumulative rate of the range at any width', async ({ openRecording }) => {
+  looksTest('shows the cumulative rate of the range at any width', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     // 720 is a window of 1,440 at 200 %.
     for (const width of [1440, 820, 720, 390]) {
@@ -278,7 +285,7 @@ describe('the layout of the explorer', () => {
 })
 
 describe('the charts of the explorer', () => {
-  test('write the number of a period whole or not at all', async ({ openRecording }) => {
+  looksTest('write the number of a period whole or not at all', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     const { edges } = await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
@@ -352,29 +359,36 @@ describe('the charts of the explorer', () => {
     assert.ok(perDrawing < 0.1 * width * height, `${perDrawing} of ${width * height}`)
   })
 
-  test('explain bands and patterns, and show who pays without relying on colours', async ({
-    openRecording,
-  }) => {
-    const { page } = await openRecording(RECORDING)
-    // The charts are busy until the slowest of their answers is drawn.
-    await page.route('**/auctions/**', async (route) => {
-      await setTimeout(1_000)
-      await route.continue()
-    })
-    await page.goto(FUNDING)
-    await settled(page)
-    const key = page.locator('.bar-key')
-    for (const name of ['longs pay', 'shorts pay', 'estimate', 'in auction', 'every other funding period']) {
-      assert.ok((await key.innerText()).includes(name), name)
-    }
-    const image = await page.locator('.bar-key .key.shorts').evaluate((element) => {
-      // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
-      return (globalThis as any).getComputedStyle(element).backgroundImage as string
-    })
-    assert.match(image, /gradient/, 'shorts are hatched')
-  })
+  looksTest(
+    'explain bands and patterns, and show who pays without relying on colours',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING)
+      // The charts are busy until the slowest of their answers is drawn.
+      await page.route('**/auctions/**', async (route) => {
+        await setTimeout(1_000)
+        await route.continue()
+      })
+      await page.goto(FUNDING)
+      await settled(page)
+      const key = page.locator('.bar-key')
+      for (const name of [
+        'longs pay',
+        'shorts pay',
+        'estimate',
+        'in auction',
+        'every other funding period',
+      ]) {
+        assert.ok((await key.innerText()).includes(name), name)
+      }
+      const image = await page.locator('.bar-key .key.shorts').evaluate((element) => {
+        // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
+        return (globalThis as any).getComputedStyle(element).backgroundImage as string
+      })
+      assert.match(image, /gradient/, 'shorts are hatched')
+    },
+  )
 
-  test('are saved with their legend, unit and mode', async ({ openRecording }) => {
+  looksTest('are saved with their legend, unit and mode', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     await page.goto(`${FUNDING}&bars=cumulative&hide=internal-price`)
@@ -413,7 +427,7 @@ describe('the charts of the explorer', () => {
     )
   })
 
-  test('keep the chosen point while zooming by keyboard', async ({ openRecording }) => {
+  looksTest('keep the chosen point while zooming by keyboard', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     await settled(page)

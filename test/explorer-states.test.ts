@@ -19,6 +19,7 @@ import {
   FUNDING,
   figure,
   generate,
+  looksTest,
   SOL,
   settled,
   explorerTest as test,
@@ -334,34 +335,34 @@ describe('the explorer shows how current the data are', () => {
     for (const { faults } of [funding, checkpoints, node]) assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('a gap of any market lies between its last price before and its first one after the missing blocks', async ({
-    t,
-    browser,
-  }) => {
-    const [from, to] = [1_001, 1_200]
-    const store = STORE_KINDS[0]!.create(t)
-    const path = writePart(t, 'perps-long-named', (height) => height < from || height > to)
-    await ingest(store, path, { allowGap: true })
-    const { page, faults } = await openPage(browser, await serve(t, store))
-    using database = new DatabaseSync(store, { readOnly: true })
-    const internal = `from funding_period_data_points join markets using (market) where source = 2 and market_id = ?`
-    const lastBefore = database.prepare(
-      `select cast(max(timestamp) as text) as time ${internal} and height < ${from}`,
-    )
-    const firstAfter = database.prepare(
-      `select cast(timestamp as text) as time ${internal} and height > ${to} and timestamp > ?
+  looksTest(
+    'a gap of any market lies between its last price before and its first one after the missing blocks',
+    async ({ t, browser }) => {
+      const [from, to] = [1_001, 1_200]
+      const store = STORE_KINDS[0]!.create(t)
+      const path = writePart(t, 'perps-long-named', (height) => height < from || height > to)
+      await ingest(store, path, { allowGap: true })
+      const { page, faults } = await openPage(browser, await serve(t, store))
+      using database = new DatabaseSync(store, { readOnly: true })
+      const internal = `from funding_period_data_points join markets using (market) where source = 2 and market_id = ?`
+      const lastBefore = database.prepare(
+        `select cast(max(timestamp) as text) as time ${internal} and height < ${from}`,
+      )
+      const firstAfter = database.prepare(
+        `select cast(timestamp as text) as time ${internal} and height > ${to} and timestamp > ?
       order by height, event_index limit 1`,
-    )
-    for (const market of [BTC, ETH, SOL]) {
-      const before = lastBefore.get(market)!.time as string
-      const after = firstAfter.get(market, BigInt(before))!.time as string
-      assert.ok(BigInt(after) - BigInt(before) > 190_000_000_000n, market)
-      await page.goto(`/?view=funding&market=${market}&span=all`)
-      const [first, last] = [before, after].map((time) => formatTime(time).slice(0, 19))
-      await page.getByText(`Blocks are missing between ${first} and ${last}.`).waitFor()
-    }
-    assert.deepEqual(besideNotReady(faults), [])
-  })
+      )
+      for (const market of [BTC, ETH, SOL]) {
+        const before = lastBefore.get(market)!.time as string
+        const after = firstAfter.get(market, BigInt(before))!.time as string
+        assert.ok(BigInt(after) - BigInt(before) > 190_000_000_000n, market)
+        await page.goto(`/?view=funding&market=${market}&span=all`)
+        const [first, last] = [before, after].map((time) => formatTime(time).slice(0, 19))
+        await page.getByText(`Blocks are missing between ${first} and ${last}.`).waitFor()
+      }
+      assert.deepEqual(besideNotReady(faults), [])
+    },
+  )
 
   test('down: keeps its data, and continues when the service is back', async ({ t, browser }) => {
     const store = STORE_KINDS[0]!.create(t)
@@ -471,7 +472,7 @@ describe('the explorer in each state', () => {
     await page.getByText('No market has that code, name or id.').waitFor()
   })
 
-  test('shows skeletons, not "no point", while an answer is pending', async ({ openRecording }) => {
+  looksTest('shows skeletons, not "no point", while an answer is pending', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
@@ -494,7 +495,7 @@ describe('the explorer in each state', () => {
     await eventuallyIs(() => page.locator('.skeleton').count(), 0)
   })
 
-  test('does not mention funding periods while they are loading', async ({ openRecording }) => {
+  looksTest('does not mention funding periods while they are loading', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     await page.route(/\/funding-periods\/[0-9a-f]{64}/, async (route) => {
@@ -549,7 +550,7 @@ describe('the explorer in each state', () => {
     }
   })
 
-  test('shows no amount before its unit is known', async ({ openRecording }) => {
+  looksTest('shows no amount before its unit is known', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.route('**/api/v2/instruments?*', async (route) => {
       await setTimeout(1_500)
@@ -560,7 +561,7 @@ describe('the explorer in each state', () => {
     assert.match(await figure(page, 'last-payment'), / USD$/)
   })
 
-  test('every view offers a link to itself and its rows as CSV', async ({ openRecording }) => {
+  looksTest('every view offers a link to itself and its rows as CSV', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     for (const [name, [path, ready]] of Object.entries(VIEWS)) {
       await page.goto(path)
@@ -580,26 +581,27 @@ describe('the explorer in each state', () => {
     }
   })
 
-  test('a phone shows the chart in its upper half, explains gestures, and scrolls wide tables', async ({
-    openRecording,
-  }) => {
-    const { page } = await openRecording(RECORDING, {
-      viewport: { width: 375, height: 812 },
-      hasTouch: true,
-      isMobile: true,
-    })
-    await page.goto(FUNDING)
-    await settled(page)
-    const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
-    assert.ok(y < 812 / 2, `the chart begins at ${y}`)
-    await page.getByText('Tap for values · one finger pans · two fingers zoom').waitFor()
-    const table = page.locator('.table-frame', { has: page.locator('table.periods') })
-    await table.getByText('Scroll sideways for more columns').waitFor()
-    await table.locator('.table-place').evaluate((place) => place.scrollTo({ left: 10_000 }))
-    await table.getByText('Scroll back').waitFor()
-    await page.setViewportSize({ width: 1280, height: 900 })
-    await page.getByText('Tap for values').waitFor()
-  })
+  looksTest(
+    'a phone shows the chart in its upper half, explains gestures, and scrolls wide tables',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING, {
+        viewport: { width: 375, height: 812 },
+        hasTouch: true,
+        isMobile: true,
+      })
+      await page.goto(FUNDING)
+      await settled(page)
+      const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
+      assert.ok(y < 812 / 2, `the chart begins at ${y}`)
+      await page.getByText('Tap for values · one finger pans · two fingers zoom').waitFor()
+      const table = page.locator('.table-frame', { has: page.locator('table.periods') })
+      await table.getByText('Scroll sideways for more columns').waitFor()
+      await table.locator('.table-place').evaluate((place) => place.scrollTo({ left: 10_000 }))
+      await table.getByText('Scroll back').waitFor()
+      await page.setViewportSize({ width: 1280, height: 900 })
+      await page.getByText('Tap for values').waitFor()
+    },
+  )
 
   test('is usable by keyboard alone', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
