@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { RecordFramer } from '../src/records/record-framer.ts'
+import { RecordFramer } from '#core/records/record-framer'
 
 const CHUNK_BYTES = 256 * 1024
 

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { projectBlock } from '../src/blocks/project-block.ts'
-import type { MarketEvent } from '../src/events/event.ts'
-import { type Batch, createBatch } from '../src/resources/batch.ts'
-import { findStore } from '../src/store/open-store.ts'
+import { projectBlock } from '#core/blocks/project-block'
+import type { MarketEvent } from '#core/events/event'
+import { type Batch, createBatch } from '#core/resources/batch'
+import { findStore } from '#core/store/open-store'
 import { keptStore, WORK } from './files.ts'
 
 const SECOND = 1_000_000_000n

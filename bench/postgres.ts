@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { encodeCursor } from '../src/resources/cursor.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
+import { encodeCursor } from '#core/resources/cursor'
+import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import {
   type PostgresServer,
   postgresProgram,

@@ -1,7 +1,8 @@
 // Reads the lines of an export of data points of a SQLite store between two times, and throws them away.
-import { exportLines } from '../src/export/export-rows.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
-import { findStore } from '../src/store/open-store.ts'
+
+import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import { findStore } from '#core/store/open-store'
+import { exportLines } from '#service/export/export-rows'
 
 const [store, marketId, from, to] = process.argv.slice(2) as [string, string, string, string]
 const reader = await findStore(store).openReader()

@@ -1,4 +1,4 @@
-import { INTERVALS } from '../src/domain/intervals.ts'
+import { INTERVALS } from '#core/domain/intervals'
 import { type Figure, figure } from './figures.ts'
 import { LARGE_MARKET, largeStoreTimes, seriesBytes } from './large-store.ts'
 import type { ServerProcess } from './processes.ts'

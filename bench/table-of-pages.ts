@@ -1,5 +1,5 @@
-import { encodeCursor } from '../src/resources/cursor.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
+import { encodeCursor } from '#core/resources/cursor'
+import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { type Figure, figure, median } from './figures.ts'
 import type { ListTargets } from './large-lists.ts'
 import { LARGE_MARKET, largeStoreTimes, PERIOD_SECONDS } from './large-store.ts'

@@ -1,7 +1,7 @@
-import { projectBlock } from '../src/blocks/project-block.ts'
-import type { MarketEvent } from '../src/events/event.ts'
-import { createBatch } from '../src/resources/batch.ts'
-import { findStore } from '../src/store/open-store.ts'
+import { projectBlock } from '#core/blocks/project-block'
+import type { MarketEvent } from '#core/events/event'
+import { createBatch } from '#core/resources/batch'
+import { findStore } from '#core/store/open-store'
 
 const MARKETS = 40
 

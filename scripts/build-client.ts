@@ -2,11 +2,6 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { PAGE_INFO } from '../src/api/openapi/openapi.ts'
-import { exportPath, streamPath } from '../src/api/paths.ts'
-import type { Parameter } from '../src/api/questions/parameters.ts'
-import type { JsonSchema, Question } from '../src/api/questions/question.ts'
-import { QUESTIONS } from '../src/api/questions/questions.ts'
 import {
   type Field,
   isNodeOf,
@@ -15,9 +10,14 @@ import {
   namesOf,
   type StoredField,
   type ValueForm,
-} from '../src/resources/field.ts'
-import type { FilterName, Resource } from '../src/resources/resource.ts'
-import { LISTS, NODE_PARTS, RESOURCES } from '../src/resources/resources.ts'
+} from '#core/resources/field'
+import type { FilterName, Resource } from '#core/resources/resource'
+import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
+import { PAGE_INFO } from '#service/api/openapi/openapi'
+import { exportPath, streamPath } from '#service/api/paths'
+import type { Parameter } from '#service/api/questions/parameters'
+import type { JsonSchema, Question } from '#service/api/questions/question'
+import { QUESTIONS } from '#service/api/questions/questions'
 
 const ROOT = dirname(import.meta.dirname)
 
@@ -28,7 +28,7 @@ const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
 
 const HEAD = `/*
- * Made from the descriptions of the resources and the questions (src/resources, src/api/questions) by \`npm run build:client\`; not to be edited.
+ * Made from the descriptions of the resources and the questions (src/core/resources, src/service/api/questions) by \`npm run build:client\`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */

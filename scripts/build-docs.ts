@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command, Option } from 'commander'
-import { loadCommands } from '../src/cli/program.ts'
+import { loadCommands } from '#tools/cli/program'
 
 /** Where the page lies. */
 export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configuration.md')

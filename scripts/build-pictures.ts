@@ -2,8 +2,8 @@
 // the funding period are calculated by the program's own functions.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fundingPayment, fundingTerms } from '../src/funding/payment.ts'
-import { plainMean } from '../src/funding/plain-formula.ts'
+import { fundingPayment, fundingTerms } from '#core/funding/payment'
+import { plainMean } from '#core/funding/plain-formula'
 
 /** Where the figures are written. */
 export const PICTURE_FOLDER = join(import.meta.dirname, '../docs/images')
@@ -122,21 +122,40 @@ function dataFlow(): string {
     core: ['outside', 16, 52, 152, 66, 'Core', 'live events'],
     files: ['outside', 16, 140, 152, 66, 'Event files', 'archives'],
     node: ['outside', 16, 228, 152, 66, 'Data node', 'database, segments'],
-    buffer: ['store', 220, 52, 150, 66, 'Buffer', '`src/ingest/live'],
-    events: ['lyra', 220, 140, 150, 66, 'Events', '`src/records', '`src/events'],
-    import: ['lyra', 220, 228, 150, 66, 'Import', '`src/import'],
-    blocks: ['lyra', 406, 140, 150, 66, 'Blocks', 'gaps, repeats', '`src/blocks'],
-    rows: ['lyra', 592, 140, 150, 66, 'Rows', '`src/resources'],
-    store: ['store', 796, 16, 124, 580, 'Store', 'SQLite', 'or PostgreSQL', '`src/store'],
+    buffer: ['store', 220, 52, 150, 66, 'Buffer', '`src/service/live'],
+    events: ['lyra', 220, 140, 150, 66, 'Events', '`src/core/records', '`src/core/events'],
+    import: ['lyra', 220, 228, 150, 66, 'Import', '`src/tools/import'],
+    blocks: ['lyra', 406, 140, 150, 66, 'Blocks', 'gaps, repeats', '`src/core/blocks'],
+    rows: ['lyra', 592, 140, 150, 66, 'Rows', '`src/core/resources'],
+    store: ['store', 796, 16, 124, 580, 'Store', 'SQLite', 'or PostgreSQL', '`src/core/store'],
     reading: ['group', 200, 336, 560, 300, 'Reading'],
     grpc: ['outside', 16, 372, 152, 66, 'gRPC clients', 'pages'],
     explorer: ['outside', 16, 460, 152, 66, 'Explorer', 'pages, streams'],
     programs: ['outside', 16, 548, 152, 66, 'Programs', 'the whole API'],
-    http: ['lyra', 220, 372, 150, 242, 'HTTP, gRPC', '`src/api/http', '`src/api/grpc', '`src/api/streams'],
-    answers: ['lyra', 406, 372, 150, 66, 'Answers', '`src/api/questions', '`src/api/answers.ts'],
-    pages: ['lyra', 592, 372, 150, 66, 'Pages, reports', '`src/store/pages', '`src/store/readings'],
-    streams: ['lyra', 592, 460, 150, 66, 'Streams', '`src/stream'],
-    exports: ['lyra', 592, 548, 150, 66, 'Exports', '`src/export'],
+    http: [
+      'lyra',
+      220,
+      372,
+      150,
+      242,
+      'HTTP, gRPC',
+      '`src/service/api/http',
+      '`src/service/api/grpc',
+      '`src/service/api/streams',
+    ],
+    answers: [
+      'lyra',
+      406,
+      372,
+      150,
+      66,
+      'Answers',
+      '`src/service/api/questions',
+      '`src/service/api/answers.ts',
+    ],
+    pages: ['lyra', 592, 372, 150, 66, 'Pages, reports', '`src/core/store/pages', '`src/core/store/readings'],
+    streams: ['lyra', 592, 460, 150, 66, 'Streams', '`src/service/stream'],
+    exports: ['lyra', 592, 548, 150, 66, 'Exports', '`src/service/export'],
     folder: ['outside', 16, 652, 152, 44, 'Parquet files'],
   }
   const arrows: Arrow[] = [

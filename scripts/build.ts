@@ -1,8 +1,8 @@
 // `npm run build`: compiles src/ to dist/ and builds web/ to dist/web, which is what the published package holds.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { COMMIT_FILE, commit } from '../src/version.ts'
+import { COMMIT_FILE, commit } from '#service/version'
 import { buildWeb, isWebStale } from './build-web.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -18,6 +18,15 @@ const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], {
   shell: process.platform === 'win32',
 })
 if (status !== 0) process.exit(status ?? 1)
+// Imports by name do not reach out of the folder whose package.json says where they lead.
+cpSync(join(root, 'client/dist'), join(dist, 'client'), {
+  recursive: true,
+  filter: (path) => !path.endsWith('.d.ts'),
+})
+const imports = Object.fromEntries(
+  ['client', 'core', 'service', 'tools'].map((name) => [`#${name}/*`, `./${name}/*.js`]),
+)
+writeFileSync(join(dist, 'package.json'), JSON.stringify({ type: 'module', imports }))
 const known = commit()
 if (known !== null) writeFileSync(join(dist, COMMIT_FILE), `${known}\n`)
 if (isWebStale()) await buildWeb()

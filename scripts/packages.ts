@@ -19,7 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { VERSION } from '../src/version.ts'
+import { VERSION } from '#service/version'
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = join(ROOT, 'dist/packages')

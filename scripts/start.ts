@@ -1,9 +1,9 @@
 // `npm start`: serves, with the sample in ./lyra.db if no store and no path is named.
 import { join } from 'node:path'
-import { runCommand } from '../src/cli/program.ts'
-import { type ServeOptions, serve, command as serveCommand } from '../src/cli/serve.ts'
-import { collectEarly, restartWithAllocatorLimit } from '../src/service/memory.ts'
-import { openNoDebugger } from '../src/stop-signals.ts'
+import { collectEarly, restartWithAllocatorLimit } from '#service/serve/memory'
+import { openNoDebugger } from '#service/stop-signals'
+import { runCommand } from '#tools/cli/program'
+import { type ServeOptions, serve, command as serveCommand } from '#tools/cli/serve'
 import { ensureWebBuilt } from './build-web.ts'
 
 openNoDebugger()

@@ -1,6 +1,6 @@
 import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
-import { openNoDebugger } from './stop-signals.ts'
+import { openNoDebugger } from '#service/stop-signals'
 
 openNoDebugger()
 // Halves the start-up time: compiled code is cached in the system's temporary folder. Before the imports.
@@ -17,10 +17,10 @@ const LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
 ])
 const limits = LIMITS.get(process.argv[2])
 if (limits !== undefined) {
-  const { collectEarly, restartWithAllocatorLimit } = await import('./service/memory.ts')
+  const { collectEarly, restartWithAllocatorLimit } = await import('#service/serve/memory')
   restartWithAllocatorLimit(limits)
   if (process.argv[2] === 'serve') collectEarly()
 }
-const { runProgram } = await import('./cli/program.ts')
+const { runProgram } = await import('#tools/cli/program')
 
 await runProgram(process.argv.slice(2))

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Coverage } from '../src/domain/coverage.ts'
-import { advance, type Lacks } from '../src/domain/lacks.ts'
-import { checkpoints } from '../src/resources/checkpoints/description.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
-import type { Resource, Selection } from '../src/resources/resource.ts'
-import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '../src/store/readings/arrivals.ts'
-import type { Reader } from '../src/store/store.ts'
+import type { Coverage } from '#core/domain/coverage'
+import { advance, type Lacks } from '#core/domain/lacks'
+import { checkpoints } from '#core/resources/checkpoints/description'
+import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import type { Resource, Selection } from '#core/resources/resource'
+import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '#core/store/readings/arrivals'
+import type { Reader } from '#core/store/store'
 import {
   checkpointAt,
   createLiveStore,

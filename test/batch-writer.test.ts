@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Coverage } from '../src/domain/coverage.ts'
-import { BatchWriter } from '../src/ingest/batch-writer.ts'
+import type { Coverage } from '#core/domain/coverage'
+import { BatchWriter } from '#core/ingest/batch-writer'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 
 /** More bytes than a batch may contain. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ChainError, GapError, StrictError } from '../src/blocks/block.ts'
-import { EVENT_KIND } from '../src/events/bus-event.ts'
-import { EventStreamError } from '../src/records/record-position.ts'
+import { ChainError, GapError, StrictError } from '#core/blocks/block'
+import { EVENT_KIND } from '#core/events/bus-event'
+import { EventStreamError } from '#core/records/record-position'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countedAddress } from '../src/api/http/client-address.ts'
+import { countedAddress } from '#service/api/http/client-address'
 import { ask } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
 import { serve, storeOf } from './fixtures/service.ts'

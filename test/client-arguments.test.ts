@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { RESOURCES } from '#core/resources/resources'
 import { createLyraClient } from '../client/src/index.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
 
 const MARKET = 'a9'.repeat(32)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeCluster } from '../src/store/inspection.ts'
+import { describeCluster } from '#core/store/inspection'
 import { metricsOf, send } from './fixtures/http.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { boolean, defineTable, integer, text } from '../src/resources/table.ts'
-import { connect } from '../src/store/postgres/connection.ts'
-import { copyRows } from '../src/store/postgres/copy-rows.ts'
+import { boolean, defineTable, integer, text } from '#core/resources/table'
+import { connect } from '#core/store/postgres/connection'
+import { copyRows } from '#core/store/postgres/copy-rows'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const COPIED = defineTable({

@@ -13,10 +13,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { Client } from 'pg'
+import { loadCommands } from '#tools/cli/program'
+import { command as serveCommand } from '#tools/cli/serve'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
-import { loadCommands } from '../src/cli/program.ts'
-import { command as serveCommand } from '../src/cli/serve.ts'
 import {
   brokenLinks,
   type CodeBlock,

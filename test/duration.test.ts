@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeDuration } from '../src/domain/duration.ts'
+import { describeDuration } from '#core/domain/duration'
 
 test('a duration is written in its two largest units', () => {
   const cases: [seconds: number, text: string][] = [

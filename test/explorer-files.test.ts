@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { readStaticFiles } from '../src/api/http/static-files.ts'
+import { readStaticFiles } from '#service/api/http/static-files'
 import { type Answer, send, statusOf } from './fixtures/http.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'

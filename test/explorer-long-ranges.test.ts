@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test as plainTest, type TestContext } from 'node:test'
 import type { FundingPayments, FundingPeriod, FundingPeriodDataPoint, FundingRates } from 'lyra-client'
-import type { FundingPeriodEvent, InstrumentEvent } from '../src/events/event.ts'
+import type { FundingPeriodEvent, InstrumentEvent } from '#core/events/event'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatBasisPoints, formatRate } from '../web/src/figures/format-figure.ts'
 import { areTooMany, askDays, daysOf, dayValues } from '../web/src/funding/days.ts'

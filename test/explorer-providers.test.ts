@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe } from 'node:test'
 import type { Instrument, LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
 import type { Page } from 'playwright-core'
-import type { MarketEvent } from '../src/events/event.ts'
+import type { MarketEvent } from '#core/events/event'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import {

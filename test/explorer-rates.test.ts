@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext } from 'node:test'
-import type { FundingPeriodEvent, InstrumentEvent } from '../src/events/event.ts'
+import type { FundingPeriodEvent, InstrumentEvent } from '#core/events/event'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { explorerTest as test } from './fixtures/explorer.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
 import { createLyraClient, type FundingPayments } from '../client/src/index.ts'
-import { MAX_FILE_ROWS } from '../src/api/questions/csv-file.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
 import {
   createLiveStore,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { FundingPeriodEvent } from '../src/events/event.ts'
+import type { FundingPeriodEvent } from '#core/events/event'
 import { getPage } from './fixtures/http.ts'
 import { LIVE_MARKET, openLiveStore, periodEvent } from './fixtures/live-store.ts'
 import { inScope } from './fixtures/scope.ts'

@@ -1,29 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { FundingParameters } from '../src/events/event.ts'
+import type { FundingParameters } from '#core/events/event'
 import {
   enterAuction,
   leaveAuction,
   noAuctions,
   timeOutsideAuctions,
   timesOutsideAuctions,
-} from '../src/funding/auctions.ts'
-import {
-  add,
-  compare,
-  divide,
-  multiply,
-  ofInteger,
-  parseDecimal,
-  textOfDecimal,
-} from '../src/funding/decimal.ts'
-import {
-  type FundingPayment,
-  fundingPayment,
-  fundingTerms,
-  type PeriodFacts,
-} from '../src/funding/payment.ts'
+} from '#core/funding/auctions'
+import { add, compare, divide, multiply, ofInteger, parseDecimal, textOfDecimal } from '#core/funding/decimal'
+import { type FundingPayment, fundingPayment, fundingTerms, type PeriodFacts } from '#core/funding/payment'
 
 const HOUR = 3_600_000_000_000n
 const START = 1_700_000_000_000_000_000n

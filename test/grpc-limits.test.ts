@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
-import { trailersOf } from '../src/api/grpc/grpc-errors.ts'
-import { ApiError } from '../src/api/http/errors.ts'
-import { TRADING_DATA } from '../src/api/protos.ts'
+import { trailersOf } from '#service/api/grpc/grpc-errors'
+import { ApiError } from '#service/api/http/errors'
+import { TRADING_DATA } from '#service/api/protos'
 import { statusOf } from './fixtures/http.ts'
 import {
   callFrames,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CompressionError, gunzip } from '../src/records/gunzip.ts'
+import { CompressionError, gunzip } from '#core/records/gunzip'
 import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/sampling.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TRADING_DATA } from '../src/api/protos.ts'
+import { TRADING_DATA } from '#service/api/protos'
 import { grpcClient } from './fixtures/grpc.ts'
 import { send } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'

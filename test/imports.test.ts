@@ -5,11 +5,18 @@ import { test } from 'node:test'
 
 const SRC = join(import.meta.dirname, '../src')
 
-/** The folders of the program, from the lowest up: each imports only lower ones. Files next to them serve all. */
-const ROOMS = [
-  ...['domain', 'events', 'records', 'resources', 'funding', 'blocks', 'store', 'export', 'stream'],
-  ...['ingest', 'generate', 'import', 'verify', 'api', 'status', 'compare', 'check', 'service', 'cli'],
-]
+/** The layers of the program and their folders, from the lowest up: each imports only lower ones. Files next to folders serve all. */
+const LAYERS: Record<string, readonly string[]> = {
+  core: ['domain', 'events', 'records', 'resources', 'funding', 'blocks', 'store', 'ingest'],
+  service: ['export', 'stream', 'live', 'api', 'serve'],
+  tools: ['generate', 'import', 'verify', 'status', 'compare', 'check', 'cli'],
+}
+
+/** `core`, `core/domain`, ..., `service`, ... */
+const ROOMS = Object.entries(LAYERS).flatMap(([layer, rooms]) => [
+  layer,
+  ...rooms.map((room) => `${layer}/${room}`),
+])
 
 /** The files that each file imports, for values or types, by path within src. */
 const IMPORTS = new Map(
@@ -17,10 +24,17 @@ const IMPORTS = new Map(
     .filter((name) => name.endsWith('.ts'))
     .map((name): [string, string[]] => {
       const text = readFileSync(join(SRC, name), 'utf8')
-      const found = text.matchAll(/(?:\bfrom\s+|\bimport\s*\(?\s*)'(\.[^']+)'/g)
-      return [name, [...found].map(([, to]) => normalize(join(dirname(name), String(to))))]
+      const found = text.matchAll(
+        /(?:\bfrom\s+|\bimport\s*\(?\s*)'(\.[^']+|#(?:core|service|tools)\/[^']+)'/g,
+      )
+      return [name, [...found].map(([, to]) => pathOf(name, to!))]
     }),
 )
+
+/** The file that an import names, which may do so by its layer: `#core/domain/time`. */
+function pathOf(name: string, to: string): string {
+  return to.startsWith('#') ? `${to.slice(1)}.ts` : normalize(join(dirname(name), to))
+}
 
 /** An import cycle through a file; null if there is none. */
 function cycleFrom(start: string): string[] | null {
@@ -47,18 +61,28 @@ test('No file imports itself through others, neither its values nor its types', 
 })
 
 test('Imports go from one folder of the program to a lower one', () => {
-  const roomOf = (name: string) => (name.includes('/') ? name.slice(0, name.indexOf('/')) : null)
+  const roomOf = (name: string) => name.split('/').slice(0, -1).slice(0, 2).join('/')
   const upward: string[] = []
   for (const [name, imports] of IMPORTS) {
+    if (name === 'main.ts') continue
     const from = roomOf(name)
-    if (from !== null) assert.ok(ROOMS.includes(from), `this test does not list the folder src/${from}`)
+    assert.ok(ROOMS.includes(from), `this test does not list the folder src/${from}`)
     for (const other of imports) {
+      assert.ok(IMPORTS.has(other) || other.startsWith('..'), `${name} imports ${other}, which is not there`)
       const to = roomOf(other)
-      if (to === null || to === from || name === 'main.ts') continue
-      if (ROOMS.indexOf(to) > (from === null ? ROOMS.indexOf('domain') : ROOMS.indexOf(from))) {
-        upward.push(`${name} imports ${other}`)
-      }
+      if (ROOMS.indexOf(to) > ROOMS.indexOf(from)) upward.push(`${name} imports ${other}`)
     }
   }
   assert.deepEqual(upward, [])
+})
+
+test('What another layer has is imported by its name', () => {
+  for (const [name] of IMPORTS) {
+    if (name === 'main.ts') continue
+    const [layer] = name.split('/')
+    for (const [, to] of readFileSync(join(SRC, name), 'utf8').matchAll(/'(\.\.?\/[^']+|#[^']+)'/g)) {
+      const other = pathOf(name, to!).split('/')[0]!
+      if (other in LAYERS) assert.equal(to!.startsWith('#'), other !== layer, `${name} imports ${to}`)
+    }
+  }
 })

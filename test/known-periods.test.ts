@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { MarketEvent } from '#core/events/event'
 import type { FundingPayments, MarketSummary } from '../client/src/index.ts'
-import type { MarketEvent } from '../src/events/event.ts'
 import { getJson } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { generateRecords } from '../src/generate/generate.ts'
+import { generateRecords } from '#tools/generate/generate'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import {
   busEvent,

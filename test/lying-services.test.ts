@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { openServiceSide } from '../src/compare/service-side.ts'
-import { statusOfService } from '../src/status/service-status.ts'
+import { openServiceSide } from '#tools/compare/service-side'
+import { statusOfService } from '#tools/status/service-status'
 import { runLyra } from './fixtures/program.ts'
 
 async function listen(t: TestContext, answer: RequestListener): Promise<string> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEnvelope, readEnvelope } from '../src/events/bus-event.ts'
-import type { MarketDataEvent } from '../src/events/event.ts'
-import { MalformedMessageError } from '../src/events/wire-reader.ts'
-import { decodeEvent, projectEvent } from '../src/resources/arrivals.ts'
-import { batchRows, createBatch } from '../src/resources/batch.ts'
+import { createEnvelope, readEnvelope } from '#core/events/bus-event'
+import type { MarketDataEvent } from '#core/events/event'
+import { MalformedMessageError } from '#core/events/wire-reader'
+import { decodeEvent, projectEvent } from '#core/resources/arrivals'
+import { batchRows, createBatch } from '#core/resources/batch'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
 const PARTY = idOf('b')

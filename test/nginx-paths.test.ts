@@ -5,7 +5,7 @@ import { get as getByTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { openApiDocument } from '../src/api/openapi/openapi.ts'
+import { openApiDocument } from '#service/api/openapi/openapi'
 import { startNginx } from './fixtures/nginx.ts'
 
 /** A server that answers every request with its name, and accepts every WebSocket; returns its address. */

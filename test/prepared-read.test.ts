@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { connect, rowsOf } from '../src/store/postgres/connection.ts'
+import { connect, rowsOf } from '#core/store/postgres/connection'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const VALUES = `

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { generateRecords } from '../src/generate/generate.ts'
+import { generateRecords } from '#tools/generate/generate'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
   busEvent,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketEvent, ProvisionStatus } from '../src/events/event.ts'
+import type { MarketEvent, ProvisionStatus } from '#core/events/event'
 import { getPage } from './fixtures/http.ts'
 import { type Listener, listen } from './fixtures/listen.ts'
 import { createLiveStore } from './fixtures/live-store.ts'

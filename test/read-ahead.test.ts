@@ -3,9 +3,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type ReadProgress, readEventFile } from '../src/records/event-file.ts'
-import { CompressionError } from '../src/records/gunzip.ts'
-import { readAhead } from '../src/records/read-ahead.ts'
+import { type ReadProgress, readEventFile } from '#core/records/event-file'
+import { CompressionError } from '#core/records/gunzip'
+import { readAhead } from '#core/records/read-ahead'
 import { fileWith, temporaryFolder } from './fixtures/stores.ts'
 
 /** More than is read ahead at a time: first incompressible, then compressible bytes. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRouter, type Route } from '../src/api/http/router.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { RESOURCES } from '#core/resources/resources'
+import { createRouter, type Route } from '#service/api/http/router'
 
 const MARKET = 'a9'.repeat(32)
 

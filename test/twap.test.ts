@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '../src/events/event.ts'
+import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '#core/events/event'
 import {
   type Auctions,
   enterAuction,
@@ -10,12 +10,12 @@ import {
   leaveAuction,
   noAuctions,
   timeOutsideAuctions,
-} from '../src/funding/auctions.ts'
-import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '../src/funding/market-verifier.ts'
-import { createPlainTwap } from '../src/funding/plain-formula.ts'
-import { carriedOver, type PricePoint, placementOf } from '../src/funding/point-list.ts'
-import { createRunningSum } from '../src/funding/running-sum.ts'
-import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
+} from '#core/funding/auctions'
+import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '#core/funding/market-verifier'
+import { createPlainTwap } from '#core/funding/plain-formula'
+import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
+import { createRunningSum } from '#core/funding/running-sum'
+import type { Period, SourceTwap } from '#core/funding/source-twap'
 import { periodEvent } from './fixtures/live-store.ts'
 import { runsOf } from './fixtures/sampling.ts'
 

@@ -1,4 +1,4 @@
-import { AGE_UNITS, calendarTime } from '../../../src/domain/time.ts'
+import { AGE_UNITS, calendarTime } from '../../../src/core/domain/time.ts'
 
 const SECOND = 1_000_000_000n
 

@@ -1,6 +1,6 @@
 import type { Coverage } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import { printable } from '../../../src/domain/printable.ts'
+import { printable } from '../../../src/core/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'

@@ -1,4 +1,4 @@
-import { printable } from '../../../src/domain/printable.ts'
+import { printable } from '../../../src/core/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { FreshnessText } from '../parts/freshness-text.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'

@@ -1,9 +1,0 @@
-import type { Logger } from 'pino'
-import { type EventInput, findEventFiles } from '../records/event-paths.ts'
-
-/** The event files that a command line names. Files of named directories that are none are logged. */
-export function findInput(paths: readonly string[], log: Logger): EventInput {
-  const input = findEventFiles(paths)
-  for (const path of input.foreign) log.warn(`${path}: skipped, not named like an event file`)
-  return input
-}

@@ -1,0 +1,105 @@
+import type { Position } from '#core/store/pages/page'
+import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
+import { emptyStore, invalidParameter } from './http/errors.ts'
+import type { Closing, Turns } from './http/turns.ts'
+import type { Maker } from './maker.ts'
+import type { BodyForm, Lane, Made, Question } from './questions/question.ts'
+
+/** The bytes of an answer as they were sent. */
+export type Sent = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
+
+/** A request for an answer, and how that is sent. */
+export type Asking<Asked> = {
+  /** Key in the cache. */
+  key: string
+  form: BodyForm
+  /** Checks the request. @throws {ApiError} 400 */
+  ask(): Asked
+  /** The address that it counts for. */
+  address: string
+  /** Whose end makes the answer needless. */
+  connection: Closing & { readonly destroyed: boolean }
+  /** Emits `close` once the answer has been sent, or cannot be. */
+  answered: Closing
+  sendKept(kept: KeptAnswer, position: Position): void
+  /** Sends an answer; returns the part to cache, or null. */
+  sendMade(made: Made): Promise<Sent | null>
+}
+
+/**
+ * Answers a question: from memory, at once if it can, or made in its turn and kept. The only way to an answer, and the
+ * only place that gives the memory of one back.
+ *
+ * Rejects with {@link ApiError} for a request that is refused, and with what keeps the store from being read.
+ */
+export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
+
+export type AnswersOptions = {
+  maker: Maker
+  turns: Record<Lane, Turns>
+  /** Null if no answers are kept. */
+  cache: AnswerCache | null
+  /** Called for each answer from memory. */
+  onKept(): void
+}
+
+export function createAnswers({ maker, turns, cache, onKept }: AnswersOptions): Answers {
+  function sendKept(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
+    onKept()
+    asking.sendKept(answer, at)
+    return true
+  }
+
+  /** Sends the answer that is kept, if there is one; returns whether there is. */
+  function sendKeptAtOnce(asking: Asking<unknown>): boolean | Promise<boolean> {
+    if (cache === null || !cache.has(asking.key)) return false
+    const found = cache.findAtOnce(asking.key)
+    if (found !== null) return sendKept(asking, found)
+    return (
+      cache
+        .find(asking.key)
+        // Faults of the store are reported by the reading itself.
+        .catch(() => null)
+        .then((later) => later !== null && sendKept(asking, later))
+    )
+  }
+
+  async function answer<Asked>(
+    question: Question<Asked>,
+    asking: Asking<Asked>,
+    isSent: boolean | Promise<boolean>,
+  ): Promise<void> {
+    if (await isSent) return
+    const asked = asking.ask()
+
+    const makeAndSend = async (): Promise<void> => {
+      if (asking.connection.destroyed) return
+      // If many ask for the same at once, as after a block, others have had it made meanwhile.
+      if (await sendKeptAtOnce(asking)) return
+      const made = await maker.make(question, asked, asking.form)
+      if (made === null) throw emptyStore()
+      let sent: Sent | null = null
+      try {
+        if (made.refusal !== undefined) throw invalidParameter(made.refusal)
+        sent = await asking.sendMade(made)
+        const until = question.keptUntil(asked)
+        if (sent !== null && until !== null && made.version !== null) {
+          // Not waited for: the answer is sent, and others wait for the turn.
+          void cache?.put(asking.key, { ...sent, until, version: made.version })
+        }
+      } finally {
+        if (made.release !== undefined) {
+          if (sent?.body === made.body) asking.answered.once('close', made.release)
+          else made.release()
+        }
+      }
+    }
+
+    return turns[question.lane(asked)](makeAndSend, asking.address, asking.connection)
+  }
+
+  return (question, asking) => {
+    const isSent = sendKeptAtOnce(asking)
+    return isSent === true ? undefined : answer(question, asking, isSent)
+  }
+}

@@ -1,0 +1,174 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { Logger } from 'pino'
+import { RESOURCES } from '#core/resources/resources'
+import type { Reader } from '#core/store/store'
+import { createAccount } from '../shares.ts'
+import { createAnswerCache } from './answer-cache.ts'
+import { createAnswers } from './answers.ts'
+import type { GrpcOptions } from './grpc/options.ts'
+import { createBacklog } from './http/backlog.ts'
+import { clientAddress } from './http/client-address.ts'
+import { watchCluster } from './http/cluster-watch.ts'
+import { createConnections } from './http/connections.ts'
+import type { CorsOrigins } from './http/cors.ts'
+import { createExplainError } from './http/errors.ts'
+import type { KnownPosition } from './http/exchange.ts'
+import { createHttpServer } from './http/http-server.ts'
+import { LIMITS, type Limits } from './http/limits.ts'
+import { createMetrics, type Metrics, type WatchedDisks } from './http/metrics.ts'
+import { createParserErrors } from './http/parser-errors.ts'
+import { questionRoute } from './http/question-route.ts'
+import { createRequestCount } from './http/rate-limit.ts'
+import type { IngestionState } from './http/readiness.ts'
+import { createRouter } from './http/router.ts'
+import { serviceRoutes } from './http/service-routes.ts'
+import { staticRoutes } from './http/static-routes.ts'
+import { requestTaker } from './http/take-requests.ts'
+import { createRefusalTurns, createTurns } from './http/turns.ts'
+import type { Maker } from './maker.ts'
+import { QUESTIONS } from './questions/questions.ts'
+import { createExports } from './streams/export-route.ts'
+import type { LongReads } from './streams/long-reads.ts'
+import { createStreams } from './streams/stream-route.ts'
+
+/** Pages that are in the making at the same time. */
+const PAGES_AT_ONCE = 8
+
+/**
+ * Reports in the making, and long pages that are made one after another: the second one, so that who makes them never
+ * waits. Of more, those of one address would have to be waited for by the next.
+ */
+const REPORTS_AT_ONCE = 2
+
+export type AppOptions = {
+  reader: Reader
+  /** Makes answers, from the store that `reader` reads. */
+  maker: Maker
+  /** Reads for streams and exports, of the same store. */
+  longReads: LongReads
+  log: Logger
+  ingestion: IngestionState
+  corsOrigins: CorsOrigins
+  /** Requests a second from one address; null for no limit. */
+  rateLimit: number | null
+  /** Whether the client's address is the last one of `X-Forwarded-For`, which the proxy in front adds. */
+  trustProxy: boolean
+  version: string
+  /** What an empty store is called in `/ready`. */
+  storeName?: string
+  /** Bytes of answers to cache; 0 for none. */
+  cacheBytes: number
+  /** Folders whose disks are watched, by what lies there; none if it is not said. */
+  disks?: WatchedDisks
+  /** Limits that are not those of {@link LIMITS}. */
+  limits?: Partial<Limits>
+}
+
+/** The application: all routes and what they share. The caller listens. */
+export type App = {
+  server: Server
+  /** The paths of all routes. */
+  paths: readonly string[]
+  metrics: Metrics
+  /** Ends streams, finishes answers in flight, and closes. */
+  close(): Promise<void>
+  /** What gRPC, the other way in, shares with this one. */
+  shared: Pick<
+    GrpcOptions,
+    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError' | 'known'
+  >
+}
+
+export function createApp(options: AppOptions): App {
+  const { reader, maker, longReads, log, ingestion, corsOrigins } = options
+  const clusterFaults = watchCluster(reader, log)
+  const metrics = createMetrics(reader, ingestion, clusterFaults, options.disks)
+  const backlog = createBacklog()
+  const limits = { ...LIMITS, ...options.limits }
+  const account = createAccount((address) => {
+    if (options.trustProxy) return
+    log.warn(
+      `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
+    )
+  })
+  const connections = createConnections({
+    ...{ backlog, account, places: limits.connections },
+    addressOf: (request) => clientAddress(request, options.trustProxy),
+  })
+  const countRequest = createRequestCount(options.rateLimit)
+  const explainError = createExplainError(log)
+  const cache = createAnswerCache(reader, options.cacheBytes)
+  const turns = {
+    usual: createTurns(account, PAGES_AT_ONCE),
+    long: createTurns(account, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+    report: createTurns(account, REPORTS_AT_ONCE),
+  }
+  const answers = createAnswers({ maker, turns, cache, onKept: metrics.answeredFromMemory })
+
+  const exports = createExports({ longReads, storeLog: reader.log, log, limits, account })
+  const streams = createStreams({
+    reader,
+    turns: turns.usual,
+    hub: longReads.hub,
+    backlog,
+    metrics,
+    limits,
+    log,
+    account,
+  })
+  const routes = [
+    ...QUESTIONS.map((question) => {
+      const route = questionRoute(question, answers)
+      const list = 'list' in question.description ? question.description.list : null
+      return list !== null && RESOURCES.includes(list) ? exports.besidePages(list, route) : route
+    }),
+    ...RESOURCES.map(exports.ofAllMarkets),
+    ...streams.routes,
+    ...staticRoutes(),
+    ...serviceRoutes({
+      ...options,
+      metrics,
+      storeName: options.storeName,
+      clusterFaults,
+    }),
+  ]
+  const findRoute = createRouter(routes)
+  const known: KnownPosition = { position: null }
+
+  let isClosing = false
+  const take = requestTaker({
+    ...{ connections, countRequest, explainError, findRoute },
+    turns: createRefusalTurns(account),
+    trustProxy: options.trustProxy,
+    exchanges: { known, corsOrigins, backlog, metrics, isClosing: () => isClosing },
+  })
+  const parserErrors = createParserErrors({
+    known,
+    corsOrigins,
+    connections,
+    findRoute,
+    // Behind a proxy the client's address is in the headers, which are not parsed here.
+    countRequest: options.trustProxy ? () => ({}) : countRequest,
+  })
+  const server = createHttpServer()
+  server.on('connection', connections.admit)
+  server.on('request', take)
+  // An expectation that is not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has no body.
+  server.on('checkExpectation', take)
+  server.on('clientError', parserErrors.onClientError)
+  server.on('connect', parserErrors.onConnect)
+  return {
+    server,
+    paths: routes.map(({ path }) => path),
+    metrics,
+    close: async () => {
+      isClosing = true
+      streams.end()
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    },
+    shared: { answers, connections, backlog, countRequest, account, explainError, known },
+  }
+}

@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import type { ServerHttp2Stream } from 'node:http2'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Position } from '#core/store/pages/page'
+import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
+import type { KnownPosition } from '../http/exchange.ts'
+
+/** Upper bound of a request: a market, a party, a cursor and a few numbers. */
+const MAX_REQUEST_BYTES = 16 * 1024
+
+/** Frames of a request at most: clients send one or two. */
+const MAX_FRAMES = 64
+
+/** Before a message: whether it is compressed, and its length. */
+const PREFIX_BYTES = 5
+
+/** A call while it is answered. */
+export type Call = {
+  stream: ServerHttp2Stream
+  /** The address that it counts for. */
+  address: string
+  /** Metadata that is sent before the answer: names in lower case and values in turns, as Node writes them soonest. */
+  metadata: string[]
+}
+
+/**
+ * A method: `unary` gives the answer to its request, framed; `stream` sends answers itself, and the call ends once it
+ * resolves. Both may throw an {@link ApiError}.
+ */
+export type Method =
+  | { unary(call: Call, request: Buffer): Promise<Buffer> }
+  | { stream(call: Call, send: (message: Buffer) => Promise<void>): Promise<void> }
+
+/** A message as HTTP/2 carries it: its prefix before it. */
+export function framed(message: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length)
+  frame[0] = 0
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, PREFIX_BYTES)
+  return frame
+}
+
+/** The messages of a call, from the frames in which they arrive. */
+class Messages {
+  #frames: Buffer[] = []
+  #bytes = 0
+  /** Bytes of the first message and its prefix; null until the prefix is here. */
+  #needed: number | null = null
+
+  /** Bytes that have arrived and are not taken. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** @throws {ApiError} for a message that is compressed, too large, or in too many frames. */
+  add(frame: Buffer): void {
+    this.#frames.push(frame)
+    this.#bytes += frame.length
+    if (this.#frames.length > MAX_FRAMES)
+      throw protocolError(`the request is in more than ${MAX_FRAMES} frames`)
+    this.#readPrefix()
+  }
+
+  /** Takes the first message; null while it is incomplete. */
+  take(): Buffer | null {
+    const needed = this.#needed
+    if (needed === null || this.#bytes < needed) return null
+    const bytes = this.#joined()
+    const rest = bytes.subarray(needed)
+    this.#frames = [rest]
+    this.#bytes = rest.length
+    this.#needed = null
+    this.#readPrefix()
+    return bytes.subarray(PREFIX_BYTES, needed)
+  }
+
+  #readPrefix(): void {
+    if (this.#needed !== null || this.#bytes < PREFIX_BYTES) return
+    const bytes = this.#joined()
+    if (bytes[0] !== 0) throw protocolError('the message is compressed, and grpc-encoding is not set')
+    const length = bytes.readUInt32BE(1)
+    if (length > MAX_REQUEST_BYTES) throw messageTooLarge(length, MAX_REQUEST_BYTES)
+    this.#needed = PREFIX_BYTES + length
+  }
+
+  #joined(): Buffer {
+    return this.#frames.length === 1 ? this.#frames[0]! : Buffer.concat(this.#frames)
+  }
+}
+
+/** The request of a call that has one, once it has arrived whole. @throws {ApiError} for anything else. */
+export function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const messages = new Messages()
+    let request: Buffer | null = null
+    stream.on('data', (frame: Buffer) => {
+      try {
+        messages.add(frame)
+        request ??= messages.take()
+        // Data after the request is refused before it is stored.
+        if (request !== null && messages.bytes > 0) throw protocolError('the call has more than one request')
+      } catch (error) {
+        stream.removeAllListeners('data').resume()
+        reject(error)
+      }
+    })
+    stream.once('end', () => {
+      if (request === null) reject(protocolError('the call has no whole request'))
+      else resolve(request)
+    })
+  })
+}
+
+/**
+ * The requests of a call, each in a turn of the event loop of its own; reads on only when the next one is asked for.
+ * @throws {ApiError} for anything else.
+ */
+export async function* readRequests(stream: ServerHttp2Stream): AsyncGenerator<Buffer, void> {
+  const messages = new Messages()
+  for await (const frame of stream.iterator({ destroyOnReturn: false })) {
+    messages.add(frame)
+    for (let request = messages.take(); request !== null; request = messages.take()) {
+      yield request
+      await nextTurn()
+    }
+  }
+}
+
+/** Waits until a client has read everything sent, or has disconnected. */
+export async function drained(stream: ServerHttp2Stream): Promise<void> {
+  if (!stream.writableNeedDrain || stream.destroyed) return
+  const stop = new AbortController()
+  await Promise.race(['drain', 'close'].map((event) => once(stream, event, { signal: stop.signal })))
+    .catch(() => {})
+    .finally(() => stop.abort())
+}
+
+const UNIT_MS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
+
+/** The milliseconds of a `grpc-timeout`, capped for a timer; null if it is missing or invalid. */
+export function timeoutMs(text: unknown): number | null {
+  const [, count, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(text)) ?? []
+  return unit === undefined ? null : Math.min(Math.ceil(Number(count) * UNIT_MS[unit]!), 2 ** 31 - 1)
+}
+
+/** Adds the store's position to metadata, and remembers it for errors. */
+export function withPosition(metadata: string[], position: Position | null, known: KnownPosition): void {
+  if (position === null) return
+  known.position = position
+  metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Reader } from '#core/store/store'
+import { invalidParameter, unknownService } from '../http/errors.ts'
+import type { IngestionState } from '../http/readiness.ts'
+import { unreadiness } from '../http/readiness.ts'
+import { HEALTH, methodsOf, TRADING_DATA } from '../protos.ts'
+import { framed, type Method, readRequest } from './call.ts'
+
+/** How often a watched state is looked at. */
+const LOOK_MS = 2_000
+
+/** How long a state is reported before it is looked at again. */
+const KEPT_MS = 500
+
+type Status = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN'
+
+/** `grpc.health.v1.Health`, by path: the server and its service are SERVING while `/ready` answers 200. */
+export function healthMethods(reader: Reader, ingestion: IngestionState): [path: string, Method][] {
+  const { Check, Watch } = methodsOf(HEALTH) as Record<
+    'Check' | 'Watch',
+    ReturnType<typeof methodsOf>[string]
+  >
+  let state: Promise<Status> | null = null
+
+  /** The state of the service, looked at once for all who ask within a while. */
+  function currentState(): Promise<Status> {
+    if (state === null) {
+      setTimeout(() => {
+        state = null
+      }, KEPT_MS).unref()
+      state = unreadiness(reader, ingestion).then(({ reasons }) =>
+        reasons.length === 0 ? 'SERVING' : 'NOT_SERVING',
+      )
+    }
+    return state
+  }
+
+  /** Tells the status of the service that a request names. */
+  function statusOf(request: Buffer): () => Promise<Status> {
+    let service = ''
+    try {
+      service = (Check.requestDeserialize(request) as { service?: string }).service ?? ''
+    } catch (error) {
+      throw invalidParameter(`the request is not a message of ${Check.path}: ${(error as Error).message}`)
+    }
+    return service === '' || service === TRADING_DATA ? currentState : async () => 'SERVICE_UNKNOWN'
+  }
+
+  const check: Method = {
+    unary: async (_, request) => {
+      const status = await statusOf(request)()
+      if (status === 'SERVICE_UNKNOWN') throw unknownService()
+      return framed(Check.responseSerialize({ status }))
+    },
+  }
+  const watch: Method = {
+    stream: async ({ stream }, send) => {
+      const look = statusOf(await readRequest(stream))
+      for (
+        let told: Status | null = null;
+        !stream.destroyed;
+        await sleep(LOOK_MS, undefined, { ref: false })
+      ) {
+        const status = await look()
+        if (status !== told) await send(Watch.responseSerialize({ status }))
+        told = status
+      }
+    },
+  }
+  return [
+    [Check.path, check],
+    [Watch.path, watch],
+  ]
+}

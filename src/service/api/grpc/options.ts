@@ -1,0 +1,25 @@
+import type { Reader } from '#core/store/store'
+import type { Account } from '../../shares.ts'
+import type { Answers } from '../answers.ts'
+import type { Backlog } from '../http/backlog.ts'
+import type { Connections } from '../http/connections.ts'
+import type { ExplainError } from '../http/errors.ts'
+import type { KnownPosition } from '../http/exchange.ts'
+import type { Metrics } from '../http/metrics.ts'
+import type { CountRequest } from '../http/rate-limit.ts'
+import type { IngestionState } from '../http/readiness.ts'
+
+/** State shared by REST and gRPC: both serve the same pages, and count clients together. */
+export type GrpcOptions = {
+  reader: Reader
+  answers: Answers
+  connections: Connections
+  backlog: Backlog
+  countRequest: CountRequest
+  explainError: ExplainError
+  metrics: Metrics
+  ingestion: IngestionState
+  trustProxy: boolean
+  account: Account
+  known: KnownPosition
+}

@@ -1,0 +1,104 @@
+import { encoded } from '#core/events/byte-writer'
+import { bytesOf, LENGTH_DELIMITED, WireReader } from '#core/events/wire-reader'
+import { GRPC, invalidParameter } from '../http/errors.ts'
+import type { CountRequest } from '../http/rate-limit.ts'
+import { fileDescriptors, PROTOS, SERVICES } from '../protos.ts'
+import { type Method, readRequests } from './call.ts'
+
+/** A `FileDescriptorProto`; each package here is one file. */
+type File = { bytes: Buffer; package: string; imports: string[] }
+
+/** Fields of a request at most: it has two. */
+const MAX_FIELDS = 16
+
+/**
+ * `ServerReflection`, v1 and v1alpha, whose messages are the same: describes the services and their messages. Each
+ * message of a call counts for the rate limit.
+ */
+export function createReflection(countRequest: CountRequest): Method {
+  const files = new Map<string, File>()
+  for (const bytes of fileDescriptors()) {
+    const file = { name: '', bytes, package: '', imports: [] as string[] }
+    for (const [tag, text] of textsOf(bytes)) {
+      if (tag === bytesOf(1)) file.name = text
+      else if (tag === bytesOf(2)) file.package = text
+      else if (tag === bytesOf(3)) file.imports.push(text)
+    }
+    files.set(file.name, file)
+  }
+
+  /** The file that declares a message, enum or service, or what lies within one. */
+  function fileOf(symbol: string): string | undefined {
+    for (const [name, file] of files) {
+      const head = `${file.package}.`
+      if (symbol.startsWith(head) && head + symbol.slice(head.length).split('.')[0] in PROTOS) return name
+    }
+    return undefined
+  }
+
+  /** A file, and those that it imports. */
+  function withImports(name: string | undefined, found = new Set<File>()): Set<File> {
+    const file = files.get(name ?? '')
+    if (file === undefined || found.has(file)) return found
+    found.add(file)
+    for (const imported of file.imports) withImports(imported, found)
+    return found
+  }
+
+  function answer(request: Buffer): Buffer {
+    const fields = fieldsOf(request)
+    const [host, fileName, symbol, list] = [1, 3, 4, 7].map((field) => fields.get(bytesOf(field)))
+    const found = withImports(symbol === undefined ? fileName : fileOf(symbol))
+    const maxBytes = [...found].reduce((sum, { bytes }) => sum + bytes.length, 2 * request.length + 1_024)
+    const asked = { 1: Buffer.from(host ?? ''), 2: request }
+    if (list !== undefined)
+      return encoded({ ...asked, 6: { 1: SERVICES.map((name) => ({ 1: name })) } }, maxBytes)
+    if (found.size > 0)
+      return encoded({ ...asked, 4: { 1: Array.from(found, ({ bytes }) => bytes) } }, maxBytes)
+    const error = { 1: GRPC.notFound, 2: 'there is no such file, symbol or extension' }
+    return encoded({ ...asked, 7: error }, maxBytes)
+  }
+
+  return {
+    stream: async ({ stream, address }, send) => {
+      // The first message is counted as the call.
+      let isCounted = true
+      for await (const request of readRequests(stream)) {
+        if (!isCounted) countRequest(address)
+        isCounted = false
+        await send(answer(request))
+      }
+    },
+  }
+}
+
+/** The last text of each field of a request, by tag. @throws {ApiError} for bytes that are no request. */
+function fieldsOf(request: Buffer): Map<number, string> {
+  const fields = new Map<number, string>()
+  let count = 0
+  try {
+    for (const [tag, text] of textsOf(request)) {
+      count++
+      if (count > MAX_FIELDS) throw new RangeError(`it has more than ${MAX_FIELDS} fields`)
+      fields.set(tag, text)
+    }
+  } catch (error) {
+    throw invalidParameter(`the request is not a message of reflection: ${(error as Error).message}`)
+  }
+  return fields
+}
+
+/** The fields of a message that have a length, as tags and texts. @throws {RangeError} for bytes that are no message. */
+function* textsOf(message: Buffer): Generator<[tag: number, text: string], void> {
+  const reader = new WireReader()
+  reader.reset(message, 0, message.length)
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if ((tag & 7) !== LENGTH_DELIMITED) reader.skip(tag)
+    else {
+      const end = reader.fieldEnd()
+      yield [tag, message.toString('utf8', reader.at, end)]
+      reader.at = end
+    }
+  }
+}

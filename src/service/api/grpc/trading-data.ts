@@ -1,0 +1,109 @@
+import type { Resource } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { commit, VERSION } from '../../version.ts'
+import { emptyStore, invalidParameter } from '../http/errors.ts'
+import type { QueryPairs } from '../http/query-string.ts'
+import { type Method as Described, methodsOf, TRADING_DATA } from '../protos.ts'
+import { parameterReader } from '../questions/parameters.ts'
+import { questionAt } from '../questions/question-at.ts'
+import { framed, type Method, withPosition } from './call.ts'
+import type { GrpcOptions } from './options.ts'
+
+const DESCRIBED = methodsOf(TRADING_DATA)
+
+/**
+ * The data node's methods that Lyra has, by path. Those that list resources follow the rules of the REST operations,
+ * whose parameters the fields of their requests are (docs/api.md).
+ */
+export function tradingDataMethods(options: GrpcOptions): [path: string, Method][] {
+  const { reader, known } = options
+  const positionNow = async () => (await reader.freshness(null)).position
+  const infoOf = (): object => ({ version: VERSION, commitHash: commit() ?? '' })
+  let info: object | null = null
+  const others: Record<string, () => Promise<object>> = {
+    Ping: async () => ({}),
+    Info: async () => {
+      info ??= infoOf()
+      return info
+    },
+    GetVegaTime: async () => {
+      const position = await positionNow()
+      if (position === null) throw emptyStore()
+      return { timestamp: position.timestamp }
+    },
+  }
+  const methods: [name: string, Method][] = [
+    ...RESOURCES.flatMap((resource): [string, Method][] =>
+      resource.grpcMethod === undefined ? [] : [[resource.grpcMethod, listMethod(resource, options)]],
+    ),
+    ...Object.entries(others).map(([name, answer]): [string, Method] => [
+      name,
+      {
+        unary: async ({ metadata }) => {
+          const message = await answer()
+          withPosition(metadata, await positionNow().catch(() => null), known)
+          return framed(DESCRIBED[name]!.responseSerialize(message))
+        },
+      },
+    ]),
+  ]
+  return methods.map(([name, method]) => [DESCRIBED[name]!.path, method])
+}
+
+function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method {
+  const described = DESCRIBED[resource.grpcMethod!]!
+  const question = questionAt(resource.path)
+  const readParameters = parameterReader(question.parameters)
+  return {
+    unary: async ({ stream, address, metadata }, request) => {
+      let answer: Buffer | string = Buffer.alloc(0)
+      await answers(question, {
+        key: `grpc ${resource.grpcMethod} ${request.toString('latin1')}`,
+        form: 'protobuf',
+        ask: () => {
+          const [marketId, values] = takeScope(resource, pairsOf(requestOf(described, request)))
+          return question.check(readParameters(values), marketId)
+        },
+        address,
+        connection: stream,
+        answered: stream,
+        sendKept: ({ body }, position) => {
+          withPosition(metadata, position, known)
+          answer = body
+        },
+        sendMade: async ({ body: message, position }) => {
+          withPosition(metadata, position, known)
+          // As it is sent, so that it need not be written again.
+          const body = framed(message)
+          answer = body
+          return { body, tag: '', isGzipped: false }
+        },
+      })
+      return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer
+    },
+  }
+}
+
+/** @throws {ApiError} for bytes that are no request. */
+function requestOf(method: Described, bytes: Buffer): object {
+  try {
+    return method.requestDeserialize(bytes)
+  } catch (error) {
+    throw invalidParameter(`the request is not a message of ${method.path}: ${(error as Error).message}`)
+  }
+}
+
+/** The fields of a request as parameters of REST: `pagination.first`, its value as text. */
+function pairsOf(message: object, head = ''): QueryPairs {
+  return Object.entries(message).flatMap(([name, value]): QueryPairs => {
+    if (typeof value === 'object' && value !== null) return pairsOf(value, `${head}${name}.`)
+    return [[head + name, String(value)]]
+  })
+}
+
+/** The market id that a resource has in its path, `""` if it is not given, and the other parameters. */
+function takeScope(resource: Resource, pairs: QueryPairs): [marketId: string | null, others: QueryPairs] {
+  if (resource.scope === null) return [null, pairs]
+  const scope = resource.scope
+  return [pairs.find(([name]) => name === scope)?.[1] ?? '', pairs.filter(([name]) => name !== scope)]
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Position } from '#core/store/pages/page'
+import { countedAddress } from './client-address.ts'
+import type { Connections } from './connections.ts'
+import type { CorsOrigins } from './cors.ts'
+import {
+  ApiError,
+  errorBody,
+  headersTooLarge,
+  malformedRequest,
+  methodNotAllowed,
+  notFound,
+} from './errors.ts'
+import { headOf, JSON_TYPE, type KnownPosition } from './exchange.ts'
+import { checkTarget, pathOf } from './query-string.ts'
+import type { CountRequest } from './rate-limit.ts'
+import type { FindRoute } from './router.ts'
+
+/** How long to discard what a client still sends, so that it reads its answer instead of getting a reset. */
+const LINGER_MS = 1_000
+
+/** A request line with a method that Node's parser does not know. */
+const REQUEST_LINE = /^[!#$%&'*+.^`|~\w-]+ ([!-~]+) HTTP\/1\.[01]\r?$/
+
+/** What Node's parser adds to its errors. */
+type ParserError = NodeJS.ErrnoException & { bytesParsed?: number; rawPacket?: Buffer }
+
+/** Answers what reaches no request, route or hook: what Node's parser refuses, and CONNECT. */
+export type ParserErrors = {
+  /** For the server's `clientError` event. */
+  onClientError(error: Error, connection: Duplex): void
+  /** For its `connect` event. */
+  onConnect(request: IncomingMessage, connection: Duplex): void
+}
+
+export type ParserErrorsOptions = {
+  known: KnownPosition
+  corsOrigins: CorsOrigins
+  connections: Connections
+  countRequest: CountRequest
+  findRoute: FindRoute
+}
+
+export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
+  const { known, corsOrigins, connections, countRequest, findRoute } = options
+  const answered = new WeakSet<Duplex>()
+
+  async function answer(connection: Duplex, error: ApiError): Promise<void> {
+    // The parser fails again with everything that comes after.
+    if (answered.has(connection)) return
+    answered.add(connection)
+    // Node would end the connection when the client ends its side, before the answer is there.
+    connection.removeAllListeners('end')
+    const refusal = withHeaders(counted(connection, error), { Connection: 'close' })
+    if (await connections.fail(connection, refusal)) return
+    if (connection.writable) connection.end(answerText(refusal, known.position, corsOrigins))
+    const timer = setTimeout(() => connection.destroy(), LINGER_MS)
+    connection.once('close', () => clearTimeout(timer))
+  }
+
+  /** The error that is answered: the one given, or that there are too many requests. */
+  function counted(connection: Duplex, error: ApiError): ApiError {
+    try {
+      return withHeaders(error, countRequest(countedAddress((connection as Socket).remoteAddress ?? '')))
+    } catch (refusal) {
+      return refusal as ApiError
+    }
+  }
+
+  return {
+    onClientError: (error: ParserError, connection) => {
+      // A client that has disconnected, or is too slow to send its request, gets no answer.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET' || !connection.writable) {
+        if (!answered.has(connection)) connection.destroy()
+        return
+      }
+      void answer(connection, refusalOf(error, findRoute))
+    },
+    onConnect: ({ url = '' }, connection) => {
+      // Node has let go of the connection: errors and data are its owner's.
+      connection.on('error', () => connection.destroy())
+      connection.resume()
+      void answer(connection, refusalOfMethod(url, findRoute))
+    },
+  }
+}
+
+function withHeaders(error: ApiError, headers: Record<string, string>): ApiError {
+  return new ApiError(error.status, error.code, error.message, { headers: { ...error.headers, ...headers } })
+}
+
+function refusalOf(error: ParserError, findRoute: FindRoute): ApiError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
+  if (error.code === 'HPE_INVALID_METHOD') {
+    const target = targetOf(error)
+    if (target !== null) return refusalOfMethod(target, findRoute)
+  }
+  const what = String(error.code).replace('HPE_', '').replaceAll('_', ' ').toLowerCase()
+  return malformedRequest(`the request is not valid HTTP/1.1: ${what}`)
+}
+
+/** The target of a request whose method the parser refuses, if its whole first line is there. */
+function targetOf({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
+  const text = rawPacket?.toString('latin1') ?? ''
+  const start = text.lastIndexOf('\n', bytesParsed - 1) + 1
+  const end = text.indexOf('\n', start)
+  return REQUEST_LINE.exec(text.slice(start, end === -1 ? start : end))?.[1] ?? null
+}
+
+function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
+  try {
+    checkTarget(target)
+  } catch (error) {
+    return error as ApiError
+  }
+  return findRoute(pathOf(target)) === null ? notFound() : methodNotAllowed()
+}
+
+function answerText(error: ApiError, position: Position | null, corsOrigins: CorsOrigins): string {
+  const body = errorBody(error)
+  // Which origin asks is not known.
+  const asking = { id: randomUUID(), origin: undefined, limits: {} }
+  const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
+  const pairs = headOf(corsOrigins, asking, { position, vary: 'Accept-Encoding', headers })
+  pairs.push('content-length', String(Buffer.byteLength(body)))
+  let head = ''
+  for (let at = 0; at < pairs.length; at += 2) head += `${pairs[at]}: ${pairs[at + 1]}\r\n`
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head}\r\n${body}`
+}

@@ -1,0 +1,81 @@
+import { describeDuration } from '#core/domain/duration'
+import type { Position } from '#core/store/pages/page'
+import { type Reader, StoreOutdatedError } from '#core/store/store'
+import type { ForwardState } from '../../live/forward/forward-state.ts'
+import type { LiveState } from '../../live/live-ingestion.ts'
+
+/** Every kind of reason for which a service is not ready. */
+export const UNREADY_REASONS = [
+  'empty store',
+  'intake stopped',
+  'store unreachable',
+  'behind',
+  'thread stopped',
+] as const
+
+/** Why the service does not serve current data. */
+export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
+
+/** The state of the ingestion beside the service. */
+export type IngestionState = {
+  /** What stopped it before its end; null while it runs, has ended, or there is none. */
+  failure: string | null
+  /** The state of the live ingestion; null if there is none. */
+  live: LiveState | null
+  /** Seconds that the last block may be old; null: any age will do. */
+  maxBehindSeconds: number | null
+  /** Whether all threads of the service run. */
+  threadsRun(): boolean
+}
+
+/** Why a service is not ready. */
+export type Unreadiness = {
+  /** None if it is ready. */
+  reasons: UnreadyReason[]
+  /** Fault that prevents reading the store, for the log only, since it names the database; null if there is none. */
+  storeFault: string | null
+}
+
+/** Finds out whether the service serves current data. */
+export async function unreadiness(reader: Reader, ingestion: IngestionState): Promise<Unreadiness> {
+  const reasons: UnreadyReason[] = []
+  for (const failure of [ingestion.failure, ingestion.live?.failure ?? null]) {
+    if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
+  }
+  if (!ingestion.threadsRun()) {
+    reasons.push({ reason: 'thread stopped', message: 'a thread does not run; see the log' })
+  }
+  let position: Position | null
+  try {
+    position = (await reader.freshness(null)).position
+  } catch (error) {
+    const { cause, message } = error as Error
+    const fault = cause instanceof StoreOutdatedError ? cause.fault : 'the store cannot be read; see the log'
+    reasons.push({ reason: 'store unreachable', message: fault })
+    return { reasons, storeFault: message }
+  }
+  if (position === null) {
+    reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
+    return { reasons, storeFault: null }
+  }
+  const behind = behindSeconds(position)
+  if (ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds) {
+    reasons.push({ reason: 'behind', message: `behind by ${describeDuration(behind)}` })
+  }
+  return { reasons, storeFault: null }
+}
+
+/** The state of forwarding in `/ready`. It never makes the service unready. */
+export type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
+
+/** Nothing if nothing is forwarded. */
+export function forwardReport({ live }: IngestionState): ForwardReport {
+  if (live === null || live.forward === null) return {}
+  const { messages: _, ...forward } = live.forward
+  return { forward }
+}
+
+/** The age of a block's time, in seconds. */
+function behindSeconds({ timestamp }: Position): number {
+  return (Date.now() - Number(BigInt(timestamp) / 1_000_000n)) / 1000
+}

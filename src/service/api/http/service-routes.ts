@@ -1,0 +1,84 @@
+import type { Logger } from 'pino'
+import type { Reader } from '#core/store/store'
+import { openApiDocument } from '../openapi/openapi.ts'
+import { DOCUMENT_PATH } from '../paths.ts'
+import { checkSumOfMaker } from '../questions/question.ts'
+import { type Exchange, JSON_TYPE } from './exchange.ts'
+import type { Metrics } from './metrics.ts'
+import { acceptsGzip } from './negotiation.ts'
+import { sendMade } from './question-route.ts'
+import { forwardReport, type IngestionState, unreadiness } from './readiness.ts'
+import type { Route } from './router.ts'
+import { throttled } from './throttled.ts'
+
+export type ServiceRoutesOptions = {
+  reader: Reader
+  ingestion: IngestionState
+  metrics: Metrics
+  version: string
+  storeName: string | undefined
+  clusterFaults: () => Promise<string[]>
+  log: Logger
+}
+
+const NOT_STORED = { 'cache-control': 'no-store' }
+
+/** The routes that report on the service and describe its API. */
+export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
+  const { reader, ingestion, metrics, version, storeName, clusterFaults, log } = options
+  const document = Buffer.from(JSON.stringify(openApiDocument(version)))
+  const checkSum = checkSumOfMaker(document)
+  /** What kept the store from being read when that was last asked. */
+  let lastFault: string | null = null
+  const { registry } = metrics
+  // They count open files and handles, of which clients make as many as they like.
+  const gather = throttled(() => registry.metrics())
+  return [
+    {
+      path: DOCUMENT_PATH,
+      answer: async (exchange) => {
+        await sendMade(
+          exchange,
+          { body: document, checkSum, position: null, version: null },
+          acceptsGzip(exchange.request),
+        )
+      },
+    },
+    {
+      path: '/health',
+      isUnlimited: true,
+      answer: async (exchange) => sendState(exchange, 200, { status: 'ok' }),
+    },
+    {
+      path: '/ready',
+      isUnlimited: true,
+      answer: async (exchange) => {
+        const [{ reasons, storeFault }, cluster] = await Promise.all([
+          unreadiness(reader, ingestion),
+          clusterFaults(),
+        ])
+        const beside = { ...(cluster.length > 0 ? { cluster } : {}), ...forwardReport(ingestion) }
+        if (storeFault !== null && storeFault !== lastFault) log.error(`store unreachable: ${storeFault}`)
+        lastFault = storeFault
+        const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
+        const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
+        if (reasons.length === 0) sendState(exchange, 200, { status: 'ready', ...beside })
+        else sendState(exchange, 503, { status: 'not ready', reasons, ...store, ...beside })
+      },
+    },
+    {
+      path: '/metrics',
+      isUnlimited: true,
+      answer: async (exchange) => {
+        const text = Buffer.from(await gather())
+        const headers = { ...NOT_STORED, 'content-type': registry.contentType }
+        exchange.send(200, { headers }, text)
+      },
+    },
+  ]
+}
+
+function sendState(exchange: Exchange, status: number, state: object): void {
+  const headers = { ...NOT_STORED, 'content-type': JSON_TYPE }
+  exchange.send(status, { headers }, Buffer.from(JSON.stringify(state)))
+}

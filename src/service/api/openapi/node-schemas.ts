@@ -1,0 +1,100 @@
+import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '#core/resources/field'
+import { LISTS, NODE_PARTS } from '#core/resources/resources'
+import type { JsonSchema } from '../questions/question.ts'
+
+const TEXT = { type: 'string' }
+const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
+
+/** Values by their form. */
+const SCHEMAS = {
+  marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  partyId: { type: 'string', pattern: '^([0-9a-f]{64}|network)$' },
+  integer: { type: 'string', pattern: '^[0-9]+$' },
+  signed: SIGNED,
+  time: SIGNED,
+  number: TEXT,
+  rate: TEXT,
+  text: TEXT,
+  texts: { type: 'array', items: TEXT },
+}
+
+/** The schema of a value by its form. */
+export const valueSchema = (form: keyof typeof SCHEMAS, description?: string): JsonSchema => ({
+  ...SCHEMAS[form],
+  ...(description === undefined ? {} : { description }),
+})
+
+/** The schema of what may be null. */
+export const orNull = ({ description, ...schema }: JsonSchema): JsonSchema => ({
+  ...(description === undefined ? {} : { description }),
+  oneOf: [{ type: 'null' }, schema],
+})
+
+/**
+ * The schema of a JSON object that has no other fields.
+ *
+ * @param optional the fields that may be left out
+ */
+export const closedObject = (properties: Record<string, JsonSchema>, optional: readonly string[] = []) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: false,
+})
+
+/** The schema of a list. */
+export const listOf = (items: JsonSchema, description?: string): JsonSchema => ({
+  type: 'array',
+  ...(description === undefined ? {} : { description }),
+  items,
+})
+
+/** The schema of a page of a list: its body has the one field `name`. */
+export const pageSchema = (name: string, node: JsonSchema): JsonSchema =>
+  closedObject({
+    [name]: closedObject({
+      edges: listOf(
+        closedObject({
+          node,
+          cursor: {
+            type: 'string',
+            description: 'Opaque. Pass it as pagination.after or pagination.before.',
+          },
+        }),
+      ),
+      pageInfo: { $ref: '#/components/schemas/PageInfo' },
+    }),
+  })
+
+/** JSON schemas of nodes, by the name of the node's type. */
+export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
+  [...LISTS, ...NODE_PARTS].map(({ nodeName, meaning, fields }) => [
+    nodeName,
+    { ...objectSchema(fields), description: meaning },
+  ]),
+)
+
+function objectSchema(fields: readonly Field[]) {
+  return closedObject(
+    Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+    fields.filter(({ ifNull }) => ifNull === 'left out').map(({ name }) => name),
+  )
+}
+
+function fieldSchema({ form, meaning, ifNull }: Field): object {
+  const schema = formSchema(form)
+  return { ...(ifNull === 'null' ? { oneOf: [{ type: 'null' }, schema] } : schema), description: meaning }
+}
+
+function formSchema(form: Field['form']): object {
+  if (isStored(form)) return closedObject(Object.fromEntries(form.stored.map(storedEntry)))
+  if (isObject(form)) return objectSchema(form.object)
+  if (isNodeOf(form)) return { $ref: `#/components/schemas/${form.nodeOf}` }
+  const names = namesOf(form)
+  if (names !== null) return { type: 'string', enum: [...names] }
+  return SCHEMAS[form as keyof typeof SCHEMAS]
+}
+
+function storedEntry({ name, form, meaning }: StoredField): [name: string, schema: object] {
+  return [name, { ...SCHEMAS[form], description: meaning }]
+}

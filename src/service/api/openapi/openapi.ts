@@ -1,0 +1,60 @@
+import { wordsOf } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { exportPath, streamPath } from '../paths.ts'
+import { QUESTIONS } from '../questions/questions.ts'
+import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
+import { ERROR_SCHEMA, HEADERS } from './openapi-answers.ts'
+import { exportOperation } from './openapi-exports.ts'
+import { PARAMETERS } from './openapi-parameters.ts'
+import { SERVICE_OPERATIONS } from './openapi-service.ts'
+import { streamOperation } from './openapi-streams.ts'
+import { questionOperation } from './question-operation.ts'
+
+const DESCRIPTION = `Funding, liquidity and checkpoint data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
+
+Parameter names may be in camel case or snake case (\`pagination.newest_first\`). Unknown parameters are ignored; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
+
+/** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
+export function openApiDocument(version: string): object {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Lyra',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    // No authentication.
+    security: [],
+    tags: [
+      { name: 'market data', description: 'Paged lists, and reports about one market or all markets.' },
+      { name: 'live updates', description: 'Streams of new rows.' },
+      { name: 'exports', description: 'All rows of all markets.' },
+      { name: 'service', description: 'Health and metrics of the service, and this document.' },
+    ],
+    paths: {
+      ...Object.fromEntries(
+        QUESTIONS.map((question) => [
+          question.path.replace(':marketId', '{marketId}'),
+          questionOperation(question),
+        ]),
+      ),
+      ...Object.fromEntries(RESOURCES.map((list) => [streamPath(list), streamOperation(list)])),
+      ...Object.fromEntries(RESOURCES.map((list) => [exportPath(list), exportOperation(list)])),
+      ...SERVICE_OPERATIONS,
+    },
+    components: {
+      parameters: PARAMETERS,
+      schemas: { ...NODE_SCHEMAS, PageInfo: PAGE_INFO, Error: ERROR_SCHEMA },
+      headers: HEADERS,
+    },
+  }
+}
+
+export const PAGE_INFO = closedObject({
+  hasNextPage: { type: 'boolean' },
+  hasPreviousPage: { type: 'boolean' },
+  startCursor: { type: 'string', description: 'Cursor of the first edge; empty on an empty page.' },
+  endCursor: { type: 'string', description: 'Cursor of the last edge; empty on an empty page.' },
+})

@@ -1,0 +1,18 @@
+import type { Resource } from '#core/resources/resource'
+
+export const DOCUMENT_PATH = '/openapi.json'
+
+/** The stream of a resource's new rows. */
+export function streamPath({ kebabName }: Resource): string {
+  return `/api/v2/stream/${kebabName}`
+}
+
+/** Where all rows of a resource are, of all markets. */
+export function exportPath({ kebabName }: Resource): string {
+  return `/api/v2/export/${kebabName}`
+}
+
+/** The explorer, the API reference and their assets. */
+export const EXPLORER_PATH = '/'
+export const REFERENCE_PATH = '/docs'
+export const ASSETS_PATH = '/assets/:name'

@@ -1,0 +1,67 @@
+import type { Coverage, Gap } from '#core/domain/coverage'
+import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/store'
+import { encodeCoverageCursor } from './coverage-cursor.ts'
+
+export const COVERAGE_PATH = '/api/v2/coverage'
+
+/** Heights, both ends included, as text. */
+export type BlockRange = { from: string; to: string }
+
+/** The body of `GET /api/v2/coverage`; numbers are text. */
+export type CoverageBody = {
+  coverage: {
+    chainId: string
+    blocks: {
+      /** Blocks that are held whole. */
+      ranges: BlockRange[]
+      /** Missing blocks between the first and the last one, and incomplete ones. */
+      gaps: (BlockRange & { kind: Gap['kind'] })[]
+      /** Blocks that are held from an import: not all of their events are there. */
+      imported: BlockRange[]
+      lastTimestamp: string
+    }
+    /** What to ask for the rest with, if there are more gaps or markets; null if this is all. */
+    next: string | null
+  } & Omit<Holdings, 'coverage' | 'next'>
+}
+
+/**
+ * Describes the requested part of a store's coverage. Over all parts, every height from the first to the last is in
+ * exactly one range, gap or imported range.
+ */
+export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
+  const { coverage, next, ...rows } = holdings
+  return {
+    coverage: {
+      chainId: coverage.chainId,
+      blocks: {
+        ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
+        gaps: coverage.gaps.map(({ from, to, kind }) => ({ ...range(from, to), kind })),
+        imported: coverage.imported.map(({ from, to }) => range(from, to)),
+        lastTimestamp: coverage.timestamp.toString(),
+      },
+      ...rows,
+      next: next === null ? null : encodeCoverageCursor(next),
+    },
+  }
+}
+
+/** What lies between gaps and imported ranges, from a height on, and before another one if the rest is asked for later. */
+function wholeRanges(
+  { first, height, gaps, imported }: Coverage,
+  start: bigint,
+  end: bigint | null,
+): BlockRange[] {
+  const ranges: BlockRange[] = []
+  let from = start > first ? start : first
+  for (const other of [...gaps, ...imported].sort((a, b) => (a.from < b.from ? -1 : 1))) {
+    if (from < other.from) ranges.push(range(from, other.from - 1n))
+    from = other.to + 1n
+  }
+  if (end === null && from <= height) ranges.push(range(from, height))
+  return ranges
+}
+
+function range(from: bigint, to: bigint): BlockRange {
+  return { from: from.toString(), to: to.toString() }
+}

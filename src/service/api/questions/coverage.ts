@@ -1,0 +1,115 @@
+import type { CoverageForm } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { readHoldings } from '#core/store/readings/holdings'
+import type { HoldingsQuery } from '#core/store/store'
+import { invalidPagination } from '../http/errors.ts'
+import { closedObject, listOf, orNull, valueSchema } from '../openapi/node-schemas.ts'
+import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
+import { decodeCoverageCursor } from './coverage-cursor.ts'
+import { checkedId } from './page-request.ts'
+import { PARAMETER_TYPES } from './parameter-types.ts'
+import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
+import { type JsonSchema, madeOf, type Question } from './question.ts'
+
+/** Gaps in one answer at most, and markets in each of its lists. */
+const MAX_COVERAGE_ROWS = 1_000
+
+const PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'after',
+    type: PARAMETER_TYPES.cursor,
+    description: '`next` of an earlier response, to get the rest.',
+  },
+  { ...PATH_MARKET_ID, description: 'Only rows of this market: 64 hex digits, in either case.' },
+]
+
+const COUNT = valueSchema('integer')
+const HEIGHT = COUNT
+const BLOCK_RANGE = { ...closedObject({ from: HEIGHT, to: HEIGHT }), title: 'BlockRange' }
+const MARKET_ID = valueSchema('marketId')
+const TIME = valueSchema('time', 'Unix nanoseconds.')
+
+/** Schemas of a resource's row counts. */
+const HELD: Record<CoverageForm, JsonSchema> = {
+  count: closedObject({ count: COUNT }),
+  'count and block times': {
+    ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
+    description: 'Times are those of the blocks that contained the rows.',
+  },
+  'times by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
+    'By market.',
+  ),
+  'blocks by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
+    'By market. `atBlock` is the block of its latest list.',
+  ),
+}
+
+/** The body of `GET /api/v2/coverage`. */
+export const COVERAGE_SCHEMA = closedObject({
+  coverage: closedObject({
+    chainId: { type: 'string' },
+    blocks: closedObject({
+      ranges: listOf(BLOCK_RANGE, 'Heights of completely stored blocks, both ends included.'),
+      gaps: listOf(
+        closedObject({
+          from: HEIGHT,
+          to: HEIGHT,
+          kind: {
+            type: 'string',
+            enum: ['missing', 'incomplete'],
+            description:
+              '`missing`: the blocks are not stored. `incomplete`: some of their events are missing.',
+          },
+        }),
+        'Heights between the first and the last block that are not completely stored.',
+      ),
+      imported: listOf(
+        BLOCK_RANGE,
+        "Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown.",
+      ),
+      lastTimestamp: TIME,
+    }),
+    ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
+    next: {
+      ...orNull({ type: 'string' }),
+      description: `Null if nothing is left. If there are more than ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as \`after\` to get the next ones. Lists without further entries are then empty.`,
+    },
+    prunedBefore: {
+      ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
+      description:
+        'Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned.',
+    },
+  }),
+})
+
+/** Stored blocks, gaps and row counts. */
+export const coverageQuestion: Question<HoldingsQuery> = {
+  path: COVERAGE_PATH,
+  parameters: PARAMETERS,
+  check: (values) => {
+    const given = values.get('marketId') as string | undefined
+    const marketId = given === undefined ? null : checkedId('marketId', given)
+    const after = values.get('after') as string | undefined
+    const rest = after === undefined ? { fromHeight: 0n, afterMarket: '' } : decodeCoverageCursor(after)
+    if (rest === null) {
+      throw invalidPagination('after is not a valid coverage cursor; use next from an earlier response')
+    }
+    return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
+  },
+  make: async (query, { reader }) => {
+    const holdings = await reader.read((traits) => readHoldings(query, traits))
+    if (holdings === null) return null
+    const { height, timestamp } = holdings.coverage
+    const position = { height: height.toString(), timestamp: timestamp.toString() }
+    return madeOf(coverageBody(holdings, query), position, null)
+  },
+  lane: () => 'report',
+  keptUntil: () => null,
+  description: {
+    operationId: 'getCoverage',
+    summary: 'List stored blocks, gaps and row counts',
+    body: COVERAGE_SCHEMA,
+  },
+}

@@ -1,0 +1,12 @@
+import type { Resource } from '#core/resources/resource'
+import { methodsOf, TRADING_DATA } from '../protos.ts'
+
+const METHODS = methodsOf(TRADING_DATA)
+
+/**
+ * A page of a resource as the message that its method answers with: the fields have the names of the JSON, in which
+ * numbers are texts and enums their names.
+ */
+export function pageMessage({ grpcMethod }: Resource, json: Buffer): Buffer {
+  return METHODS[grpcMethod!]!.responseSerialize(JSON.parse(json.toString()) as object)
+}

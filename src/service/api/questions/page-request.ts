@@ -1,0 +1,161 @@
+import { MARKET_ID, PARTY_ID } from '#core/domain/ids'
+import { type CursorFault, decodeCursor } from '#core/resources/cursor'
+import type { Key, KeyValue, Resource, Selection } from '#core/resources/resource'
+import type { PageQuery } from '#core/store/pages/page'
+import {
+  type ApiError,
+  invalidMarketId,
+  invalidPagination,
+  invalidPartyId,
+  missingFilter,
+  missingMarketId,
+} from '../http/errors.ts'
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './parameter-types.ts'
+import type { ParameterValues } from './parameters.ts'
+
+/** A checked request for a page: the query for the store, and the order of rows in the answer. */
+export type PageRequest = {
+  query: PageQuery
+  /** Whether the page ends at the cursor (or the end of the list): its rows are read in reverse. */
+  backward: boolean
+}
+
+/** More rows than a page has by default make a long page. */
+const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
+
+/** Whether pages of the usual size are not to wait for this one. */
+export function isLong({ limit }: Pick<PageQuery, 'limit'>): boolean {
+  return limit > LONG_PAGE_ROWS
+}
+
+/**
+ * Checks a request's parameters, in the order of docs/api.md's table of errors.
+ *
+ * @param pathMarketId the market id of the path, if the resource has one there
+ *
+ * @throws {ApiError} 400 if a parameter is missing, malformed, out of range or contradictory.
+ */
+export function pageRequest(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): PageRequest {
+  const selection = selectionOf(resource, pathMarketId, values)
+  const { limit, backward, cursor } = paginationOf(resource, selection, values)
+  const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
+  const edges = backward ? 'reversed' : 'as read'
+  return {
+    query: { resource, selection, descending: newestFirst !== backward, cursor, limit, edges },
+    backward,
+  }
+}
+
+/**
+ * The selection of a request.
+ *
+ * @param scopeId the required market id, empty if it is missing; null if the resource needs none
+ *
+ * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
+ */
+export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
+  const { scope, filters, needsFilter } = resource
+  if (needsFilter && !filters.some((name) => values.has(name))) throw missingFilter(resource)
+  if (scopeId === '') throw missingMarketId()
+  const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
+  const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
+  // In an export over all markets the market of such a resource is a filter, too.
+  for (const name of scope === null ? filters : [scope, ...filters]) {
+    const value = values.get(name) as KeyValue | undefined
+    // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
+    if (value === undefined || (name === 'source' && value === 0n)) continue
+    set(name, name === 'marketId' || name === 'partyId' ? checkedId(name, value as string) : value)
+  }
+  for (const [name, field] of [
+    ['dateRange.startTimestamp', 'from'],
+    ['dateRange.endTimestamp', 'to'],
+  ] as const) {
+    const value = values.get(name) as bigint | undefined
+    if (value !== undefined) set(field, value)
+  }
+  return selection
+}
+
+const IDS = {
+  marketId: { pattern: MARKET_ID, refusal: invalidMarketId },
+  partyId: { pattern: PARTY_ID, refusal: invalidPartyId },
+}
+
+/**
+ * The market that a path names.
+ *
+ * @throws {ApiError} 400 for an id that is missing or malformed.
+ */
+export function marketIdOfPath(marketId: string | null): string {
+  if (marketId === null || marketId === '') throw missingMarketId()
+  return checkedId('marketId', marketId)
+}
+
+/** An id in lower case. @throws {ApiError} 400 if it is malformed. */
+export function checkedId(name: keyof typeof IDS, id: string): string {
+  const { pattern, refusal } = IDS[name]
+  if (!pattern.test(id)) throw refusal(id)
+  return id.toLowerCase()
+}
+
+type Pagination = { limit: number; backward: boolean; cursor: Key | null }
+
+/** `first` takes precedence over `last`; ignored parameters are not checked (docs/api.md, pages). */
+function paginationOf(resource: Resource, selection: Selection, values: ParameterValues): Pagination {
+  const after = values.get('pagination.after') as string | undefined
+  const before = values.get('pagination.before') as string | undefined
+  const first = values.get('pagination.first') as bigint | undefined
+  const last = values.get('pagination.last') as bigint | undefined
+  if (after !== undefined && before !== undefined) {
+    throw invalidPagination('cannot set both an after and a before cursor; give one of them')
+  }
+  const backward = first === undefined && (last !== undefined || before !== undefined)
+  const [cursorName, text] = backward ? ['before', before] : ['after', after]
+  const [sizeName, size] = backward ? ['last', last] : ['first', first]
+  const cursor = text === undefined ? null : cursorOf(resource, selection, `pagination.${cursorName}`, text)
+  return { limit: pageSize(`pagination.${sizeName}`, size), backward, cursor }
+}
+
+/** @throws {ApiError} 400 for a size that no page has. */
+export function pageSize(name: string, size: bigint | undefined): number {
+  if (size === undefined) return DEFAULT_PAGE_SIZE
+  if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
+    throw invalidPagination(`${name} is ${size}, allowed is an integer from 1 to ${MAX_PAGE_SIZE}`)
+  }
+  return Number(size)
+}
+
+const CURSOR_FAULTS: Record<CursorFault, string> = {
+  empty: 'is empty',
+  garbled: 'is not a valid cursor',
+  'of another resource': 'is a cursor of another resource',
+  'of another market': 'is a cursor of another market',
+}
+
+const ALLOWED_CURSOR = 'use one from an earlier response for the same list and the same market or party'
+
+/** The error for an invalid cursor. */
+export function invalidCursor(name: string, fault: CursorFault): ApiError {
+  return invalidPagination(`${name} ${CURSOR_FAULTS[fault]}, ${ALLOWED_CURSOR}`)
+}
+
+/**
+ * The key that a cursor of a request holds.
+ *
+ * @throws {ApiError} 400 for one that is not of the selection.
+ */
+export function cursorOf(resource: Resource, selection: Selection, name: string, text: string): Key {
+  const key = decodeCursor(resource, selection, text)
+  if (typeof key === 'string') throw invalidCursor(name, key)
+  for (const [index, { filter }] of resource.key.entries()) {
+    if (filter === undefined || selection[filter] === undefined || selection[filter] === key[index]) continue
+    throw invalidPagination(
+      `${name} is a cursor of another ${filter === 'marketId' ? 'market' : 'party'}, ${ALLOWED_CURSOR}`,
+    )
+  }
+  return key
+}

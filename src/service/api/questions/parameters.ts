@@ -1,0 +1,199 @@
+import type { FilterName, Resource } from '#core/resources/resource'
+import { invalidParameter, quoted } from '../http/errors.ts'
+import type { QueryPairs } from '../http/query-string.ts'
+import { type ParameterType, type ParameterValue, PARAMETER_TYPES as TYPES } from './parameter-types.ts'
+
+/** A query parameter, by its name in camel case. */
+export type Parameter = { name: string; type: ParameterType; description: string }
+
+/** The paging parameters, which every resource takes. */
+export const PAGINATION_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'pagination.first',
+    type: TYPES.pageSize,
+    description: 'Maximum number of rows to return, starting after `pagination.after` or at the beginning.',
+  },
+  {
+    name: 'pagination.after',
+    type: TYPES.cursor,
+    description:
+      'Page forward: the cursor of the last row of the previous page. Cannot be combined with `pagination.before`.',
+  },
+  {
+    name: 'pagination.last',
+    type: TYPES.pageSize,
+    description:
+      'Maximum number of rows to return, ending before `pagination.before` or at the end. Ignored if `pagination.first` is given.',
+  },
+  {
+    name: 'pagination.before',
+    type: TYPES.cursor,
+    description:
+      'Page backward: the cursor of the first row of the following page. Ignored if `pagination.first` is given.',
+  },
+  {
+    name: 'pagination.newestFirst',
+    type: TYPES.boolean,
+    description: 'Sort the newest rows first. `1`, `t`, `0`, `f` and similar are also accepted.',
+  },
+]
+
+export const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'dateRange.startTimestamp',
+    type: TYPES.timestamp,
+    description: 'Rows at or after this time, Unix nanoseconds.',
+  },
+  {
+    name: 'dateRange.endTimestamp',
+    type: TYPES.timestamp,
+    description: 'Rows before this time, Unix nanoseconds.',
+  },
+]
+
+/** The same with meanings of their own. */
+export function dateRangeParameters(start: string, end: string): readonly Parameter[] {
+  const [first, last] = DATE_RANGE_PARAMETERS as [Parameter, Parameter]
+  return [
+    { ...first, description: start },
+    { ...last, description: end },
+  ]
+}
+
+/** The range of times that a request names; null for an end that it leaves open. */
+export function dateRangeOf(values: ParameterValues): { start: bigint | null; end: bigint | null } {
+  const timeOf = (name: string) => (values.get(`dateRange.${name}`) as bigint | undefined) ?? null
+  return { start: timeOf('startTimestamp'), end: timeOf('endTimestamp') }
+}
+
+export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
+  marketId: { name: 'marketId', type: TYPES.marketId, description: 'Only rows of this market.' },
+  partyId: { name: 'partyId', type: TYPES.partyId, description: 'Only rows of this party.' },
+  source: {
+    name: 'source',
+    type: TYPES.source,
+    description: 'Only rows of this source. SOURCE_UNSPECIFIED means all sources.',
+  },
+  seq: { name: 'seq', type: TYPES.uint64, description: 'Only rows of this funding period.' },
+}
+
+/** The parameters of a resource's filters. */
+export function filterParametersOf({ filters, needsFilter }: Resource): Parameter[] {
+  const needed = ` At least one of ${filters.map((name) => `\`${name}\``).join(' and ')} must be given.`
+  return filters.map((filter) => {
+    const parameter = FILTER_PARAMETERS[filter]
+    return needsFilter ? { ...parameter, description: parameter.description + needed } : parameter
+  })
+}
+
+/** The market id of a resource that needs one: in the path, or a stream's query. */
+export const PATH_MARKET_ID: Parameter = {
+  name: 'marketId',
+  type: TYPES.marketId,
+  description: 'The market id: 64 hex digits, in either case.',
+}
+
+/** Asks for all rows in a format instead of a page. */
+export const FORMAT_PARAMETER: Parameter = {
+  name: 'format',
+  type: TYPES.exportFormat,
+  description:
+    'Return all matching rows, or those after `pagination.after`, as lines of JSON or CSV instead of a page. The only other paging parameter allowed with it is `pagination.newestFirst`.',
+}
+
+/** Says how CSV has times. */
+export const TIMES_PARAMETER: Parameter = {
+  name: 'times',
+  type: TYPES.exportTimes,
+  description: 'With `format=csv`: times as RFC 3339 in UTC, to the nanosecond, instead of Unix nanoseconds.',
+}
+
+/** Parameters by name: the order in which faults are reported. */
+export function byName(parameters: readonly Parameter[]): readonly Parameter[] {
+  return parameters.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The query parameters of a resource, by name. */
+export function parametersOf(resource: Resource): readonly Parameter[] {
+  return byName([
+    ...PAGINATION_PARAMETERS,
+    ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
+    ...filterParametersOf(resource),
+  ])
+}
+
+/** The values of a request's parameters, by name; those not given are not there. */
+export type ParameterValues = Map<string, ParameterValue>
+
+/** Reads the parameters of one resource. */
+export type ParameterReader = (pairs: QueryPairs) => ParameterValues
+
+/**
+ * Makes the reader of a list of parameters, which takes each part of a name in camel or snake case and passes
+ * unknown names over.
+ *
+ * The reader throws an {@link ApiError} 400 for a value that does not parse and a parameter that comes twice:
+ * the first such parameter by name.
+ */
+export function parameterReader(parameters: readonly Parameter[]): ParameterReader {
+  const bySpelling = new Map(
+    parameters.flatMap((parameter) => spellings(parameter.name).map((name) => [name, parameter] as const)),
+  )
+  return (pairs) => {
+    const given = new Map<Parameter, string[]>()
+    for (const [name, value] of pairs) {
+      const parameter = bySpelling.get(name)
+      if (parameter === undefined) continue
+      const values = given.get(parameter)
+      if (values === undefined) given.set(parameter, [value])
+      else values.push(value)
+    }
+    const result: ParameterValues = new Map()
+    for (const parameter of parameters) {
+      const values = given.get(parameter)
+      if (values !== undefined) result.set(parameter.name, parseValue(parameter, values))
+    }
+    return result
+  }
+}
+
+function parseValue({ name, type }: Parameter, values: string[]): ParameterValue {
+  const [text] = values
+  if (values.length > 1) {
+    const shown = values.slice(0, 4).map(quoted).join(', ')
+    throw invalidParameter(
+      `too many values for field "${fieldOf(name)}": ${name} is given ${values.length} times (${shown}), allowed is once`,
+    )
+  }
+  const value = type.parse(text!)
+  if (value === undefined) {
+    const meant = type.meant?.(text!) ?? null
+    const hint = meant === null ? '' : `; ${quoted(text!)} is ${meant}`
+    throw invalidParameter(
+      `parsing field "${fieldOf(name)}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}${hint}`,
+    )
+  }
+  return value
+}
+
+/** What errors call a parameter: the last part of its name, in snake case. */
+function fieldOf(name: string): string {
+  return snakeCase(name.slice(name.lastIndexOf('.') + 1))
+}
+
+/** Every mix of camel and snake case of the parts of a name. */
+function spellings(name: string): string[] {
+  return name
+    .split('.')
+    .reduce<string[]>(
+      (heads, part) =>
+        [...new Set([part, snakeCase(part)])].flatMap((spelling) =>
+          heads.length === 0 ? [spelling] : heads.map((head) => `${head}.${spelling}`),
+        ),
+      [],
+    )
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

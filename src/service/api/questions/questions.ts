@@ -1,0 +1,22 @@
+import { RESOURCES } from '#core/resources/resources'
+import { auctionsQuestion } from './auctions.ts'
+import { coverageQuestion } from './coverage.ts'
+import { fundingEstimateQuestion } from './funding-estimate.ts'
+import { fundingPaymentsQuestion } from './funding-payments.ts'
+import { fundingRatesQuestion } from './funding-rates.ts'
+import { marketSummariesQuestion } from './market-summaries.ts'
+import { pageQuestion } from './page.ts'
+import type { Question } from './question.ts'
+import { seriesQuestion } from './series.ts'
+
+/** Every question, in the order in which the OpenAPI document lists them. */
+export const QUESTIONS: readonly Question[] = [
+  ...RESOURCES.map(pageQuestion),
+  marketSummariesQuestion,
+  coverageQuestion,
+  fundingEstimateQuestion,
+  fundingPaymentsQuestion,
+  fundingRatesQuestion,
+  seriesQuestion,
+  auctionsQuestion,
+]

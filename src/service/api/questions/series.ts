@@ -1,0 +1,144 @@
+import type { Summary } from '#core/domain/series'
+import { SOURCES } from '#core/resources/funding-period-data-points/description'
+import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
+import { invalidParameter } from '../http/errors.ts'
+import { closedObject, listOf, valueSchema } from '../openapi/node-schemas.ts'
+import { marketIdOfPath } from './page-request.ts'
+import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
+import { DATE_RANGE_PARAMETERS, dateRangeOf, FILTER_PARAMETERS, type Parameter } from './parameters.ts'
+import { madeOf, type Question } from './question.ts'
+
+const PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'buckets',
+    type: PARAMETER_TYPES.buckets,
+    description:
+      'Maximum number of buckets; the shortest interval that fits is used. Cannot be combined with `interval`.',
+  },
+  ...DATE_RANGE_PARAMETERS,
+  {
+    name: 'interval',
+    type: PARAMETER_TYPES.interval,
+    description: `Length of a bucket; the range may touch at most ${MAX_BUCKETS.toLocaleString('en')} buckets. Cannot be combined with \`buckets\`.`,
+  },
+  FILTER_PARAMETERS.source,
+]
+
+const summary = (of: string) => ({
+  title: 'SeriesSummary',
+  ...closedObject({
+    first: valueSchema('number', 'Value of the earliest point.'),
+    last: valueSchema('number', 'Value of the latest point.'),
+    minimum: valueSchema('number', 'Smallest value; of equal values, the first.'),
+    maximum: valueSchema('number', 'Largest value; of equal values, the first.'),
+  }),
+  description: `${of}, formatted as in the events.`,
+})
+
+const BODY = closedObject({
+  series: closedObject({
+    marketId: valueSchema('marketId'),
+    from: valueSchema(
+      'time',
+      'Start of the first bucket of the range, Unix nanoseconds. 0 if there are no points.',
+    ),
+    to: valueSchema(
+      'time',
+      'End of the last bucket of the range, Unix nanoseconds. 0 if there are no points.',
+    ),
+    interval: {
+      oneOf: [{ type: 'string', enum: [''] }, PARAMETER_TYPES.interval.schema],
+      description: 'Length of a bucket. Empty if there are no points.',
+    },
+    bucketNanoseconds: valueSchema('signed', 'Length of a bucket in nanoseconds. 0 if there are no points.'),
+    sources: listOf(
+      closedObject({
+        dataPointType: { type: 'string', enum: SOURCES },
+        buckets: listOf(
+          closedObject({
+            start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
+            seq: valueSchema(
+              'signed',
+              'Latest funding period with a point in the bucket; `twap` covers only its points.',
+            ),
+            count: valueSchema(
+              'signed',
+              "Number of points. A point carried over into a funding period counts again at the period's start.",
+            ),
+            price: summary('Prices of all points'),
+            twap: summary('Time-weighted average prices of the points of period `seq`'),
+          }),
+          'Buckets with points, in time order.',
+        ),
+      }),
+      'Sources with points in the range, in enum order.',
+    ),
+  }),
+})
+
+/** A chart in one request. */
+export const seriesQuestion: Question<SeriesQuery> = {
+  path: '/api/v2/series/funding-period-data-points/:marketId',
+  parameters: PARAMETERS,
+  check: (values, pathId) => {
+    const [buckets, interval] = [values.get('buckets'), values.get('interval')]
+    if (buckets !== undefined && interval !== undefined) {
+      throw invalidParameter(
+        `parsing field "interval": buckets is ${buckets} and interval is "${interval}", allowed is one of the two`,
+      )
+    }
+    const source = values.get('source') as bigint | undefined
+    return {
+      marketId: marketIdOfPath(pathId),
+      ...dateRangeOf(values),
+      source: source === undefined || source === 0n ? null : source,
+      by:
+        interval === undefined
+          ? { buckets: (buckets as bigint | undefined) ?? DEFAULT_BUCKETS }
+          : { interval: interval as string },
+    }
+  },
+  make: async (query, { reader }) => {
+    const found = await reader.read(() => readSeries(query))
+    if (found === null) return null
+    const { position, series, tooShort } = found
+    if (tooShort === null) return madeOf(seriesBody(query.marketId, series), position, null)
+    const asked = 'interval' in query.by ? query.by.interval : ''
+    const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
+    return { ...madeOf({}, position, null), refusal }
+  },
+  lane: () => 'report',
+  keptUntil: () => null,
+  description: {
+    operationId: 'getFundingPeriodDataPointSeries',
+    summary: 'Get the prices and TWAPs of a market in time buckets, for a chart',
+    body: BODY,
+    alternatives: ['buckets', 'interval'],
+  },
+}
+
+/** The body of a series, or of an empty one if there are no points. */
+function seriesBody(marketId: string, series: Series | null): object {
+  if (series === null) {
+    return { series: { marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] } }
+  }
+  const { from, to, interval, sources } = series
+  return {
+    series: {
+      ...{ marketId, from: from.toString(), to: to.toString(), interval: interval.name },
+      bucketNanoseconds: interval.nanoseconds.toString(),
+      sources: sources.map(({ source, buckets }) => ({
+        dataPointType: SOURCES[Number(source)],
+        buckets: buckets.map(([start, { seq, count, price, twap }]) => ({
+          ...{ start: start.toString(), seq: seq.toString(), count: count.toString() },
+          ...{ price: summaryNode(price), twap: summaryNode(twap) },
+        })),
+      })),
+    },
+  }
+}
+
+/** In the order of the API, whatever that of the object. */
+function summaryNode({ first, last, minimum, maximum }: Summary): Summary {
+  return { first, last, minimum, maximum }
+}

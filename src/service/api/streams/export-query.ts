@@ -1,0 +1,97 @@
+import { decodeMarketCursor } from '#core/resources/market-cursor'
+import type { Resource } from '#core/resources/resource'
+import type { ExportQuery } from '../../export/export-rows.ts'
+import { invalidPagination } from '../http/errors.ts'
+import { timesOf } from '../questions/csv-file.ts'
+import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../questions/page-request.ts'
+import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
+import {
+  byName,
+  FORMAT_PARAMETER,
+  filterParametersOf,
+  PATH_MARKET_ID,
+  type Parameter,
+  type ParameterValues,
+  parametersOf,
+  TIMES_PARAMETER,
+} from '../questions/parameters.ts'
+
+const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
+
+/** The parameters of a resource's operation, with the format. */
+export function exportParametersOf(resource: Resource): readonly Parameter[] {
+  return byName([...parametersOf(resource), FORMAT_PARAMETER, TIMES_PARAMETER])
+}
+
+/** The parameters of the export of all markets, with those that only pages have, which are refused. */
+export function fullExportParametersOf(resource: Resource): readonly Parameter[] {
+  const paging = parametersOf(resource).filter(
+    ({ name }) => !resource.filters.some((filter) => filter === name),
+  )
+  const ofMarket = { ...PATH_MARKET_ID, description: 'Only rows of this market.' }
+  return byName([
+    ...paging.map((parameter) => ({ ...parameter, ...OTHERWISE[parameter.name] })),
+    ...filterParametersOf({ ...resource, needsFilter: false }),
+    ...(resource.scope === null ? [] : [ofMarket]),
+    { ...FORMAT_PARAMETER, description: 'Lines of JSON (default) or CSV.' },
+    TIMES_PARAMETER,
+  ])
+}
+
+/** Paging parameters with a different meaning in an export of all markets. */
+const OTHERWISE: Record<string, Partial<Parameter>> = {
+  'pagination.after': { description: "Cursor of an export's row: returns the rows after it." },
+  'pagination.newestFirst': {
+    description: 'Reverse the order.',
+    type: { ...PARAMETER_TYPES.boolean, schema: { type: 'boolean', default: false } },
+  },
+}
+
+/** Whether a parameter belongs to pages alone: an export refuses it. */
+export const isOfPagesAlone = ({ name }: Pick<Parameter, 'name'>) => NOT_PAGED.includes(name)
+
+/**
+ * Checks a request for an export.
+ *
+ * @throws {ApiError} 400, as for a page, and for what only pages have.
+ */
+export function exportQuery(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): ExportQuery {
+  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
+  refusePaging(values)
+  return { resource, selection, descending, cursor, times: timesOf(values) }
+}
+
+/**
+ * Checks a request for an export over all markets: by market id, then by key; reversed where newest first is asked for.
+ *
+ * @throws {ApiError} 400, as for a page, and for what only pages have.
+ */
+export function fullExportQuery(resource: Resource, values: ParameterValues): ExportQuery {
+  const selection = selectionOf({ ...resource, needsFilter: false }, null, values)
+  refusePaging(values)
+  const descending = values.get('pagination.newestFirst') === true
+  const name = 'pagination.after'
+  const after = values.get(name) as string | undefined
+  const query = { resource, selection, descending, times: timesOf(values) }
+  if (resource.scope === null)
+    return { ...query, cursor: after === undefined ? null : cursorOf(resource, selection, name, after) }
+  if (after === undefined) return { ...query, cursor: null, list: { market: null } }
+  const found = decodeMarketCursor(resource, after)
+  if (typeof found === 'string') throw invalidCursor(name, found)
+  const { marketId, key } = found
+  if (selection.marketId !== undefined && selection.marketId !== marketId)
+    throw invalidCursor(name, 'of another market')
+  return { ...query, cursor: key, list: { market: marketId } }
+}
+
+function refusePaging(values: ParameterValues): void {
+  const paged = NOT_PAGED.find((name) => values.has(name))
+  if (paged === undefined) return
+  throw invalidPagination(
+    `${paged} cannot be used with an export of all rows; only pagination.after and pagination.newestFirst are allowed`,
+  )
+}

@@ -1,0 +1,95 @@
+import type { Place } from '#core/domain/place'
+import { decodeCursor } from '#core/resources/cursor'
+import type { Resource, Selection } from '#core/resources/resource'
+import type { Position } from '#core/store/pages/page'
+import { readPlace } from '#core/store/readings/arrivals'
+import type { Reader } from '#core/store/store'
+import type { Start } from '../../stream/follower.ts'
+import { decodeStreamCursor } from '../../stream/stream-cursor.ts'
+import { emptyStore, invalidPagination } from '../http/errors.ts'
+import { selectionOf } from '../questions/page-request.ts'
+import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
+import {
+  filterParametersOf,
+  PATH_MARKET_ID,
+  type Parameter,
+  type ParameterValues,
+} from '../questions/parameters.ts'
+
+const START_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'after',
+    type: PARAMETER_TYPES.cursor,
+    description:
+      "Rows after this one: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` takes precedence.",
+  },
+  {
+    name: 'afterBlock',
+    type: PARAMETER_TYPES.uint64,
+    description:
+      'Rows of the blocks after this height, such as the `X-Block-Height` of a page. Cannot be combined with `after`.',
+  },
+]
+
+/** The query parameters of a resource's stream, by name: the order in which faults are reported. */
+export function streamParametersOf(resource: Resource): readonly Parameter[] {
+  return [
+    ...START_PARAMETERS,
+    ...(resource.scope === null ? [] : [PATH_MARKET_ID]),
+    ...filterParametersOf(resource),
+  ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** A request for a stream, checked. */
+export type StreamRequest = { selection: Selection; start: Start; position: Position }
+
+/**
+ * Checks a request's parameters, in the order of docs/api.md's table of errors.
+ *
+ * @param lastEventId the header of a reconnecting client; otherwise empty
+ *
+ * @throws {ApiError} 400 if a parameter is missing, malformed or contradictory; 503 for an empty store.
+ */
+export async function streamRequest(
+  resource: Resource,
+  values: ParameterValues,
+  lastEventId: string,
+  reader: Reader,
+): Promise<StreamRequest> {
+  const marketId = resource.scope === null ? null : ((values.get('marketId') as string | undefined) ?? '')
+  const selection = selectionOf(resource, marketId, values)
+  const after = values.get('after') as string | undefined
+  const afterBlock = values.get('afterBlock') as bigint | undefined
+  if (after !== undefined && afterBlock !== undefined) {
+    throw invalidPagination('after and afterBlock cannot be combined; give one of them')
+  }
+  const [name, cursor] = lastEventId === '' ? ['after', after] : ['Last-Event-ID', lastEventId]
+  const lacks = cursor === undefined ? null : decodeStreamCursor(resource, selection, cursor)
+  const place =
+    cursor === undefined || lacks !== null
+      ? null
+      : await placeOfCursor(resource, selection, name!, cursor, reader)
+  const { position } = await reader.freshness(null)
+  if (position === null) throw emptyStore()
+  if (lacks !== null) return { selection, start: { lacks }, position }
+  if (place !== null) return { selection, start: { after: place }, position }
+  if (afterBlock === undefined) return { selection, start: 'now', position }
+  return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, position }
+}
+
+/** The position of a page's row, by its cursor. */
+async function placeOfCursor(
+  resource: Resource,
+  selection: Selection,
+  name: string,
+  cursor: string,
+  reader: Reader,
+): Promise<Place> {
+  const key = decodeCursor(resource, selection, cursor)
+  const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
+  if (typeof key === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
+  const place = await reader.read(() => readPlace(resource, selection, key))
+  if (place === null)
+    throw invalidPagination(`${name} is the cursor of a row that no longer exists; ${allowed}`)
+  return place
+}

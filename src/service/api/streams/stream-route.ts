@@ -1,0 +1,135 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge } from 'prom-client'
+import type { Resource } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { type Reader, StoreUnavailableError } from '#core/store/store'
+import type { Account } from '../../shares.ts'
+import type { Hub } from '../../stream/hub.ts'
+import { createStreamPlaces, type StreamPlaces } from '../../stream/stream-places.ts'
+import type { Backlog } from '../http/backlog.ts'
+import { ApiError, unavailable } from '../http/errors.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { Limits } from '../http/limits.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { parseQuery, queryOf } from '../http/query-string.ts'
+import type { Route } from '../http/router.ts'
+import type { Turns } from '../http/turns.ts'
+import { streamPath } from '../paths.ts'
+import { parameterReader } from '../questions/parameters.ts'
+import { createStreamFollower, type StreamFollower } from './stream-route-follower.ts'
+import { type StreamRequest, streamParametersOf, streamRequest } from './stream-route-request.ts'
+
+export const STREAM_TYPE = 'text/event-stream'
+
+/** How long clients wait before they come back, milliseconds. */
+const RETRY_MS = 1_000
+
+export type StreamRoutesOptions = {
+  reader: Reader
+  /** What a request reads before it is accepted has its turn among pages. */
+  turns: Turns
+  /** Reads what followers are sent; its owner closes it. */
+  hub: Pick<Hub, 'follow' | 'leave'>
+  backlog: Backlog
+  metrics: Metrics
+  limits: Pick<Limits, 'streams' | 'selections'>
+  log: Logger
+  account: Account
+}
+
+/** The routes on which rows are sent as they come. */
+export type Streams = {
+  routes: Route[]
+  /** Ends the streams that are open. */
+  end(): void
+}
+
+export function createStreams(options: StreamRoutesOptions): Streams {
+  const { reader, turns, hub, backlog, metrics, limits, log, account } = options
+  const places = createStreamPlaces(limits, account)
+  const open = new Set<StreamFollower>()
+  const dropped = addMetrics(metrics, places)
+
+  async function answer(
+    exchange: Exchange,
+    resource: Resource,
+    { selection, start, position }: StreamRequest,
+  ): Promise<void> {
+    const { request, response, address } = exchange
+    if (response.destroyed) return
+    let follower: StreamFollower | null = null
+    const leave = places.take({ resource, selection, address, end: () => follower?.end() })
+    if (leave === null) throw unavailable('too many streams are open; try again later')
+    response.once('close', leave)
+    const headers = {
+      'content-type': STREAM_TYPE,
+      'cache-control': 'no-store',
+      // Proxies that gather answers before they pass them on are asked not to.
+      'x-accel-buffering': 'no',
+    }
+    exchange.begin(200, { position, headers })
+    if (request.method === 'HEAD' || response.destroyed) {
+      response.end()
+      return
+    }
+    response.write(`retry: ${RETRY_MS}\n\n`)
+    const created = createStreamFollower(response, backlog, address, () => dropped.inc())
+    follower = created
+    open.add(created)
+    response.once('close', () => {
+      open.delete(created)
+      hub.leave(created)
+    })
+    // The server keeps a connection whose client has ended its side: here that client is gone.
+    response.socket?.once('end', () => response.destroy())
+    hub.follow(resource, selection, created, start).catch((error: unknown) => {
+      // The client reconnects automatically, and the status of that answer gives the reason.
+      if (error instanceof StoreUnavailableError || error instanceof ApiError) {
+        log.warn(`a stream ends: ${error.message}`)
+      } else log.error({ err: error, requestId: exchange.id }, 'a stream failed')
+      created.end()
+    })
+  }
+
+  return {
+    routes: RESOURCES.map((resource) => {
+      const readParameters = parameterReader(streamParametersOf(resource))
+      return {
+        path: streamPath(resource),
+        answer: async (exchange) => {
+          const values = readParameters(parseQuery(queryOf(exchange.target)))
+          const lastEventId = String(exchange.request.headers['last-event-id'] ?? '')
+          const { address, request } = exchange
+          const asked = await turns(
+            () => streamRequest(resource, values, lastEventId, reader),
+            address,
+            request.socket,
+          )
+          await answer(exchange, resource, asked)
+        },
+      }
+    }),
+    end: () => {
+      for (const follower of open) follower.end()
+    },
+  }
+}
+
+function addMetrics({ registry }: Metrics, places: StreamPlaces): Counter {
+  const registers = [registry]
+  new Gauge({
+    name: 'lyra_streams',
+    help: 'Open streams, by resource.',
+    labelNames: ['resource'],
+    registers,
+    collect() {
+      for (const { name } of RESOURCES) this.set({ resource: name }, 0)
+      for (const [resource, count] of places.counts()) this.set({ resource }, count)
+    },
+  })
+  return new Counter({
+    name: 'lyra_streams_dropped_total',
+    help: 'Streams ended because the client read too slowly.',
+    registers,
+  })
+}

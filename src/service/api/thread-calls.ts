@@ -1,0 +1,160 @@
+import { type MessagePort, Worker } from 'node:worker_threads'
+import type { Logger } from 'pino'
+import { StoreUnavailableError } from '#core/store/store'
+
+/** Young generation of a thread's heap in MiB: a larger one only keeps garbage longer. */
+const MAX_YOUNG_MB = 8
+
+/** How long after its end a thread is started again, unless it is asked before, in milliseconds. */
+const RESTART_MS = 1_000
+
+/** A thread that answers questions. */
+export type ThreadCalls<Asked, Answer> = {
+  /**
+   * Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again.
+   *
+   * @param bytes memory transferred to the thread
+   */
+  ask(asked: Asked, bytes?: ArrayBuffer[]): Promise<Answer>
+  /** Whether the thread has loaded its code and has not ended. */
+  isRunning(): boolean
+  /** Ends the thread once it has answered. */
+  close(): Promise<void>
+}
+
+export type ThreadOptions<News> = {
+  module: URL
+  task: unknown
+  log: Logger
+  /** Name of the thread in the log: `a thread that makes pages`. */
+  what: string
+  /** Whether the thread is started with the first question: a process with very many services needs few of their threads. */
+  isLate?: boolean
+  /** Called with the thread's notifications. */
+  onNews?: (news: News) => void
+}
+
+/** An error as it is sent between threads. */
+type SentError = { message: string; stack: string | undefined; isUnavailable: boolean }
+
+type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
+
+type FromThread<Answer, News> =
+  | { type: 'running' }
+  | { type: 'answer'; id: number; answer: Answer }
+  | { type: 'error'; id: number; error: SentError }
+  | { type: 'news'; news: News }
+
+type Waiting<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
+
+/** Starts a thread, and again after it has failed. Its module calls {@link answerCalls}. */
+export function startThread<Asked, Answer, News = never>({
+  module,
+  task,
+  log,
+  what,
+  isLate = false,
+  onNews = () => {},
+}: ThreadOptions<News>): ThreadCalls<Asked, Answer> {
+  const waiting = new Map<number, Waiting<Answer>>()
+  let count = 0
+  let isClosed = false
+  let isRunning = false
+  let worker: Worker | null = isLate ? null : start()
+
+  function start(): Worker {
+    const started = new Worker(module, {
+      workerData: task,
+      resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
+    })
+    started.on('message', settle)
+    started.on('error', (error: Error) => log.error(error, `${what} failed`))
+    started.on('exit', () => {
+      worker = null
+      isRunning = false
+      setTimeout(restart, RESTART_MS).unref()
+      for (const { reject } of waiting.values())
+        reject(new StoreUnavailableError('the thread that reads failed'))
+      waiting.clear()
+    })
+    return started
+  }
+
+  function restart(): void {
+    if (!isClosed) worker ??= start()
+  }
+
+  function settle(message: FromThread<Answer, News>): void {
+    if (message.type === 'running') {
+      isRunning = true
+      return
+    }
+    if (message.type === 'news') {
+      onNews(message.news)
+      return
+    }
+    const { resolve, reject } = waiting.get(message.id)!
+    waiting.delete(message.id)
+    if (message.type === 'error') reject(errorOf(message.error))
+    else resolve(message.answer)
+  }
+
+  return {
+    ask: (asked, bytes = []) => {
+      if (isClosed) return Promise.reject(new StoreUnavailableError('the service stops'))
+      restart()
+      const id = count++
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        worker!.postMessage({ id, asked } satisfies ToThread<Asked>, bytes)
+      })
+    },
+    isRunning: () => isRunning,
+    close: async () => {
+      isClosed = true
+      if (worker === null) return
+      const { promise: gone, resolve } = Promise.withResolvers<unknown>()
+      worker.once('exit', resolve)
+      worker.postMessage('stop' satisfies ToThread<Asked>)
+      await gone
+    },
+  }
+}
+
+/** An answer, and memory that goes with it to the one who has asked. */
+export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
+
+/** Answers a thread's questions, and lets it end on request; returns a function that sends a notification. */
+export function answerCalls<Asked, Answer, News = never>(
+  port: MessagePort,
+  answer: (asked: Asked) => Promise<ThreadAnswer<Answer>>,
+  onStop: () => Promise<void>,
+): (news: News, bytes?: ArrayBuffer[]) => void {
+  const say = (message: FromThread<Answer, News>, bytes: ArrayBuffer[] = []) =>
+    port.postMessage(message, bytes)
+  port.on('message', (message: ToThread<Asked>) => {
+    if (message === 'stop') {
+      // Nothing is left to wait for then: the thread ends.
+      void onStop().finally(() => port.close())
+      return
+    }
+    const { id, asked } = message
+    answer(asked).then(
+      (made) => say({ type: 'answer', id, answer: made.answer }, made.bytes),
+      (error: Error) => {
+        const { message: text, stack } = error
+        const isUnavailable = error instanceof StoreUnavailableError
+        say({ type: 'error', id, error: { message: text, stack, isUnavailable } })
+      },
+    )
+  })
+  say({ type: 'running' })
+  return (news, bytes = []) => say({ type: 'news', news }, bytes)
+}
+
+function errorOf({ message, stack, isUnavailable }: SentError): Error {
+  if (isUnavailable) return new StoreUnavailableError(message)
+  const error = new Error(message)
+  if (stack !== undefined) error.stack = stack
+  return error
+}

@@ -1,0 +1,121 @@
+import { QUOTIENT_SCALE } from '#core/funding/decimal'
+import { columnOf, type Field, isNodeOf, isObject, isStored, namesOf } from '#core/resources/field'
+import type { Resource, Row, Selection } from '#core/resources/resource'
+
+/** A value of a table: text, an integer as digits, a list of texts joined by commas, or none. */
+export type CellValue = string | null
+
+/**
+ * Type of a table column. Integers are signed 64-bit; prices and quantities, which may be of any size, are text. Times
+ * are Unix nanoseconds.
+ */
+export type ColumnKind = 'text' | 'integer' | 'time' | 'list'
+
+/** A column of a resource's rows as a table: the nodes of the API, with nested fields as separate columns. */
+export type ExportColumn = {
+  name: string
+  kind: ColumnKind
+  /** Whether a row may have no value. */
+  nullable: boolean
+  /** Digits after the point of its texts, if they are decimal numbers. */
+  scale?: number
+}
+
+/** A resource as a table; the cursor of a row is added by the formats that have one. */
+export type ExportTable = {
+  columns: readonly ExportColumn[]
+  /** The values of a row, one for each column. */
+  cells(row: Row, selection: Selection): CellValue[]
+}
+
+/** Columns that are read from a row together; `add` appends their values. */
+type FieldColumns = { columns: ExportColumn[]; add: (cells: CellValue[], row: Row, scope: string) => void }
+
+/**
+ * A resource as a table, by its description.
+ *
+ * @throws {TypeError} for a description that gives two columns the same name.
+ */
+export function exportTableOf(resource: Resource): ExportTable {
+  const { name, fields, exportFirst = [], storage, finalRow = (row) => row } = resource
+  const first = exportFirst.map((wanted) => fields.find((field) => field.name === wanted)!)
+  const rowColumns = storage.columns.map((column) => column.name)
+  const parts = [...first, ...fields.filter((field) => !first.includes(field))].map((field) =>
+    columnsOfField(field, rowColumns),
+  )
+  const columns = parts.flatMap((part) => part.columns)
+  const names = new Set([...columns.map((column) => column.name), 'cursor'])
+  if (names.size <= columns.length)
+    throw new TypeError(`${name}: two columns of its export have the same name`)
+  return {
+    columns,
+    cells: (row, { marketId = '' }) => {
+      const cells: CellValue[] = []
+      const shown = finalRow(row)
+      for (const { add } of parts) add(cells, shown, marketId)
+      return cells
+    },
+  }
+}
+
+function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColumns {
+  const { name, column, form } = field
+  const at = rowColumns.indexOf(columnOf(field))
+  const nullable = field.ifNull !== undefined
+  if (isStored(form)) {
+    const shown = form.stored.filter(({ isRepeated }) => isRepeated !== true)
+    return {
+      columns: shown.map(
+        (stored): ExportColumn => ({
+          name: stored.name,
+          kind: stored.form === 'texts' ? 'list' : 'text',
+          nullable,
+        }),
+      ),
+      add: (cells, row) => {
+        const kept = row[at] as string | null
+        const object = kept === null ? null : (JSON.parse(kept) as Record<string, string | string[]>)
+        for (const stored of shown) cells.push(object === null ? null : String(object[stored.name]))
+      },
+    }
+  }
+  if (isNodeOf(form)) throw new TypeError(`${name}: a node of another operation is not a column`)
+  if (isObject(form)) {
+    const parts = form.object.map((inner) => columnsOfField(inner, rowColumns))
+    const columns = parts.flatMap((part) => part.columns)
+    const named = (inner: string) =>
+      form.exportPrefix === undefined || inner.startsWith(form.exportPrefix)
+        ? inner
+        : `${form.exportPrefix}${inner[0]!.toUpperCase()}${inner.slice(1)}`
+    return {
+      columns: columns.map((inner) => ({
+        ...inner,
+        name: named(inner.name),
+        nullable: nullable || inner.nullable,
+      })),
+      add: (cells, row, scope) => {
+        if (row[at] === null) cells.push(...columns.map(() => null))
+        else for (const { add } of parts) add(cells, row, scope)
+      },
+    }
+  }
+  const scale = form === 'number' ? 0 : form === 'rate' ? QUOTIENT_SCALE : undefined
+  const columns: ExportColumn[] = [
+    { name, kind: kindOf(form), nullable, ...(scale === undefined ? {} : { scale }) },
+  ]
+  if (column === 'scope') return { columns, add: (cells, _, scope) => cells.push(scope) }
+  const names = namesOf(form)
+  return {
+    columns,
+    add: (cells, row) => {
+      const value = row[at]!
+      if (value === null) cells.push(null)
+      else cells.push(names === null ? String(value) : names[Number(value)]!)
+    },
+  }
+}
+
+function kindOf(form: Field['form']): ColumnKind {
+  if (form === 'time') return 'time'
+  return form === 'integer' || form === 'signed' ? 'integer' : 'text'
+}

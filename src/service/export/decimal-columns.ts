@@ -1,0 +1,47 @@
+import { parseDecimal } from '#core/funding/decimal'
+import { type Resource, wordsOf } from '#core/resources/resource'
+import type { ExportColumn } from './columns.ts'
+import { ExportError } from './export-error.ts'
+import type { ExportedRow } from './export-rows.ts'
+
+/** Digits of a decimal number in Parquet, before and after the point together: the most that readers take. */
+export const DECIMAL_PRECISION = 38
+
+const LIMIT = 10n ** BigInt(DECIMAL_PRECISION)
+
+/**
+ * A number as the digits of `decimal(38, scale)`.
+ *
+ * @throws {ExportError} for a text that is not a number of that type without loss; it names the row.
+ */
+export function decimalDigits(
+  text: string,
+  scale: number,
+  column: ExportColumn,
+  resource: Resource,
+  exported: ExportedRow,
+  remedy: string,
+): bigint {
+  const number = parseDecimal(text)
+  const digits = number === null ? null : digitsAt(number, scale)
+  if (digits === null || digits >= LIMIT || digits <= -LIMIT) {
+    throw new ExportError(
+      `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} in the row ${describe(resource, exported)}, ` +
+        `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); ${remedy}, which writes these columns as text`,
+    )
+  }
+  return digits
+}
+
+/** Null where digits would be lost. */
+function digitsAt({ digits, scale }: { digits: bigint; scale: number }, wanted: number): bigint | null {
+  if (scale <= wanted) return digits * 10n ** BigInt(wanted - scale)
+  const factor = 10n ** BigInt(scale - wanted)
+  return digits % factor === 0n ? digits / factor : null
+}
+
+/** A row by its market and its key. */
+function describe({ key, scope }: Resource, { row, selection }: ExportedRow): string {
+  const parts = key.map(({ column }, index) => `${column} ${row[index]}`)
+  return (scope === null ? parts : [`market ${selection[scope]}`, ...parts]).join(', ')
+}

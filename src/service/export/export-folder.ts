@@ -1,0 +1,135 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Coverage } from '#core/domain/coverage'
+import type { Resource } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { readCoverage } from '#core/store/readings/coverage'
+import { readNextMarket } from '#core/store/readings/exports'
+import { ExportError } from './export-error.ts'
+import { lockFolder } from './folder-lock.ts'
+import { type PartOptions, writeParts } from './write-parts.ts'
+
+/** File that describes the export in a folder. Readers of Parquet skip names with an underscore. */
+const MANIFEST = '_lyra.json'
+
+/** What stands in it: the chain, and the last block of the snapshot. */
+type Manifest = { chainId: string; height: string }
+
+export type FolderOptions = Omit<PartOptions, 'resource' | 'selection'>
+
+export type FolderReport = { rows: number; files: number; height: bigint }
+
+/**
+ * Writes all rows of every resource into a folder, as Parquet by market. It is written beside the folder and takes its place
+ * once it is whole: an earlier export stands until then. What an interrupted run leaves is removed by the next.
+ *
+ * @throws {ExportError} if the folder contains something else than an earlier export of the store, or a number does not fit
+ * its decimal.
+ */
+export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
+  const folder = resolve(options.folder)
+  const [fresh, old] = [`${folder}.new`, `${folder}.old`]
+  const coverage = await options.snapshot.read(readCoverage())
+  if (coverage === null) throw new ExportError('the store is empty: there is nothing to export')
+  mkdirSync(dirname(folder), { recursive: true })
+  const unlock = lockFolder(folder)
+  try {
+    // A run ended between its two renamings.
+    if (existsSync(old) && !existsSync(folder)) renameSync(old, folder)
+    refuseOtherContent(folder, coverage)
+    for (const left of [fresh, old]) rmSync(left, { recursive: true, force: true })
+    mkdirSync(fresh)
+    const report = await writeResources({ ...options, folder: fresh })
+    const manifest: Manifest = { chainId: coverage.chainId, height: String(coverage.height) }
+    writeFileSync(join(fresh, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`, { flush: true })
+    if (existsSync(folder)) renameSync(folder, old)
+    renameSync(fresh, folder)
+    rmSync(old, { recursive: true, force: true })
+    return { ...report, height: coverage.height }
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+    unlock()
+  }
+}
+
+/** Refuses a folder that is not to be replaced, or cannot be. */
+function refuseOtherContent(folder: string, { chainId, height }: Coverage): void {
+  if (!existsSync(folder)) return
+  if (statSync(folder).dev !== statSync(dirname(folder)).dev)
+    throw new ExportError(
+      `${folder}: is a mounted file system, which cannot be replaced; name a directory in it`,
+    )
+  const [other] = readdirSync(folder)
+  if (other === undefined) return
+  const found = manifestIn(folder)
+  if (found === null) {
+    throw new ExportError(
+      `${folder}: is not empty (${other}) and contains no export of this version; name a new directory`,
+    )
+  }
+  if (found.chainId !== chainId)
+    throw new ExportError(
+      `${folder}: contains an export of chain ${found.chainId}, but the store is of ${chainId}; name another directory`,
+    )
+  if (BigInt(found.height) > height)
+    throw new ExportError(
+      `${folder}: was exported at block ${found.height}, but the store is at block ${height}; ingest the missing blocks, or name another directory`,
+    )
+}
+
+/** What the export in a folder says of itself; null if there is none. */
+function manifestIn(folder: string): Manifest | null {
+  const path = join(folder, MANIFEST)
+  if (!existsSync(path)) return null
+  try {
+    const { chainId, height } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Manifest>
+    return typeof chainId === 'string' && /^\d+$/.test(height ?? '') ? { chainId, height: height! } : null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+/** Whether the rows of a resource are written by market: those of which a market has many. */
+export function isByMarket({ key, scope }: Resource): boolean {
+  return scope !== null || (key.length > 1 && key[0]!.filter === 'marketId')
+}
+
+async function writeResources(options: FolderOptions): Promise<{ rows: number; files: number }> {
+  const total = { rows: 0, files: 0 }
+  const onRows = (count: number) => {
+    total.rows += count
+    options.onRows?.(count)
+  }
+  for (const resource of RESOURCES) {
+    const folder = join(options.folder, resource.kebabName)
+    if (isByMarket(resource)) {
+      for await (const marketId of marketsOf(resource, options)) {
+        const ofMarket = { folder: join(folder, `marketId=${marketId}`), selection: { marketId } }
+        total.files += await writeParts({ ...options, ...ofMarket, resource, onRows })
+      }
+    } else total.files += await writeParts({ ...options, folder, resource, selection: {}, onRows })
+  }
+  return total
+}
+
+/** The markets of a resource's rows, by id; one may have no rows left. */
+async function* marketsOf(
+  resource: Resource,
+  { snapshot }: FolderOptions,
+): AsyncGenerator<string, void, undefined> {
+  let marketId = await snapshot.read(readNextMarket(resource, null, false))
+  while (marketId !== null) {
+    yield marketId
+    marketId = await snapshot.read(readNextMarket(resource, { marketId, inclusive: false }, false))
+  }
+}

@@ -1,0 +1,104 @@
+import { formatTime } from '#core/domain/time'
+import { DECIMAL } from '#core/events/left-out'
+import type { Resource } from '#core/resources/resource'
+import { type CellValue, type ExportColumn, exportTableOf } from './columns.ts'
+import {
+  type ExportedRow,
+  type ExportQuery,
+  exportLines,
+  exportRows,
+  type LineSource,
+  type RowSource,
+} from './export-rows.ts'
+
+/** The formats that are text: lines that each stand by themselves. */
+export type TextFormatName = 'ndjson' | 'csv'
+
+/** How rows are written as text. */
+export type TextFormat = {
+  contentType: string
+  /** Makes the writer of a resource's rows. */
+  writerOf(resource: Resource, times?: 'iso'): TextWriter
+}
+
+type TextWriter = {
+  /** Text before the rows. */
+  head: string
+  line(row: ExportedRow): string
+}
+
+export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
+  /** One object a line: the node of the API, with the row's cursor as one more field. */
+  ndjson: {
+    contentType: 'application/x-ndjson',
+    writerOf: ({ node, finalRow = (row) => row }) => ({
+      head: '',
+      line: ({ row, cursor, selection }) =>
+        `${node(finalRow(row), selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
+    }),
+  },
+
+  /** RFC 4180, the names of the columns first. A value that is not there is empty; an empty text is `""`. */
+  csv: {
+    contentType: 'text/csv; charset=utf-8; header=present',
+    writerOf: (resource, times) => {
+      const { columns, cells } = exportTableOf(resource)
+      const { head, line } = csvWriter(columns, times)
+      return {
+        head: `${head},cursor\r\n`,
+        line: ({ row, cursor, selection }) => `${line(cells(row, selection))},${cursor}\r\n`,
+      }
+    },
+  },
+}
+
+/** Writes a table as CSV, without the ends of lines. */
+export function csvWriter(columns: readonly Pick<ExportColumn, 'name' | 'kind'>[], times?: 'iso') {
+  const written = (cell: CellValue, at: number) =>
+    times === 'iso' && cell !== null && columns[at]!.kind === 'time'
+      ? formatTime(BigInt(cell), 'all digits')
+      : csvCell(cell)
+  return {
+    head: columns.map(({ name }) => name).join(','),
+    line: (cells: readonly CellValue[]) => cells.map(written).join(','),
+  }
+}
+
+/** All rows of a query as text, many lines at a time, each piece with its number of rows. */
+export async function* exportText(
+  query: ExportQuery,
+  format: TextFormatName,
+  source: RowSource & LineSource,
+  signal?: AbortSignal,
+): AsyncGenerator<{ text: string | Uint8Array; count: number }, void, undefined> {
+  const { lines, read } = source
+  if (format === 'ndjson' && lines !== undefined && query.resource.finalRow === undefined) {
+    yield* exportLines(query, { lines, read }, signal)
+    return
+  }
+  const { head, line } = TEXT_FORMATS[format].writerOf(query.resource, query.times)
+  if (head !== '') yield { text: head, count: 0 }
+  for await (const rows of exportRows(query, source, signal)) {
+    let text = ''
+    for (const row of rows) text += line(row)
+    yield { text, count: rows.length }
+  }
+}
+
+/** How a formula begins: a sign, full-width too, after what a spreadsheet skips. */
+const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
+
+/**
+ * A text that a spreadsheet would run is written with an apostrophe before it, which makes it a text there. Numbers
+ * are as they are, those below zero too.
+ */
+function withoutFormula(text: string): string {
+  return FORMULA.test(text) && !text.split(',').every((part) => DECIMAL.test(part)) ? `'${text}` : text
+}
+
+function csvCell(cell: CellValue): string {
+  if (cell === null) return ''
+  const value = withoutFormula(cell)
+  // Some spreadsheets end cells at semicolons or tabs.
+  return value === '' || /[",;\t\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+}

@@ -1,0 +1,51 @@
+import { createWriteStream, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Resource, Selection } from '#core/resources/resource'
+import type { Snapshot } from '#core/store/store'
+import { type ExportedRow, exportRows } from './export-rows.ts'
+import { type ParquetOptions, parquetOf } from './parquet.ts'
+
+/** Rows of a file at most. */
+const PART_ROWS = 1_000_000
+
+export type PartOptions = ParquetOptions & {
+  resource: Resource
+  /** The market, where rows are written by market. */
+  selection: Selection
+  folder: string
+  snapshot: Snapshot
+  /** Rows of a file at most; whole thousands. */
+  partRows?: number
+  signal?: AbortSignal
+  /** Called with rows as they are written. */
+  onRows?: (count: number) => void
+}
+
+/** Writes the rows of a resource, or of one of its markets, into the files of a folder; returns how many files there are. */
+export async function writeParts(options: PartOptions): Promise<number> {
+  const { folder, resource, selection, snapshot, asText, signal, onRows, partRows = PART_ROWS } = options
+  const chunks = exportRows({ resource, selection, descending: false, cursor: null }, snapshot, signal)
+  let chunk = await chunks.next()
+  async function* ofPart(): AsyncGenerator<ExportedRow[], void, undefined> {
+    for (let rows = 0; !chunk.done && rows < partRows; chunk = await chunks.next()) {
+      yield chunk.value
+      rows += chunk.value.length
+      onRows?.(chunk.value.length)
+    }
+  }
+  const withoutMarket = selection.marketId !== undefined
+  let parts = 0
+  for (; !chunk.done; parts++) {
+    mkdirSync(folder, { recursive: true })
+    const bytes = parquetOf(ofPart(), resource, { asText, withoutMarket, remedy: 'export with --text' })
+    const path = join(folder, `part-${String(parts).padStart(5, '0')}.parquet`)
+    await pipeline(
+      Readable.from(bytes, { objectMode: false }),
+      createWriteStream(path, { flush: true }),
+      signal === undefined ? {} : { signal },
+    )
+  }
+  return parts
+}

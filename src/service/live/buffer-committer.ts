@@ -1,0 +1,206 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ChainError, GapError, StrictError } from '#core/blocks/block'
+import { BlockAssembler } from '#core/blocks/block-assembler'
+import type { Coverage } from '#core/domain/coverage'
+import type { LeftOutReason } from '#core/events/left-out'
+import { BatchWriter } from '#core/ingest/batch-writer'
+import { RecordFramer, type RecordSink } from '#core/records/record-framer'
+import { EventStreamError, type RecordPosition } from '#core/records/record-position'
+import { readStore } from '#core/store/read-store'
+import { readAcceptedGaps } from '#core/store/readings/coverage'
+import { otherChain, type Store, StoreError, StoreRefusedError, type Writer } from '#core/store/store'
+import type { BufferedEvents } from './buffered-events.ts'
+import type { BufferPosition } from './event-buffer.ts'
+import { untilGapClosed } from './gap-closing.ts'
+
+/** Wait before retrying a write that the store refused, milliseconds. */
+const RETRY_MS = 1_000
+
+export type CommitterOptions = {
+  store: Store
+  /** The chain that events must be of; null: that of the store, and of the first whole block of an empty one. */
+  chain: string | null
+  allowGap: boolean
+  strict: boolean
+  log: Logger
+  signal: AbortSignal
+  onStandby?: (isStandby: boolean) => void
+  onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
+}
+
+export type CommitterListener = {
+  /** The store was opened, and holds blocks of this chain. */
+  onChain(chainId: string): void
+  onCommit(coverage: Coverage): void
+  /** Everything before a position is committed. */
+  onRelease(before: BufferPosition): void
+  /** The failure has changed. */
+  onChange(): void
+}
+
+/** Commits the buffered events and new ones. */
+export class BufferCommitter {
+  /** What keeps the ingestion from committing; null while nothing does. */
+  failure: string | null = null
+  /** Up to where all of the buffer is committed; null unless the run has ended between two blocks. */
+  committedUpTo: BufferPosition | null = null
+  readonly #buffer: BufferedEvents
+  readonly #options: CommitterOptions
+  readonly #listener: CommitterListener
+  /** The file being read, for naming the place of a gap. */
+  #file = 0
+
+  constructor(buffer: BufferedEvents, options: CommitterOptions, listener: CommitterListener) {
+    this.#buffer = buffer
+    this.#options = options
+    this.#listener = listener
+  }
+
+  /** Commits until the signal is aborted (null), or the store refuses this user (why). */
+  async run(): Promise<StoreRefusedError | null> {
+    const { store, signal } = this.#options
+    let from: BufferPosition | null = null
+    while (!signal.aborted) {
+      try {
+        await this.#openAndCommit(from ?? this.#buffer.start)
+      } catch (error) {
+        if (signal.aborted) break
+        if (error instanceof StoreRefusedError) return error
+        if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
+        from = null
+        if (error instanceof GapError)
+          from = await untilGapClosed(error, this.#file, this.#buffer, store, signal)
+        // Nothing that the program could wait for repairs the input.
+        else if (error instanceof EventStreamError) await once(signal, 'abort')
+        else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+    return null
+  }
+
+  async #openAndCommit(from: BufferPosition): Promise<void> {
+    const { store, log, signal, onStandby } = this.#options
+    let writer: Writer | null = null
+    try {
+      writer = await store.openWriter({
+        durable: true,
+        signal,
+        onNotice: (message) => log.warn(message),
+        ...(onStandby && { onStandby }),
+      })
+      await this.#commitFrom(from, writer)
+    } catch (error) {
+      const isExpected = error instanceof StoreError || error instanceof EventStreamError
+      if (!signal.aborted && isExpected && !(error instanceof StoreRefusedError))
+        this.#fail(`${error.message}${remedyOf(error)}`)
+      throw error
+    } finally {
+      // After another failure it has the same cause.
+      await writer?.close().catch((error: Error) => this.failure ?? this.#fail(error.message))
+    }
+  }
+
+  /** Commits from a buffer position on, until the signal is aborted or an error occurs. */
+  async #commitFrom(from: BufferPosition, writer: Writer): Promise<void> {
+    const { store, chain, log, signal } = this.#options
+    const batches = new BatchWriter(writer, this.#listener.onCommit)
+    const held = await writer.coverage()
+    if (held !== null) {
+      if (chain !== null && held.chainId !== chain) throw otherChain(store.name, chain, held.chainId)
+      this.#listener.onChain(held.chainId)
+    }
+    const accepted = await readStore(store, readAcceptedGaps)
+    const createAssembler = () =>
+      new BlockAssembler({
+        ...this.#options,
+        accepted,
+        coverage: held,
+        onBlock: (block) => batches.add(block),
+      })
+    let assembler = createAssembler()
+    const accept: RecordSink = (bytes, start, end, record) => {
+      try {
+        assembler.accept(bytes, start, end, record)
+      } catch (error) {
+        // Until a block is whole a store is of no chain: another core may have dialled in.
+        if (!(error instanceof ChainError) || assembler.coverage !== null) throw error
+        log.warn(`live ingestion: ${error.message}. No block was complete before it: its events are dropped`)
+        assembler = createAssembler()
+        assembler.accept(bytes, start, end, record)
+      }
+      if (chain === null || assembler.chainId === chain) return
+      throw new ChainError(
+        `an event of chain ${JSON.stringify(assembler.chainId)}, but --chain is ${JSON.stringify(chain)}`,
+        record,
+      )
+    }
+    let position = from
+    let framer: RecordFramer | null = null
+    const commit = async () => {
+      await batches.commit(assembler.coverage)
+      if (assembler.pendingHeight === null) {
+        this.#buffer.release(position)
+        this.#listener.onRelease(position)
+      }
+      this.#resumed()
+    }
+    try {
+      for (;;) {
+        const piece = await this.#buffer.read(position, signal)
+        if (piece === null) {
+          await commit()
+          this.committedUpTo = assembler.pendingHeight === null ? position : null
+          return
+        }
+        framer ??= new RecordFramer(piece.path, accept, piece.offset)
+        this.#file = piece.file
+        framer.push(piece.bytes)
+        position = piece.next
+        if (piece.lastOfFile) {
+          refuseCutRecord(framer)
+          framer = null
+        }
+        if (batches.isDue || this.#buffer.isAtEnd(position)) await commit()
+      }
+    } catch (error) {
+      if (error instanceof EventStreamError) await batches.commit(assembler.coverage)
+      throw error
+    }
+  }
+
+  #fail(message: string): void {
+    if (this.failure !== message) this.#options.log.error(`live ingestion: ${message}`)
+    this.failure = message
+    this.#listener.onChange()
+  }
+
+  #resumed(): void {
+    if (this.failure === null) return
+    this.#options.log.info('live ingestion: resumed')
+    this.failure = null
+    this.#listener.onChange()
+  }
+}
+
+/** @throws {EventStreamError} for a file that another one follows, and that ends within a record. */
+function refuseCutRecord(framer: RecordFramer): void {
+  const cut = framer.end()
+  if (cut === null) return
+  throw new EventStreamError('the file ends within a record: it is damaged here', {
+    ...framer.position,
+    record: framer.position.record + 1,
+    offset: cut.offset,
+  })
+}
+
+/** What to do about events in the buffer that cannot be ingested, beside what the error itself says. */
+function remedyOf(error: Error): string {
+  if (error instanceof GapError) return `. To do without them: lyra gap accept ${error.from} ${error.to}`
+  if (!(error instanceof EventStreamError) || error instanceof StrictError) return ''
+  return (
+    '. The buffer cannot be read past this point: stop the service, move this file and those with higher numbers out of ' +
+    'the buffer, start it again (docs/monitor.md, a damaged buffer file)'
+  )
+}

@@ -1,0 +1,396 @@
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Logger } from 'pino'
+import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
+
+const flush = promisify(fdatasync)
+
+const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
+
+/** How long a write waits before it is tried again if the disk is full, in milliseconds. */
+const DISK_FULL_WAIT_MS = 1_000
+
+/** Bytes that are read or written again at a time. */
+export const PIECE_BYTES = 1024 * 1024
+
+/** Received events are readable by the operator only. */
+export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
+export const PRIVATE_FILE = 0o600
+
+export type EventBufferOptions = {
+  folder: string
+  /** Where files go once they are committed; null: they are removed. */
+  archive: string | null
+  /** A file of this size is followed by another one, at the next end of a block. */
+  maxFileBytes: number
+  log: Logger
+  /** Called with each file as far as it is safe on disk: when that grows, and once nothing more is written to it. */
+  onFile?: (file: SafeFile) => void
+  /** Keeps files after the buffer has released them; null: they are deleted. */
+  follower?: BufferFollower | null
+}
+
+/** Keeps the files of a buffer on for another reader. What goes wrong with that is its own affair: it never throws. */
+export type BufferFollower = {
+  /** Greatest number of a kept file; 0 if there is none. */
+  lastNumber: number
+  /** A file is there, and will be written to its end. */
+  opened(number: number, path: string): void
+  /** So many bytes of a file are safe on disk, and may be read. */
+  grown(number: number, safeBytes: number): void
+  /** The disk is full: gives up a file that the buffer itself needs no longer; false if there is none. */
+  makeRoom(heldByBuffer: ReadonlySet<number>): boolean
+}
+
+/** A file of the buffer. */
+type BufferFile = {
+  path: string
+  number: number
+  /** Bytes that are safe on disk, and may be read. */
+  safeBytes: number
+  /** Bytes written, and those of them up to the last end of a block. */
+  writtenBytes: number
+  wholeBytes: number
+  /** Null once nothing more is written to it. */
+  descriptor: number | null
+  /** Whether the next block goes to another file. */
+  isFull: boolean
+}
+
+/** What a file of the buffer holds that is safe on disk; `isEnded`: nothing more is written to it. */
+export type SafeFile = { number: number; path: string; safeBytes: number; isEnded: boolean }
+
+/** A place to read from: the number of a file, and an offset in it. */
+export type BufferPosition = { file: number; offset: number }
+
+/** A piece of the buffer: its file, and the start of the next piece. */
+export type BufferPiece = {
+  path: string
+  file: number
+  offset: number
+  bytes: Buffer
+  next: BufferPosition
+  lastOfFile: boolean
+}
+
+/**
+ * An append-only buffer of event files on disk, between a core that sends everything once and a store that may be slow
+ * or unreachable. Written events survive the process immediately, within a block too. They are flushed, and may be read, at
+ * the end of each block.
+ */
+export class EventBuffer {
+  readonly #options: EventBufferOptions
+  readonly #files: BufferFile[] = []
+  /** Numbers only rise: a position in a released file must not mean one in a later file. */
+  #nextNumber: number
+  #sequence = 0n
+  /** The number of the record that follows the last end of a block. */
+  #wholeSequence = 0n
+  #pending: Buffer[] = []
+  #pendingBytes = 0
+  /** How many of the pending bytes the last end of a block among them covers. */
+  #pendingWhole = 0
+  /** Whether everything after the last end of a block is to be removed. */
+  #mustTruncate = false
+  /** While the disk takes nothing. */
+  #blocked: Promise<void> | null = null
+  #flushing: Promise<void> | null = null
+  /** Up to where everything is committed. */
+  #committed: BufferPosition = { file: 0, offset: 0 }
+  #closed = false
+
+  constructor(options: EventBufferOptions) {
+    this.#options = options
+    mkdirSync(options.folder, PRIVATE_FOLDER)
+    if (options.archive !== null) mkdirSync(options.archive, PRIVATE_FOLDER)
+    for (const number of fileNumbers(options.folder)) {
+      const path = join(options.folder, fileName(number))
+      this.#files.push(newFile(number, path, null, statSync(path).size))
+    }
+    const taken = [
+      options.archive === null ? 0 : (fileNumbers(options.archive).at(-1) ?? 0),
+      this.#files.at(-1)?.number ?? 0,
+      options.follower?.lastNumber ?? 0,
+    ]
+    this.#nextNumber = Math.max(...taken) + 1
+  }
+
+  /** Looks again how long the files are that an earlier process has left, and tells of them. */
+  refresh(): void {
+    for (const file of this.#files) {
+      if (file.descriptor !== null) continue
+      file.safeBytes = statSync(file.path).size
+      this.#options.follower?.opened(file.number, file.path)
+      this.#options.follower?.grown(file.number, file.safeBytes)
+      this.#tell(file)
+    }
+  }
+
+  /** The last file that an earlier process has left; null if there is none. */
+  get lastPath(): string | null {
+    return this.#files.at(-1)?.path ?? null
+  }
+
+  #tell({ number, path, safeBytes, descriptor }: BufferFile): void {
+    this.#options.onFile?.({ number, path, safeBytes, isEnded: descriptor === null })
+  }
+
+  /** Bytes that are not committed. */
+  get bytes(): number {
+    const { file, offset } = this.#committed
+    return this.#files.reduce(
+      (sum, { number, safeBytes, writtenBytes }) =>
+        sum + Math.max(safeBytes, writtenBytes) - (number < file ? safeBytes : number === file ? offset : 0),
+      this.#pendingBytes,
+    )
+  }
+
+  /** Takes an event, to be written by {@link write}; `isWhole`: no block is open after it. */
+  append(event: Buffer, isWhole: boolean): void {
+    const header = Buffer.allocUnsafe(RECORD_HEADER_BYTES)
+    header.writeUInt32BE(event.length + 8, 0)
+    header.writeBigUInt64BE(this.#sequence++, 4)
+    this.#pending.push(header, event)
+    this.#pendingBytes += header.length + event.length
+    if (!isWhole) return
+    this.#pendingWhole = this.#pendingBytes
+    this.#wholeSequence = this.#sequence
+    const file = this.#openFile()
+    if ((file?.writtenBytes ?? 0) + this.#pendingBytes < this.#options.maxFileBytes) return
+    this.write()
+    if (this.#pendingBytes === 0) this.#openFile()!.isFull = true
+  }
+
+  /**
+   * Writes the queued events. Returns null, or a promise that resolves once a full disk has space again, or a slow one
+   * has flushed all but one file.
+   */
+  write(): Promise<void> | null {
+    if (this.#blocked !== null) return this.#blocked
+    try {
+      this.#writePending()
+    } catch (error) {
+      void this.#blockUntilDone(error, () => this.#writePending())
+    }
+    const open = this.#files.filter(({ descriptor }) => descriptor !== null)
+    return this.#blocked ?? (open.length > 1 ? this.#flushing : null)
+  }
+
+  /** Removes everything after the last end of a block: it has not been read, and never will be. */
+  dropOpenBlock(): void {
+    this.#sequence = this.#wholeSequence
+    // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
+    if (this.#pendingWhole === 0) this.#mustTruncate = true
+    const whole = Buffer.concat(this.#pending, this.#pendingBytes).subarray(0, this.#pendingWhole)
+    this.#pending = whole.length === 0 ? [] : [whole]
+    this.#pendingBytes = whole.length
+    this.write()
+  }
+
+  /** Everything before a position is committed: lets go of the files before it, or of all in a closed buffer. */
+  release(before: BufferPosition): void {
+    this.#committed = before
+    const isReleased = ({ number, safeBytes, descriptor }: BufferFile) =>
+      descriptor === null &&
+      (number < before.file || (this.#closed && number === before.file && safeBytes <= before.offset))
+    while (this.#files[0] !== undefined && isReleased(this.#files[0])) {
+      const { path } = this.#files.shift()!
+      const { archive } = this.#options
+      if (archive === null) rmSync(path, { force: true })
+      else renameSync(path, join(archive, path.slice(path.lastIndexOf('lyra-buffer-'))))
+    }
+  }
+
+  /** Flushes everything, the block that is open too. */
+  async close(): Promise<void> {
+    this.#closed = true
+    while (this.#blocked !== null) await this.#blocked
+    const file = this.#openFile()
+    if (file !== null) {
+      file.wholeBytes = file.writtenBytes
+      file.isFull = true
+      this.#startFlushing()
+    }
+    while (this.#flushing !== null) await this.#flushing
+  }
+
+  /** The file that is being written to; null if the next block begins one. */
+  #openFile(): BufferFile | null {
+    const last = this.#files.at(-1)
+    return last === undefined || last.descriptor === null || last.isFull ? null : last
+  }
+
+  #writePending(): void {
+    if (this.#mustTruncate) {
+      const file = this.#openFile()
+      if (file !== null) {
+        ftruncateSync(file.descriptor!, file.wholeBytes)
+        file.writtenBytes = file.wholeBytes
+      }
+      this.#mustTruncate = false
+    }
+    if (this.#pendingBytes === 0) return
+    const file = this.#openFile() ?? this.#createFile()
+    const bytes = Buffer.concat(this.#pending, this.#pendingBytes)
+    try {
+      for (let done = 0; done < bytes.length; )
+        done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
+    } catch (error) {
+      // Of a write that a full disk took in part nothing stays: it is done again, or was never received.
+      ftruncateSync(file.descriptor!, file.writtenBytes)
+      throw error
+    }
+    if (this.#pendingWhole > 0) file.wholeBytes = file.writtenBytes + this.#pendingWhole
+    file.writtenBytes += bytes.length
+    this.#pending = []
+    this.#pendingBytes = 0
+    this.#pendingWhole = 0
+    this.#startFlushing()
+  }
+
+  #startFlushing(): void {
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = null
+    })
+  }
+
+  async #flushAll(): Promise<void> {
+    for (;;) {
+      const file = this.#files.find(
+        ({ descriptor, safeBytes, wholeBytes, isFull }) =>
+          descriptor !== null && (safeBytes < wholeBytes || isFull),
+      )
+      if (file === undefined) return
+      const { wholeBytes } = file
+      const descriptor = file.descriptor!
+      await flush(descriptor).catch((error) =>
+        this.#blockUntilDone(error, () => {
+          // What could not be flushed counts as flushed afterwards, unless it is written again.
+          rewrite(descriptor, file.safeBytes, wholeBytes)
+          return flush(descriptor)
+        }),
+      )
+      file.safeBytes = wholeBytes
+      this.#options.follower?.grown(file.number, file.safeBytes)
+      if (file.isFull && file.safeBytes === file.wholeBytes) {
+        closeSync(descriptor)
+        file.descriptor = null
+      }
+      this.#tell(file)
+    }
+  }
+
+  /** Nothing is written until something that the disk has refused is done. */
+  #blockUntilDone(error: unknown, again: () => void | Promise<void>): Promise<void> {
+    const held = this.#untilDone(error, again).finally(() => {
+      if (this.#blocked !== held) return
+      this.#blocked = null
+      this.write()
+    })
+    this.#blocked ??= held
+    return held
+  }
+
+  /** A full disk holds the core up, and loses nothing. */
+  async #untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
+    let error = failed as NodeJS.ErrnoException | null
+    for (let noticed = false; error !== null; ) {
+      if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '') || this.#closed) throw error
+      if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
+        if (!noticed) {
+          this.#options.log.error(
+            `the event buffer cannot be written (${error.message}); the core has to wait. Free disk space for ${this.#options.folder}`,
+          )
+        }
+        noticed = true
+        await sleep(DISK_FULL_WAIT_MS)
+      }
+      try {
+        await again()
+        error = null
+        if (noticed) this.#options.log.info('the event buffer can be written again')
+      } catch (thrown) {
+        error = thrown as NodeJS.ErrnoException
+      }
+    }
+  }
+
+  #createFile(): BufferFile {
+    const number = this.#nextNumber++
+    const path = join(this.#options.folder, fileName(number))
+    const descriptor = openSync(path, 'w+', PRIVATE_FILE)
+    syncFolder(this.#options.folder)
+    this.#options.follower?.opened(number, path)
+    const file = newFile(number, path, descriptor, 0)
+    this.#files.push(file)
+    return file
+  }
+}
+
+function newFile(number: number, path: string, descriptor: number | null, safeBytes: number): BufferFile {
+  return { path, number, safeBytes, writtenBytes: 0, wholeBytes: 0, descriptor, isFull: false }
+}
+
+/** The name of a buffer file. */
+export function fileName(number: number): string {
+  return `lyra-buffer-${String(number).padStart(16, '0')}.bevt`
+}
+
+/** The numbers of the buffer files in a folder, ascending. */
+export function fileNumbers(folder: string): number[] {
+  return readdirSync(folder)
+    .flatMap((name) => Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN))
+    .filter((number) => !Number.isNaN(number))
+    .sort((a, b) => a - b)
+}
+
+/** A new file's name is safe once its folder is. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return
+  const descriptor = openSync(folder, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
+function rewrite(descriptor: number, start: number, end: number): void {
+  const piece = Buffer.allocUnsafe(Math.min(end - start, PIECE_BYTES))
+  for (let at = start; at < end; ) {
+    const bytes = readSync(descriptor, piece, 0, Math.min(piece.length, end - at), at)
+    at += writeSync(descriptor, piece, 0, bytes, at)
+  }
+}
+
+/** Reads bytes of a file; fewer at its end. */
+export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)))
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
+    return bytes.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The paths of the buffer files in a folder, ascending; none if there is no folder. */
+export function bufferPaths(folder: string): string[] {
+  return existsSync(folder) ? fileNumbers(folder).map((number) => join(folder, fileName(number))) : []
+}

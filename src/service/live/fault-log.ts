@@ -1,0 +1,43 @@
+import type { Logger } from 'pino'
+import { describeDuration } from '#core/domain/duration'
+import type { ConnectionFault } from './pair-socket.ts'
+
+/** A kind of fault has one line, and one for all further ones of each such span. */
+const SPAN_MS = 60_000
+
+type Span = { since: number; further: number; last: string }
+
+/** Logs the reasons for closed connections, at a limited rate: repeated attempts must not fill the log. */
+export class FaultLog {
+  readonly #log: Logger
+  readonly #spans = new Map<ConnectionFault, Span>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  add(fault: ConnectionFault, message: string): void {
+    const span = this.#spans.get(fault)
+    if (span === undefined) {
+      this.#spans.set(fault, { since: performance.now(), further: 0, last: message })
+      this.#log.error(`live ingestion: ${message}`)
+    } else {
+      span.further++
+      span.last = message
+    }
+  }
+
+  /** Logs the counts of spans that are over; `all`: of those that are not, too. */
+  flush(all = false): void {
+    for (const [fault, { since, further, last }] of this.#spans) {
+      if (!all && performance.now() - since < SPAN_MS) continue
+      this.#spans.delete(fault)
+      if (further === 0) continue
+      const span = describeDuration((performance.now() - since) / 1_000)
+      this.#log.error(
+        `live ingestion: ${further} more connections closed in ${span} for the same reason (${fault}), the last: ${last}`,
+      )
+      this.#spans.set(fault, { since: performance.now(), further: 0, last })
+    }
+  }
+}

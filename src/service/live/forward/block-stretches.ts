@@ -1,0 +1,132 @@
+import { type BeginBlock, decodeBeginBlock } from '#core/events/block-events'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
+import { RECORD_HEADER_BYTES, type RecordSink } from '#core/records/record-framer'
+
+/** A part of a file: `[start, end)`. */
+type FileRange = { file: number; start: number; end: number }
+
+/**
+ * A part of a file with only complete blocks of consecutive heights, and the events between them. A block that spans
+ * two files is in two stretches.
+ */
+export type Stretch = FileRange & {
+  first: BeginBlock
+  last: BeginBlock
+  /** Whether `first` begins in the stretch before. */
+  beginsBefore: boolean
+}
+
+/** Consecutive stretches that hold whole blocks of consecutive heights, `from` and `to` among them. */
+export type Run = { from: bigint; to: bigint; stretches: Stretch[] }
+
+/** Whether a block comes next after another one. Block 1 comes twice, with two hashes. */
+export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
+  if (next.height === previous.height + 1n) return true
+  return next.height === 1n && previous.height === 1n && next.hash !== previous.hash
+}
+
+/**
+ * The lowest height from which nothing is missing up to the last block, and the greatest height of the gap before it
+ * (null without a gap); null if there is no block.
+ */
+export function startOf(runs: readonly Run[]): { first: bigint; beforeHole: bigint | null } | null {
+  let first = runs.at(-1)?.from
+  if (first === undefined) return null
+  for (const { from, to } of runs.toSorted((a, b) => (a.to < b.to ? 1 : -1))) {
+    if (to < first - 1n) return { first, beforeHole: to }
+    if (from < first) first = from
+  }
+  return { first, beforeHole: null }
+}
+
+/** Finds out which parts of files are whole blocks, from their records in order. */
+export class BlockStretches {
+  readonly all: Stretch[] = []
+  readonly #envelope = createEnvelope()
+  #open: { block: BeginBlock; parts: FileRange[]; events: number } | null = null
+  /** The last ended block, while the events that follow may belong to no block. */
+  #ended: BeginBlock | null = null
+
+  /** Takes the next record of a file, as a sink of {@link RecordFramer}. */
+  sinkOf(file: number): RecordSink {
+    return (bytes, start, end, { offset }) => {
+      const envelope = this.#envelope
+      readEnvelope(bytes, start, end, envelope)
+      const part = { file, start: offset, end: offset + (end - start) + RECORD_HEADER_BYTES }
+      const [height, index] = numbersOf(bytes, envelope.idStart, envelope.idEnd)
+      if (envelope.kind === EVENT_KIND.beginBlock) {
+        this.#open = { block: decodeBeginBlock(envelope), parts: [], events: 0 }
+        this.#ended = null
+      }
+      if (this.#open !== null) {
+        const { block, parts } = this.#open
+        // A block without some of its events is not whole.
+        if (height !== block.height || index !== ++this.#open.events) {
+          this.#open = null
+          return
+        }
+        extend(parts, part)
+        if (envelope.kind === EVENT_KIND.endBlock) this.#endBlock(block, parts)
+      } else if (this.#ended !== null) {
+        // The rest of a block whose beginning another connection had is not between blocks.
+        if (height === this.#ended.height) this.#add(part, this.#ended, true)
+        else this.#ended = null
+      }
+    }
+  }
+
+  /** Forgets a file that is gone. */
+  drop(file: number): void {
+    const rest = this.all.filter((stretch) => stretch.file !== file)
+    this.all.splice(0, this.all.length, ...rest)
+    if (this.#open?.parts.some((part) => part.file === file)) this.#open = null
+  }
+
+  /** The blocks in order of their arrival. */
+  runs(): Run[] {
+    const runs: Run[] = []
+    for (const stretch of this.all) {
+      const { first, last, beginsBefore } = stretch
+      const run = runs.at(-1)
+      const previous = run?.stretches.at(-1)?.last
+      if (previous !== undefined && (beginsBefore ? first === previous : isNext(first, previous))) {
+        run!.stretches.push(stretch)
+        run!.to = last.height
+        continue
+      }
+      // The file in which the first block begins may be gone.
+      const from = beginsBefore ? first.height + 1n : first.height
+      if (from <= last.height) runs.push({ from, to: last.height, stretches: [stretch] })
+    }
+    return runs
+  }
+
+  #endBlock(block: BeginBlock, parts: FileRange[]): void {
+    for (const [index, part] of parts.entries()) this.#add(part, block, index > 0)
+    this.#open = null
+    this.#ended = block
+  }
+
+  /** `isRest`: the block has begun in the stretch before. */
+  #add(part: FileRange, block: BeginBlock, isRest: boolean): void {
+    const last = this.all.at(-1)
+    if (last?.file === part.file && last.end === part.start && (isRest || isNext(block, last.last))) {
+      last.end = part.end
+      last.last = block
+    } else {
+      this.all.push({ ...part, first: block, last: block, beginsBefore: isRest })
+    }
+  }
+}
+
+function extend(parts: FileRange[], part: FileRange): void {
+  const last = parts.at(-1)
+  if (last?.file === part.file && last.end === part.start) last.end = part.end
+  else parts.push(part)
+}
+
+/** Height and index of an event's id; null if it is none. */
+function numbersOf(bytes: Buffer, start: number, end: number): [height: bigint | null, index: number | null] {
+  const digits = /^(\d{1,19})-(\d{1,9})$/.exec(bytes.toString('latin1', start, Math.min(end, start + 32)))
+  return digits === null ? [null, null] : [BigInt(digits[1]!), Number(digits[2])]
+}

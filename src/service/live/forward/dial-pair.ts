@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { HANDSHAKE, KEEP_ALIVE_MS } from '../pair-socket.ts'
+
+/** How long a receiver may take until it is connected and has shaken hands. */
+const DIAL_TIMEOUT_MS = 5_000
+
+/** A receiver sends nothing after its handshake; up to this many bytes are discarded. */
+const MAX_RECEIVED_BYTES = 64 * 1024
+
+/** Why a receiver is not connected, or no longer. */
+export class ConnectionError extends Error {
+  override name = 'ConnectionError'
+}
+
+/** The side of a PAIR connection that dials. */
+export type PairConnection = {
+  /** Aborted once the connection is closed, with a {@link ConnectionError}. */
+  closed: AbortSignal
+  /**
+   * Resolves once the system has all the bytes; as long as the receiver reads nothing, it does not.
+   *
+   * @throws {ConnectionError} if the connection is closed before.
+   */
+  write(bytes: Buffer): Promise<void>
+  /** Says that nothing more comes; resolves with whether the receiver has closed, too, having read everything. */
+  end(timeoutMs: number): Promise<boolean>
+  close(reason: string): void
+}
+
+/**
+ * Dials a receiver as a core does, over the scalability protocol PAIR on TCP, and shakes hands.
+ *
+ * @throws {ConnectionError}
+ */
+export async function dialPair(host: string, port: number, signal: AbortSignal): Promise<PairConnection> {
+  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
+  const closed = new AbortController()
+  /** Reason for closing, if known before the socket reports it. */
+  let cause: string | null = null
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    cause ??= error.code ?? error.message
+  })
+  socket.once('close', () => closed.abort(new ConnectionError(cause ?? 'closed by the receiver')))
+  const close = (reason: string) => {
+    cause ??= reason
+    socket.destroy()
+  }
+  const onAbort = () => close('stopped')
+  signal.addEventListener('abort', onAbort, { once: true })
+  const timer = setTimeout(() => close('no handshake within 5 s'), DIAL_TIMEOUT_MS)
+  try {
+    if (signal.aborted) onAbort()
+    await shakeHands(socket, close, closed.signal)
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+  // Who has ended reads nothing more, as far as a core's peer goes.
+  socket.once('end', () => close('closed by the receiver'))
+  let receivedBytes = 0
+  socket.on('data', (chunk: Buffer) => {
+    receivedBytes += chunk.length
+    if (receivedBytes > MAX_RECEIVED_BYTES) close('it sends messages, which a receiver must not')
+  })
+  return {
+    closed: closed.signal,
+    close,
+    // What waits to be written is called back when the socket is closed, too.
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        socket.write(bytes, (error) => {
+          if (error == null) resolve()
+          else if (closed.signal.aborted) reject(closed.signal.reason)
+          else closed.signal.addEventListener('abort', () => reject(closed.signal.reason), { once: true })
+        })
+      }),
+    end: async (timeoutMs) => {
+      let hasEnded = false
+      socket.once('end', () => {
+        hasEnded = true
+      })
+      socket.end()
+      const ending = setTimeout(() => close('stopped'), timeoutMs)
+      if (!closed.signal.aborted) await once(closed.signal, 'abort')
+      clearTimeout(ending)
+      return hasEnded
+    },
+  }
+}
+
+async function shakeHands(
+  socket: Socket,
+  close: (reason: string) => void,
+  closed: AbortSignal,
+): Promise<void> {
+  socket.write(HANDSHAKE)
+  const received = Promise.withResolvers<Buffer>()
+  let bytes = Buffer.alloc(0)
+  const onData = (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk])
+    if (bytes.length >= HANDSHAKE.length) received.resolve(bytes)
+  }
+  socket.on('data', onData)
+  const answer = await Promise.race([received.promise, rejectionOf(closed)])
+  socket.off('data', onData)
+  if (answer.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) return
+  close(`not the handshake of PAIR version 0: ${answer.toString('hex', 0, 8)}`)
+  if (!closed.aborted) await once(closed, 'abort')
+  throw closed.reason
+}
+
+/** Rejects with the reason of a signal once it is aborted. */
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

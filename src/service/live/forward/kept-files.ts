@@ -1,0 +1,212 @@
+import { readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { MalformedMessageError } from '#core/events/wire-reader'
+import { RecordFramer } from '#core/records/record-framer'
+import { EventStreamError } from '#core/records/record-position'
+import { fileName, PRIVATE_FILE, readRange } from '../event-buffer.ts'
+import { BlockStretches, type Stretch } from './block-stretches.ts'
+
+/** Bytes that are read at a time. */
+export const PIECE_BYTES = 1024 * 1024
+
+/** Share of the limit used for forwarded events, in case the receiver restarts. */
+const KEPT_SHARE = 1 / 4
+
+/** More stretches come only from a core that goes back to earlier blocks again and again. */
+const MAX_STRETCHES = 10_000
+
+/** Disk space left free for others: the lesser of a size and a share of the disk. */
+const SPARE_BYTES = 1024 ** 3
+const SPARE_SHARE = 1 / 20
+
+/** File with the position at which forwarding stopped. */
+const POSITION_NAME = 'position.json'
+
+/** A place in the kept files. */
+export type FilePosition = { file: number; offset: number }
+
+type KeptFile = {
+  number: number
+  /** Bytes that may be read, and whose blocks are known. */
+  safeBytes: number
+  scannedBytes: number
+  framer: RecordFramer
+}
+
+/** Events deleted before they were forwarded. */
+export type Dropped = { bytes: number; reason: string }
+
+/** Numbers of the deleted files, and the part not forwarded. */
+export type Trimmed = { files: number[]; lost: Dropped | null }
+
+/**
+ * The event files kept for a receiver: hard links to the live buffer's files, which remain when the buffer deletes its
+ * own. Forwarded ones are kept up to a share of the limit; if the limit or the disk is full, the oldest file is
+ * deleted.
+ */
+export class KeptFiles {
+  readonly stretches = new BlockStretches()
+  readonly #folder: string
+  readonly #limitBytes: number
+  readonly #log: Logger
+  readonly #files: KeptFile[] = []
+  #scanning: Promise<void> | null = null
+
+  constructor(folder: string, limitBytes: number, log: Logger) {
+    this.#folder = folder
+    this.#limitBytes = limitBytes
+    this.#log = log
+  }
+
+  grown(number: number, safeBytes: number): void {
+    const file = this.#files.find((known) => known.number === number)
+    if (file !== undefined) {
+      file.safeBytes = safeBytes
+      return
+    }
+    const framer = new RecordFramer(this.#pathOf(number), this.stretches.sinkOf(number))
+    this.#files.push({ number, safeBytes, scannedBytes: 0, framer })
+  }
+
+  /** Bytes of whole blocks from a place on. */
+  blockBytesFrom({ file, offset }: FilePosition): number {
+    return this.stretches.all.reduce(
+      (sum, { file: of, start, end }) =>
+        of < file ? sum : sum + Math.max(0, end - (of === file ? Math.max(start, offset) : start)),
+      0,
+    )
+  }
+
+  /** Bytes of the files from a place on. */
+  bytesFrom({ file, offset }: FilePosition): number {
+    return this.#files.reduce(
+      (sum, { number, safeBytes }) =>
+        number < file ? sum : sum + safeBytes - (number === file ? offset : 0),
+      0,
+    )
+  }
+
+  /** Finds the blocks in new events. */
+  scan(): Promise<void> {
+    this.#scanning ??= this.#scanAll().finally(() => {
+      this.#scanning = null
+    })
+    return this.#scanning
+  }
+
+  async #scanAll(): Promise<void> {
+    for (let file = this.#unscanned(); file !== undefined; file = this.#unscanned()) {
+      const { number, scannedBytes, safeBytes, framer } = file
+      try {
+        const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
+        const bytes = await readRange(this.#pathOf(number), scannedBytes, length)
+        if (!this.#files.includes(file)) continue
+        // The file is shorter than reported: this is its end.
+        file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
+        framer.push(bytes)
+      } catch (error) {
+        if (error instanceof EventStreamError || error instanceof MalformedMessageError) {
+          this.#log.error(`forwarding: ${error.message}. The rest of this file is not forwarded`)
+          file.scannedBytes = Number.POSITIVE_INFINITY
+        } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+          // It is forgotten once its deletion is reported.
+          file.scannedBytes = Number.POSITIVE_INFINITY
+        } else {
+          throw error
+        }
+      }
+      await nextTurn()
+    }
+  }
+
+  #unscanned(): KeptFile | undefined {
+    return this.#files.find(({ scannedBytes, safeBytes }) => scannedBytes < safeBytes)
+  }
+
+  /** The next piece of whole blocks from a place on; null if there is none yet. */
+  next({ file, offset }: FilePosition): { stretch: Stretch; start: number; end: number } | null {
+    const stretch = this.stretches.all.find(
+      (some) => some.file > file || (some.file === file && some.end > offset),
+    )
+    if (stretch === undefined) return null
+    const start = stretch.file === file ? Math.max(offset, stretch.start) : stretch.start
+    return { stretch, start, end: Math.min(stretch.end, start + PIECE_BYTES) }
+  }
+
+  read(file: number, start: number, end: number): Promise<Buffer> {
+    return readRange(this.#pathOf(file), start, end - start)
+  }
+
+  /**
+   * Deletes forwarded files beyond their share, except those from `reading` on, which a connection still needs; and the
+   * oldest file if the limit or the disk is full.
+   */
+  async trim(passedOn: FilePosition, reading: number): Promise<Trimmed> {
+    const trimmed: Trimmed = { files: [], lost: null }
+    for (;;) {
+      const [oldest] = this.#files
+      // The newest one is being written to: deleting its name would make no room.
+      if (oldest === undefined || this.#files.length === 1) return trimmed
+      const bytes = this.bytesFrom({ file: 0, offset: 0 })
+      const isPassedOn = oldest.number < passedOn.file
+      const isSpare =
+        isPassedOn &&
+        oldest.number < reading &&
+        bytes - this.bytesFrom(passedOn) - oldest.safeBytes >= this.#limitBytes * KEPT_SHARE
+      const reason =
+        bytes > this.#limitBytes || this.stretches.all.length > MAX_STRETCHES
+          ? 'the buffer for it is full (--forward-mb)'
+          : (await this.#isDiskFull())
+            ? 'the disk is nearly full'
+            : null
+      if (reason === null && !isSpare) return trimmed
+      const { number, safeBytes } = oldest
+      await rm(this.#pathOf(number), { force: true })
+      trimmed.files.push(number)
+      const lost = this.dropped({ number, bytes: safeBytes, reason: reason ?? '' }, passedOn)
+      if (lost === null) continue
+      trimmed.lost = { bytes: (trimmed.lost?.bytes ?? 0) + lost.bytes, reason: lost.reason }
+    }
+  }
+
+  /** Forgets a deleted file; returns the part not forwarded. */
+  dropped(
+    { number, bytes, reason }: { number: number; bytes: number; reason: string },
+    passedOn: FilePosition,
+  ): Dropped | null {
+    const index = this.#files.findIndex((known) => known.number === number)
+    if (index >= 0) this.#files.splice(index, 1)
+    this.stretches.drop(number)
+    if (number < passedOn.file) return null
+    return { bytes: bytes - (number === passedOn.file ? passedOn.offset : 0), reason }
+  }
+
+  async #isDiskFull(): Promise<boolean> {
+    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    return bavail * bsize < Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE)
+  }
+
+  /** Writes the position at which forwarding stopped, between two blocks that the receiver has accepted. */
+  async writePosition(position: object): Promise<void> {
+    await writeFile(join(this.#folder, POSITION_NAME), JSON.stringify(position), { mode: PRIVATE_FILE })
+  }
+
+  /** Reads the position and deletes it; null if there is none, or it cannot be read. */
+  async takePosition(): Promise<unknown> {
+    const path = join(this.#folder, POSITION_NAME)
+    try {
+      const text = await readFile(path, 'utf8')
+      await rm(path, { force: true })
+      return JSON.parse(text)
+    } catch {
+      await rm(path, { force: true }).catch(() => {})
+      return null
+    }
+  }
+
+  #pathOf(number: number): string {
+    return join(this.#folder, fileName(number))
+  }
+}

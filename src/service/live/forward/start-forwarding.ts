@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { linkSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Logger } from 'pino'
+import { moduleBeside } from '#core/module-beside'
+import { type BufferFollower, fileName, fileNumbers, PRIVATE_FOLDER } from '../event-buffer.ts'
+import { type ForwardSettings, type ForwardState, noForwardState, type ToForwarder } from './forward-state.ts'
+
+/** A forwarding to another receiver, in a separate thread: nothing that goes wrong with it reaches the ingestion. */
+export type Forwarding = {
+  follower: BufferFollower
+  state(): ForwardState
+  /** Begins, once the buffer has named the files that an earlier process has left. */
+  start(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Forwards the events of a buffer. Each of its files gets a hard link in the buffer's folder `forward`, so it remains
+ * when the buffer deletes it, without being written twice.
+ */
+export function startForwarding(
+  settings: ForwardSettings,
+  { buffer, logLevel, log }: { buffer: string; logLevel: string; log: Logger },
+): Forwarding {
+  const folder = join(buffer, 'forward')
+  mkdirSync(folder, PRIVATE_FOLDER)
+  const earlier = fileNumbers(folder)
+  const inBuffer = new Set(fileNumbers(buffer))
+  let state = noForwardState()
+  let isRunning = true
+  /** Why a file is not kept, or the thread has ended: nothing that comes later makes it good. */
+  let failure: string | null = null
+
+  const worker = new Worker(moduleBeside(import.meta.url, 'forward-thread'), {
+    workerData: { ...settings, folder, logLevel },
+  })
+  const ended = once(worker, 'exit').catch(() => {})
+  const post = (message: ToForwarder) => worker.postMessage(message)
+  const sizeOf = (number: number) =>
+    statSync(join(folder, fileName(number)), { throwIfNoEntry: false })?.size ?? 0
+  /** No file up to this one is kept any more, even if the buffer has yet to flush it. */
+  let droppedUpTo = 0
+  const drop = (number: number, reason: string) => {
+    const bytes = sizeOf(number)
+    rmSync(join(folder, fileName(number)), { force: true })
+    droppedUpTo = Math.max(droppedUpTo, number)
+    post({ type: 'dropped', number, bytes, reason })
+  }
+  const fail = (reason: string, error: Error) => {
+    if (failure === null) log.error(`forwarding: ${reason}: ${error.message}`)
+    failure = `${reason}; see the log`
+  }
+  worker.on('message', (message: ForwardState) => {
+    state = message
+  })
+  worker.on('error', (error) => fail('stopped', error as Error))
+  worker.on('exit', () => {
+    isRunning = false
+    state = { ...state, connected: false }
+  })
+  for (const number of earlier) {
+    if (!inBuffer.has(number)) post({ type: 'grown', number, safeBytes: sizeOf(number) })
+  }
+
+  return {
+    follower: {
+      lastNumber: earlier.at(-1) ?? 0,
+      opened: (number, path) => {
+        // It would never be deleted.
+        if (!isRunning) return
+        try {
+          // The thread may be far behind: the limit must not wait for it.
+          let bytes = 0
+          for (const some of fileNumbers(folder).reverse()) {
+            bytes += sizeOf(some)
+            if (bytes > settings.limitBytes) drop(some, 'the buffer for it is full (--forward-mb)')
+          }
+          linkSync(path, join(folder, fileName(number)))
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+            fail('a buffer file cannot be kept for the receiver', error as Error)
+          }
+        }
+      },
+      grown: (number, safeBytes) => {
+        if (number > droppedUpTo) post({ type: 'grown', number, safeBytes })
+      },
+      makeRoom: (heldByBuffer) => {
+        try {
+          const number = fileNumbers(folder).find((some) => !heldByBuffer.has(some))
+          if (number === undefined) return false
+          drop(number, 'the disk is full')
+          return true
+        } catch {
+          return false
+        }
+      },
+    },
+    state: () => (failure === null ? state : { ...state, failure }),
+    start: () => post({ type: 'start' }),
+    stop: async () => {
+      post({ type: 'stop' })
+      await ended
+    },
+  }
+}

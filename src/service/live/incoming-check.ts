@@ -1,0 +1,136 @@
+import { BlockAssembler } from '#core/blocks/block-assembler'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
+import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
+import { describePosition, EventStreamError, type RecordPosition } from '#core/records/record-position'
+
+/**
+ * Bytes that the buffer holds of one block at most, its header bytes with them. Blocks of busy networks take a few
+ * megabytes; a core that ends no block must not fill the disk.
+ */
+export const MAX_BLOCK_BYTES = 128 * 1024 * 1024
+
+/** A message that is not kept: the connection that it came on is closed. */
+export class RefusedMessageError extends Error {
+  override name = 'RefusedMessageError'
+  readonly fault: 'refused message' | 'block too large'
+
+  constructor(message: string, fault: 'refused message' | 'block too large' = 'refused message') {
+    super(message)
+    this.fault = fault
+  }
+}
+
+/** The chain that events must be of, and who says so. */
+export type PinnedChain = { id: string; pinnedBy: string }
+
+/** Called with each complete block, except block 1, which may have a second part. */
+export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
+
+/**
+ * Refuses, before it is kept, what would be refused when it is read from the buffer: there it would stop the
+ * ingestion for good. Puts each block together as that does, with nothing held: so nothing goes unchecked.
+ */
+export class IncomingCheck {
+  /** Null while no whole block and no setting says which chain it is. */
+  pinned: PinnedChain | null
+  readonly #onWholeBlock: OnWholeBlock
+  readonly #envelope = createEnvelope()
+  readonly #position: RecordPosition = { source: 'core', record: 0, offset: 0 }
+  #assembler: BlockAssembler
+  /** Chain of the events since the last end of a block, and of the connection; null before the first. */
+  #chain: string | null = null
+  #connectionChain: string | null = null
+  #blockBytes = 0
+  /** Whether the last block of the connection has ended, and none has begun since. */
+  #isBetweenBlocks = false
+
+  constructor(pinned: PinnedChain | null, onWholeBlock: OnWholeBlock = () => {}) {
+    this.pinned = pinned
+    this.#onWholeBlock = onWholeBlock
+    this.#assembler = this.#createAssembler()
+  }
+
+  /** A core has dialled in: as long as no chain is pinned, it may be of another one than the core before. */
+  connected(): void {
+    this.#connectionChain = null
+    this.#isBetweenBlocks = false
+  }
+
+  /** Forgets the block that has begun. */
+  dropOpenBlock(): void {
+    this.#assembler = this.#createAssembler()
+    this.#chain = null
+    this.#blockBytes = 0
+  }
+
+  /**
+   * Checks a message. `isWhole`: no block is open after it. `dropsBlock`: the block begun before is of another chain,
+   * and can never be completed.
+   *
+   * @throws {RefusedMessageError} for a message that must not be kept.
+   */
+  check(message: Buffer): { isWhole: boolean; dropsBlock: boolean } {
+    const chainId = this.#readChain(message)
+    const dropsBlock = this.#chain !== null && this.#chain !== chainId
+    if (dropsBlock) this.dropOpenBlock()
+    this.#chain = this.#connectionChain = chainId
+    this.#blockBytes += message.length + RECORD_HEADER_BYTES
+    if (this.#blockBytes > MAX_BLOCK_BYTES) {
+      throw new RefusedMessageError(
+        `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block; no block is that large`,
+        'block too large',
+      )
+    }
+    try {
+      this.#assembler.accept(message, 0, message.length, this.#position)
+    } catch (error) {
+      if (!(error instanceof EventStreamError)) throw error
+      throw new RefusedMessageError(error.message.slice(`${describePosition(this.#position)}: `.length))
+    }
+    const { kind } = this.#envelope
+    if (kind === EVENT_KIND.endBlock) {
+      this.dropOpenBlock()
+      this.#isBetweenBlocks = true
+    } else if (kind === EVENT_KIND.beginBlock || dropsBlock) {
+      this.#isBetweenBlocks = false
+    }
+    return { isWhole: this.#isBetweenBlocks, dropsBlock }
+  }
+
+  #readChain(message: Buffer): string {
+    const envelope = this.#envelope
+    try {
+      readEnvelope(message, 0, message.length, envelope)
+    } catch (error) {
+      throw new RefusedMessageError(`not an event: ${(error as Error).message}`)
+    }
+    // The assembler refuses longer ones; a message of many megabytes is not to be quoted.
+    const end = Math.min(envelope.chainIdEnd, envelope.chainIdStart + 1_024)
+    const chainId = message.toString('utf8', envelope.chainIdStart, end)
+    const expected = this.pinned?.id ?? this.#connectionChain ?? chainId
+    if (envelope.version === 1 && chainId !== expected) {
+      const pinnedBy = this.pinned?.pinnedBy ?? 'the connection began with chain'
+      throw new RefusedMessageError(
+        `an event of chain ${JSON.stringify(chainId.slice(0, 80))}, but ${pinnedBy} ${JSON.stringify(expected)}`,
+      )
+    }
+    return chainId
+  }
+
+  #createAssembler(): BlockAssembler {
+    const assembler: BlockAssembler = new BlockAssembler({
+      coverage: null,
+      onBlock: ({ height }) => {
+        // Incomplete blocks may never be committed.
+        if (assembler.coverage!.gaps.length > 0) return
+        const chainId = this.#chain!
+        this.pinned ??= { id: chainId, pinnedBy: 'an earlier block is of chain' }
+        this.#onWholeBlock({ height, chainId })
+      },
+      onLeftOut: () => {},
+      allowGap: true,
+      strict: false,
+    })
+    return assembler
+  }
+}

@@ -1,0 +1,284 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { MAX_RECORD_SIZE } from '#core/records/record-framer'
+import type { AllowList } from './allow-list.ts'
+import { RefusedMessageError } from './incoming-check.ts'
+
+/** What both sides of a PAIR (version 0, protocol 16) connection send first. */
+export const HANDSHAKE = Buffer.from([0x00, 0x53, 0x50, 0x00, 0x00, 0x10, 0x00, 0x00])
+
+const HANDSHAKE_TIMEOUT_MS = 5_000
+export const KEEP_ALIVE_MS = 10_000
+const LENGTH_BYTES = 8
+
+/** A core without an event for so long loses its place to another one that dials in. */
+const SILENCE_MS = 10_000
+
+/** How long a core may take to end its side of a connection that this side has ended. */
+const CLOSE_TIMEOUT_MS = 2_000
+
+/** Turns of the event loop in which a connection that the system has accepted is taken over, and its first bytes are read. */
+const TURNS_TO_READ = 3
+
+/** Connections that have not shaken hands yet; the oldest is closed for another one. */
+const MAX_HANDSHAKES = 64
+
+/** Why a connection was closed by this side. */
+export const CONNECTION_FAULTS = [
+  'address not allowed',
+  'second core',
+  'silent core',
+  'broken handshake',
+  'message too large',
+  'block too large',
+  'refused message',
+] as const
+
+export type ConnectionFault = (typeof CONNECTION_FAULTS)[number]
+
+/** Faults of the core that was connected; all others are of strangers who never got that far, or came too late. */
+const CORE_FAULTS: readonly ConnectionFault[] = ['message too large', 'block too large', 'refused message']
+
+/** Whether a fault is in the events of a connected core. */
+export function isFaultOfCore(fault: ConnectionFault): boolean {
+  return CORE_FAULTS.includes(fault)
+}
+
+export type PairListener = {
+  /** A core has dialled in and shaken hands. */
+  onConnected(peer: string): void
+  /**
+   * Called with one message. An error closes the connection: the message must not be kept.
+   *
+   * @throws {RefusedMessageError}
+   */
+  onMessage(message: Buffer): void
+  /** All messages that have been read so far have been handed over. */
+  onRead(): void
+  onDisconnected(peer: string, reason: string): void
+  onFault(fault: ConnectionFault, message: string): void
+}
+
+export type PairOptions = {
+  host: string
+  port: number
+  /** Who may dial in. */
+  allowed: AllowList
+  /** For tests: how long a core may be silent before it can lose its place, in milliseconds. */
+  silenceMs?: number
+}
+
+/** The side of a PAIR connection that listens: one peer at a time. */
+export type PairSocket = {
+  port: number
+  /** Pauses and resumes reading from the peer; while paused, TCP makes the peer wait. */
+  pause(): void
+  resume(): void
+  /** Ends the connection between two messages, with everything read that the core had sent. */
+  close(): Promise<void>
+}
+
+/** Someone who has dialled in. */
+type Connection = {
+  socket: Socket
+  peer: string
+  /** When the last event came, or the handshake was done. */
+  lastEventAt: number
+  /** Closes it for a fault. */
+  refuse(fault: ConnectionFault, message: string): void
+  close(reason: string): void
+}
+
+/**
+ * Listens for a core that dials in over the scalability protocol PAIR on TCP. Who has shaken hands has the place, and
+ * keeps it as long as events come.
+ *
+ * @throws what listening fails with (EADDRINUSE, ...).
+ */
+export async function listenPair(options: PairOptions, listener: PairListener): Promise<PairSocket> {
+  const { allowed, silenceMs = SILENCE_MS } = options
+  let core: Connection | null = null
+  const handshaking = new Set<Connection>()
+  let paused = false
+
+  /** While nothing is read from the core, its silence says nothing. */
+  const isSilent = ({ lastEventAt }: Connection) => !paused && performance.now() - lastEventAt >= silenceMs
+
+  function accept(socket: Socket): void {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`
+    socket.on('error', () => {})
+    const turnDown = (fault: ConnectionFault, message: string) => {
+      listener.onFault(fault, `${peer}: ${message}`)
+      socket.destroy()
+    }
+    if (socket.remoteAddress === undefined) {
+      socket.destroy()
+      return
+    }
+    if (!allowed.allows(socket.remoteAddress)) {
+      turnDown('address not allowed', 'refused, not an address of --listen-from')
+      return
+    }
+    if (core !== null && !isSilent(core)) {
+      turnDown('second core', 'refused, another core is connected')
+      return
+    }
+    const connection: Connection = {
+      socket,
+      peer,
+      lastEventAt: 0,
+      refuse: (fault, message) => {
+        listener.onFault(fault, `${peer}: ${message}`)
+        connection.close(message)
+      },
+      close: (reason) => {
+        socket.destroy()
+        handshaking.delete(connection)
+        if (core !== connection) return
+        core = null
+        listener.onDisconnected(peer, reason)
+      },
+    }
+    const [oldest] = handshaking
+    if (oldest !== undefined && handshaking.size >= MAX_HANDSHAKES) {
+      oldest.refuse('broken handshake', `no handshake before ${MAX_HANDSHAKES} others dialled in`)
+    }
+    handshaking.add(connection)
+    receive(socket, {
+      onHandshake: () => {
+        if (core !== null && !isSilent(core)) {
+          connection.refuse('second core', 'refused, another core is connected')
+          return
+        }
+        if (core !== null) {
+          const silent = core
+          listener.onFault(
+            'silent core',
+            `${silent.peer}: closed, it sent no event and another core has dialled in`,
+          )
+          silent.close('silent, and another core has dialled in')
+        }
+        handshaking.delete(connection)
+        connection.lastEventAt = performance.now()
+        core = connection
+        if (paused) socket.pause()
+        listener.onConnected(peer)
+        for (const late of handshaking) late.refuse('second core', 'refused, another core is connected')
+      },
+      onMessage: (message) => {
+        listener.onMessage(message)
+        connection.lastEventAt = performance.now()
+      },
+      onRead: listener.onRead,
+      refuse: connection.refuse,
+    })
+    // Who has ended has nothing more to send: the place is free before the core knows that it may dial again.
+    socket.once('end', () => connection.close('closed by the core'))
+    socket.once('close', () => connection.close('closed by the core'))
+  }
+
+  const server = createServer(accept)
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
+  // A connection that cannot be accepted (no file descriptor is left, say) is none; the next one may be.
+  server.on('error', () => {})
+  return {
+    port: (server.address() as AddressInfo).port,
+    pause: () => {
+      paused = true
+      core?.socket.pause()
+    },
+    resume: () => {
+      paused = false
+      if (core === null) return
+      core.lastEventAt = performance.now()
+      core.socket.resume()
+    },
+    close: async () => {
+      // A core may have connected, shaken hands and sent events while this thread was busy.
+      for (let turn = 0; turn < TURNS_TO_READ; turn++) await setImmediate()
+      const closed = once(server, 'close')
+      server.close()
+      for (const { socket } of handshaking) socket.destroy()
+      if (core !== null) {
+        const { socket } = core
+        // The core takes this for the end, and ends too; events sent before are still read.
+        socket.end()
+        const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS)
+        socket.once('close', () => clearTimeout(timer))
+      }
+      await closed
+    },
+  }
+}
+
+type Receiver = {
+  /** Called after the handshake; destroys the socket if another core is connected. */
+  onHandshake(): void
+  onMessage(message: Buffer): void
+  onRead(): void
+  refuse(fault: ConnectionFault, message: string): void
+}
+
+/** Performs the handshake and splits the data into messages: 8 bytes of big-endian length, then the message. */
+function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Receiver): void {
+  let isHandshakeDone = false
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  let neededBytes = HANDSHAKE.length
+
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  const timer = setTimeout(() => refuse('broken handshake', 'no handshake within 5 s'), HANDSHAKE_TIMEOUT_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.write(HANDSHAKE)
+  socket.on('data', (chunk: Buffer) => {
+    pending.push(chunk)
+    pendingBytes += chunk.length
+    if (pendingBytes < neededBytes) return
+    let bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
+    if (!isHandshakeDone) {
+      if (!bytes.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
+        refuse('broken handshake', `not the handshake of PAIR version 0: ${bytes.toString('hex', 0, 8)}`)
+        return
+      }
+      isHandshakeDone = true
+      clearTimeout(timer)
+      bytes = bytes.subarray(HANDSHAKE.length)
+      onHandshake()
+      if (socket.destroyed) return
+    }
+    let at = 0
+    neededBytes = LENGTH_BYTES
+    while (at + LENGTH_BYTES <= bytes.length) {
+      const length = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
+      if (length > MAX_RECORD_SIZE - LENGTH_BYTES) {
+        refuse('message too large', `a message of ${length} bytes; at most 64 MiB are accepted`)
+        return
+      }
+      neededBytes = LENGTH_BYTES + length
+      if (at + neededBytes > bytes.length) break
+      try {
+        onMessage(bytes.subarray(at + LENGTH_BYTES, at + neededBytes))
+      } catch (error) {
+        if (!(error instanceof RefusedMessageError)) throw error
+        refuse(error.fault, error.message)
+        return
+      }
+      at += neededBytes
+      neededBytes = LENGTH_BYTES
+    }
+    pending = at === bytes.length ? [] : [bytes.subarray(at)]
+    pendingBytes = bytes.length - at
+    if (at > 0) onRead()
+  })
+}
+
+/** An event as a message: its length, and the event. */
+export function messageOf(bytes: Buffer, start: number, end: number): Buffer {
+  const message = Buffer.allocUnsafe(LENGTH_BYTES + end - start)
+  message.writeBigUInt64BE(BigInt(end - start))
+  bytes.copy(message, LENGTH_BYTES, start, end)
+  return message
+}

@@ -1,0 +1,82 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { createLogger } from '../log.ts'
+import { createAllowList } from './allow-list.ts'
+import { type BufferPosition, EventBuffer } from './event-buffer.ts'
+import { startForwarding } from './forward/start-forwarding.ts'
+import { Intake } from './intake.ts'
+import type { FromReceiver, ReceiverTask, ToReceiver } from './receiver.ts'
+import { repairLastFile } from './repair.ts'
+
+/** A buffer file is followed by another one at this size. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+const REPORT_INTERVAL_MS = 1_000
+
+const parent = parentPort!
+const task = workerData as ReceiverTask
+const post = (message: FromReceiver) => parent.postMessage(message)
+
+const log = createLogger(task.logLevel)
+const forwarding =
+  task.forward === null
+    ? null
+    : startForwarding(task.forward, { buffer: task.buffer, logLevel: task.logLevel, log })
+const buffer = new EventBuffer({
+  folder: task.buffer,
+  archive: task.archive,
+  maxFileBytes: Math.min(MAX_FILE_BYTES, (task.forward?.limitBytes ?? Number.POSITIVE_INFINITY) / 16),
+  log,
+  onFile: (file) => post({ type: 'file', file }),
+  follower: forwarding?.follower ?? null,
+})
+const intake = new Intake({ buffer, chain: task.chain, log, onChange: report })
+
+function report(): void {
+  const { peer, received, faults, failure } = intake
+  const forward = forwarding?.state() ?? null
+  post({ type: 'state', state: { peer, received, faults, failure, bufferedBytes: buffer.bytes, forward } })
+}
+
+const last = buffer.lastPath
+const cut = last === null ? null : await repairLastFile(last)
+if (cut !== null) {
+  log.warn(`${last}: removed ${cut.bytes} bytes after the last complete event; they are in ${cut.keptIn}`)
+}
+buffer.refresh()
+const port = await intake.listen({ host: task.host, port: task.port, allowed: createAllowList(task.from) })
+post({ type: 'listening', port })
+report()
+const timer = setInterval(() => {
+  intake.logFaults()
+  report()
+}, REPORT_INTERVAL_MS)
+forwarding?.start()
+
+async function stop(committedUpTo: BufferPosition | null): Promise<void> {
+  await intake.close()
+  await buffer.close()
+  if (committedUpTo !== null) buffer.release(committedUpTo)
+  await forwarding?.stop()
+  clearInterval(timer)
+  report()
+  parent.close()
+}
+
+parent.on('message', (message: ToReceiver) => {
+  switch (message.type) {
+    case 'chain':
+      intake.pinChain(message.chainId)
+      break
+    case 'committed':
+      intake.committed(message)
+      break
+    case 'release':
+      buffer.release(message.before)
+      break
+    case 'stop':
+      void stop(message.committedUpTo)
+      break
+    default:
+      message satisfies never
+  }
+})

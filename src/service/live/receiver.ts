@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { moduleBeside } from '#core/module-beside'
+import type { BufferPosition, SafeFile } from './event-buffer.ts'
+import type { ForwardSettings, ForwardState } from './forward/forward-state.ts'
+import type { PinnedChain } from './incoming-check.ts'
+import type { ConnectionFault } from './pair-socket.ts'
+
+export type ReceiverTask = {
+  host: string
+  port: number
+  /** Addresses and networks that may dial in; none: all may. */
+  from: readonly string[]
+  /** Folder of the buffer. */
+  buffer: string
+  /** Folder that takes buffer files once they are committed; null: they are removed. */
+  archive: string | null
+  /** Receiver of forwarded events; null: none. */
+  forward: ForwardSettings | null
+  /** The chain that events must be of; null: that of the first whole block. */
+  chain: PinnedChain | null
+  logLevel: string
+}
+
+export type ReceiverState = {
+  /** The core that is connected; null if none is. */
+  peer: string | null
+  /** Events received since the start. */
+  received: number
+  /** Bytes in the buffer that are not committed. */
+  bufferedBytes: number
+  /** Fault in the core's events; null while there is none. */
+  failure: string | null
+  /** Connections closed by the service since the start, by reason. */
+  faults: Partial<Record<ConnectionFault, number>>
+  /** How the forwarding stands; null if nothing is forwarded. */
+  forward: ForwardState | null
+}
+
+export type FromReceiver =
+  | { type: 'listening'; port: number }
+  | { type: 'file'; file: SafeFile }
+  | { type: 'state'; state: ReceiverState }
+
+export type ToReceiver =
+  /** The store holds blocks of this chain. */
+  | { type: 'chain'; chainId: string }
+  | { type: 'committed'; chainId: string; height: bigint }
+  /** Everything before a position is committed. */
+  | { type: 'release'; before: BufferPosition }
+  /** Ends, when all that the core had sent is safe. */
+  | { type: 'stop'; committedUpTo: BufferPosition | null }
+
+export type ReceiverListener = {
+  onFile(file: SafeFile): void
+  onState(state: ReceiverState): void
+}
+
+/** The thread that receives and buffers events, and does nothing else: it never waits for a commit. */
+export type Receiver = {
+  port: number
+  post(message: ToReceiver): void
+  stop(committedUpTo: BufferPosition | null): Promise<void>
+}
+
+/**
+ * Starts receiving.
+ *
+ * @throws what listening fails with (EADDRINUSE, ...).
+ */
+export async function startReceiver(
+  task: ReceiverTask,
+  { onFile, onState }: ReceiverListener,
+): Promise<Receiver> {
+  const worker = new Worker(moduleBeside(import.meta.url, 'receiver-thread'), { workerData: task })
+  const ended = once(worker, 'exit')
+  const listening = Promise.withResolvers<number>()
+  let isListening = false
+  worker.on('message', (message: FromReceiver) => {
+    if (message.type === 'file') onFile(message.file)
+    else if (message.type === 'state') onState(message.state)
+    else {
+      isListening = true
+      listening.resolve(message.port)
+    }
+  })
+  worker.on('error', (error) => {
+    listening.reject(error as Error)
+    // Nothing that comes later makes it good: the thread that commits ends, too.
+    if (isListening) throw error
+  })
+  const post = (message: ToReceiver) => worker.postMessage(message)
+  return {
+    port: await listening.promise,
+    post,
+    stop: async (committedUpTo) => {
+      post({ type: 'stop', committedUpTo })
+      await ended
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { createReadStream } from 'node:fs'
+import { truncate, writeFile } from 'node:fs/promises'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
+import { MalformedMessageError } from '#core/events/wire-reader'
+import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
+import { EventStreamError } from '#core/records/record-position'
+import { StoreRefusedError } from '#core/store/store'
+import { PRIVATE_FILE, readRange } from './event-buffer.ts'
+
+/** What was cut off: so many bytes, which now stand in another file. */
+export type CutTail = { bytes: number; keptIn: string }
+
+/**
+ * Cuts the last file of a buffer after its last whole event, and keeps the rest in a file beside it. After a loss of power
+ * the bytes after the last flush may be cut off, zero or anything; all that an end of block covered stands before them. Where
+ * a whole end of block follows, events that were flushed are damaged: then nothing is cut, and reading stops there.
+ *
+ * @throws {StoreRefusedError} if the rest cannot be written: nothing is cut then.
+ */
+export async function repairLastFile(path: string): Promise<CutTail | null> {
+  const { goodBytes, sequence } = await readRecords(path)
+  const tail = await readRange(path, goodBytes, Number.MAX_SAFE_INTEGER)
+  if (tail.length === 0 || hasEndOfBlock(tail, sequence)) return null
+  const keptIn = `${path}.damaged`
+  await writeFile(keptIn, tail, { mode: PRIVATE_FILE, flush: true }).catch((error: Error) => {
+    throw new StoreRefusedError(
+      `${path}: ${tail.length} bytes after the last complete event cannot be moved to ${keptIn} (${error.message})`,
+    )
+  })
+  await truncate(path, goodBytes)
+  return { bytes: tail.length, keptIn }
+}
+
+/** Up to where a file's events are whole, and the sequence number of the last of them; -1 before the first. */
+async function readRecords(path: string): Promise<{ goodBytes: number; sequence: bigint }> {
+  const envelope = createEnvelope()
+  const found = { goodBytes: 0, sequence: -1n }
+  const framer = new RecordFramer(path, (record, start, end, { offset }) => {
+    readEnvelope(record, start, end, envelope)
+    found.goodBytes = offset + end - start + RECORD_HEADER_BYTES
+    found.sequence = record.readBigUInt64BE(start - 8)
+  })
+  try {
+    for await (const chunk of createReadStream(path)) framer.push(chunk as Buffer)
+  } catch (error) {
+    if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
+  }
+  return found
+}
+
+/** Whether a record with an end of block stands anywhere in bytes, of a later sequence number. */
+function hasEndOfBlock(bytes: Buffer, after: bigint): boolean {
+  const envelope = createEnvelope()
+  for (let at = 0; at + RECORD_HEADER_BYTES < bytes.length; at++) {
+    const size = bytes.readUInt32BE(at)
+    const end = at + 4 + size
+    if (size < 8 || size > MAX_RECORD_SIZE || end > bytes.length) continue
+    const sequence = bytes.readBigUInt64BE(at + 4)
+    // No two events of a file are as far apart as its bytes.
+    if (sequence <= after || sequence - after > bytes.length) continue
+    try {
+      readEnvelope(bytes, at + RECORD_HEADER_BYTES, end, envelope)
+    } catch (error) {
+      if (error instanceof MalformedMessageError) continue
+      throw error
+    }
+    if (envelope.kind === EVENT_KIND.endBlock) return true
+  }
+  return false
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { moduleBeside } from '#core/module-beside'
+import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'
+
+/** An ingestion that runs in a separate thread, so that neither readers nor the event loop wait for it. */
+export type RunningIngestion = {
+  /** Begins to write to the store; a core is listened for from the start. */
+  begin(): void
+  /** Lets the running batch finish and ends the thread. */
+  stop(): Promise<void>
+}
+
+/** Callbacks of the ingestion's owner. */
+export type IngestionListener = {
+  onMessage(message: WorkerMessage): void
+  /** The thread itself failed: the store cannot be opened, say. */
+  onFailed(error: Error): void
+}
+
+/** Memory for the thread's young objects: rows of a batch live longer than that anyway. */
+const MAX_YOUNG_MB = 12
+
+/** Starts an ingestion in a separate thread. */
+export function startIngestionWorker(task: WorkerTask, listener: IngestionListener): RunningIngestion {
+  const worker = new Worker(moduleBeside(import.meta.url, 'worker'), {
+    workerData: task,
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
+  })
+  let running = true
+  worker.on('message', (message: WorkerMessage) => listener.onMessage(message))
+  worker.on('error', (error) => listener.onFailed(error as Error))
+  worker.on('exit', () => {
+    running = false
+  })
+  const post = (message: ToWorker) => worker.postMessage(message)
+  return {
+    begin: () => post('begin'),
+    stop: async () => {
+      if (!running) return
+      post('stop')
+      await once(worker, 'exit')
+    },
+  }
+}

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { MissingHistoryError } from '#core/blocks/block'
+import type { LeftOutReason } from '#core/events/left-out'
+import { ingestFiles, leftOutLogger } from '#core/ingest/ingest-files'
+import type { IngestionReport } from '#core/ingest/report'
+import { findEventFiles } from '#core/records/event-paths'
+import { noEventsError } from '#core/records/read-records'
+import { findStore } from '#core/store/open-store'
+import { keepPruned } from '#core/store/pruning/keep-pruned'
+import { StoreAwayError, StoreRefusedError, type Writer } from '#core/store/store'
+import { yieldToOthers } from '#core/yield-to-others'
+import { commitAnnouncer } from '../commits.ts'
+import { createLogger } from '../log.ts'
+import { type LiveOptions, type LiveState, startLiveIngestion } from './live-ingestion.ts'
+
+/** The settings of a live ingestion (ingest/live/live-ingestion.ts). */
+export type LiveTask = Pick<
+  LiveOptions,
+  'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive' | 'forward'
+>
+
+/** Start data of a worker. */
+export type WorkerTask = {
+  store: string
+  paths: string[]
+  /** Where to listen for a core, and what to do with the buffer; null: not at all. */
+  live: LiveTask | null
+  /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
+  keep: bigint | null
+  allowGap: boolean
+  strict: boolean
+  logLevel: string
+}
+
+type LeftOutCounts = Partial<Record<LeftOutReason, number>>
+
+type ReadTotals = { records: number; leftOut: LeftOutCounts }
+
+/** Messages of a worker. `read` counts since the last message of its kind. */
+export type WorkerMessage =
+  /** All code is loaded. */
+  | { type: 'running' }
+  | { type: 'read'; records: number; leftOut: LeftOutCounts }
+  | { type: 'ended'; report: IngestionReport; failure: string | null }
+  | { type: 'listening'; port: number }
+  /** A store that is to take a core's blocks refuses this user: the message says how. */
+  | { type: 'refused'; message: string }
+  | { type: 'live'; state: LiveState }
+  | { type: 'standby'; isStandby: boolean }
+  | { type: 'pruned'; hasFailed: boolean }
+
+/** Messages to a worker. */
+export type ToWorker = 'begin' | 'stop'
+
+/** How often to retry an unreachable store, milliseconds. */
+const AWAY_MS = 1_000
+
+const port = parentPort!
+const task = workerData as WorkerTask
+const post = (message: WorkerMessage) => port.postMessage(message)
+
+const stop = new AbortController()
+const begun = Promise.withResolvers<void>()
+port.on('message', (message: ToWorker) => {
+  if (message === 'stop') stop.abort()
+  begun.resolve()
+})
+
+const log = createLogger(task.logLevel)
+const store = findStore(task.store)
+await store.load?.()
+post({ type: 'running' })
+const commits = commitAnnouncer(task.store)
+let read: ReadTotals = { records: 0, leftOut: {} }
+let reported: ReadTotals = read
+
+const onStandby = (isStandby: boolean) => post({ type: 'standby', isStandby })
+
+function reportRead(): void {
+  const leftOut: LeftOutCounts = {}
+  for (const [name, count] of Object.entries(read.leftOut)) {
+    const reason = name as LeftOutReason
+    leftOut[reason] = count - (reported.leftOut[reason] ?? 0)
+  }
+  post({ type: 'read', records: read.records - reported.records, leftOut })
+  reported = read
+}
+
+/** Opens the store for writing; with live ingestion, waits for an unreachable store. Null once it is stopped. */
+async function openWriter(): Promise<Writer | null> {
+  while (!stop.signal.aborted) {
+    try {
+      return await store.openWriter({
+        signal: stop.signal,
+        onNotice: (message) => log.warn(message),
+        onStandby,
+      })
+    } catch (error) {
+      if (task.live === null || !(error instanceof StoreAwayError)) throw error
+      await sleep(AWAY_MS, undefined, { signal: stop.signal }).catch(() => {})
+    }
+  }
+  return null
+}
+
+async function ingestNamedFiles(): Promise<void> {
+  const writer = await openWriter()
+  if (writer === null) return
+  try {
+    const input = findEventFiles(task.paths)
+    const { report, failure: stopped } = await ingestFiles({
+      input,
+      writer,
+      log,
+      allowGap: task.allowGap,
+      strict: task.strict,
+      signal: stop.signal,
+      onProgress: ({ records, leftOut }) => {
+        read = { records, leftOut: Object.fromEntries(leftOut) }
+      },
+      onCommit: () => {
+        reportRead()
+        commits.announce()
+      },
+    })
+    read = report
+    reportRead()
+    // Missing history is no reason to stop.
+    const isOnlyHistory = stopped instanceof MissingHistoryError
+    if (isOnlyHistory) log.warn(stopped.message)
+    const failure = isOnlyHistory ? null : (stopped ?? noEventsError(input.files, report))
+    post({ type: 'ended', report, failure: failure?.message ?? null })
+  } finally {
+    await writer.close()
+  }
+}
+
+async function startLive(live: LiveTask) {
+  const leftOut = leftOutLogger(log)
+  return startLiveIngestion({
+    ...live,
+    store,
+    log,
+    logLevel: task.logLevel,
+    allowGap: task.allowGap,
+    strict: task.strict,
+    signal: stop.signal,
+    onStandby,
+    onState: (state) => post({ type: 'live', state }),
+    onCommit: commits.announce,
+    onLeftOut: (reason, position) => {
+      post({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
+      leftOut(reason, position)
+    },
+  })
+}
+
+async function ingestEvents(): Promise<void> {
+  // The core may connect at once: its events wait in the buffer.
+  const live = task.live === null ? null : await startLive(task.live)
+  if (live !== null) post({ type: 'listening', port: live.port })
+  await begun.promise
+  // Readers come first. The thread that receives events has been started, and keeps its priority.
+  yieldToOthers()
+  if (task.paths.length > 0) await ingestNamedFiles()
+  await live?.run()
+}
+
+try {
+  const { keep } = task
+  const keepUp = async (keep: bigint) => {
+    await begun.promise
+    const onAttempt = (hasFailed: boolean) => post({ type: 'pruned', hasFailed })
+    await keepPruned({ store, keep, log, signal: stop.signal, onAttempt })
+  }
+  await Promise.all([ingestEvents(), keep === null ? null : keepUp(keep)])
+} catch (error) {
+  stop.abort()
+  if (task.live === null || !(error instanceof StoreRefusedError)) throw error
+  post({ type: 'refused', message: error.message })
+} finally {
+  commits.close()
+  port.close()
+}

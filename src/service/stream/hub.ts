@@ -1,0 +1,171 @@
+import type { Resource, Selection } from '#core/resources/resource'
+import { type SharedRuns, sharedRuns } from '#core/shared-runs'
+import { readArrivals } from '#core/store/readings/arrivals'
+import { readPosition } from '#core/store/readings/coverage'
+import type { Reader } from '#core/store/store'
+import { ArrivalFeed } from './arrival-feed.ts'
+import { ChunkReader } from './chunk-reader.ts'
+import type { Follower, Start } from './follower.ts'
+import type { ReadingTurns } from './reading-turns.ts'
+import { selectionKey } from './stream-places.ts'
+
+/** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
+const POLL_INTERVAL_MS = 100
+
+/** How often it is asked where commits are reported; how often feeds look for filled gaps, which move no position. */
+const GAP_INTERVAL_MS = 1_000
+
+/** Without a report for this long, another program may have become the store's writer. */
+const REPORTS_MS = 10_000
+
+/** How often a stream on which nothing comes says that it is alive. */
+const KEEP_ALIVE_MS = 15_000
+
+export type HubOptions = {
+  reader: Reader
+  turns: ReadingTurns
+  /** Called with a fault that keeps a feed from being read; reading is tried again. */
+  onNotice: (message: string) => void
+}
+
+/** A selection that is followed. */
+type Followed = {
+  feed: ArrivalFeed
+  pulls: SharedRuns<void>
+  followers: Set<Follower>
+  /** The position of the store when the feed was last read. */
+  height: string | null
+  isFailing: boolean
+}
+
+/**
+ * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. How many streams
+ * there may be is for its user to see to (stream-places.ts).
+ */
+export class Hub {
+  readonly #options: HubOptions
+  readonly #bySelection = new Map<string, Followed>()
+  readonly #keyOf = new Map<Follower, string>()
+  /** Runs while anyone follows. */
+  #timer: NodeJS.Timeout | null = null
+  readonly #polls = sharedRuns(() => this.#poll().catch((error: Error) => this.#reportFault(error)))
+  /** When a commit was last reported, and when the store was last asked. */
+  #reportedAt = Number.NEGATIVE_INFINITY
+  #polledAt = Number.NEGATIVE_INFINITY
+  /** The position of the store when it was last asked. */
+  #height: string | null = null
+  /** Whether a commit was reported that the reading in progress may not have seen. */
+  #hasUnreadCommit = false
+  #lookedForGapsAt = 0
+  #keptAliveAt = performance.now()
+  /** The last error reported, while some feed cannot be read. */
+  #fault: string | null = null
+
+  constructor(options: HubOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Follows a selection until {@link Hub.leave}. Resolves once the follower has received the rows that it was missing,
+   * or later.
+   */
+  async follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void> {
+    const key = selectionKey(resource, selection)
+    const followed = this.#bySelection.get(key) ?? this.#followFirst(key, resource, selection)
+    followed.followers.add(follower)
+    this.#keyOf.set(follower, key)
+    this.#timer ??= setInterval(() => this.#tick(), POLL_INTERVAL_MS)
+    await followed.feed.join(follower, start)
+    if (follower.isClosed) this.leave(follower)
+  }
+
+  leave(follower: Follower): void {
+    const key = this.#keyOf.get(follower)
+    if (key === undefined) return
+    this.#keyOf.delete(follower)
+    const { feed, followers } = this.#bySelection.get(key)!
+    feed.leave(follower)
+    followers.delete(follower)
+    if (followers.size === 0) this.#bySelection.delete(key)
+    if (this.#bySelection.size === 0) this.close()
+  }
+
+  /** Reports a commit of the store's writer: the feeds are read at once. */
+  committed(): void {
+    this.#reportedAt = performance.now()
+    this.#hasUnreadCommit = true
+    if (this.#bySelection.size > 0) void this.#polls.fresh()
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  #followFirst(key: string, resource: Resource, selection: Selection): Followed {
+    const { reader, turns } = this.#options
+    const chunks = new ChunkReader(resource, selection, (query, lane) =>
+      turns(lane, () => reader.read(() => readArrivals(query))),
+    )
+    const followed: Followed = {
+      feed: new ArrivalFeed(chunks),
+      pulls: sharedRuns(() => this.#pull(followed)),
+      followers: new Set(),
+      height: null,
+      isFailing: false,
+    }
+    this.#bySelection.set(key, followed)
+    return followed
+  }
+
+  #tick(): void {
+    // Also while the store cannot be read: the streams resume once it can.
+    this.#keepAlive()
+    const now = performance.now()
+    const interval = now - this.#reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
+    const isDue = this.#hasUnreadCommit || now - this.#polledAt >= interval
+    if (isDue && !this.#polls.isRunning) void this.#polls.fresh()
+  }
+
+  async #poll(): Promise<void> {
+    this.#polledAt = performance.now()
+    const afterCommit = this.#hasUnreadCommit
+    this.#hasUnreadCommit = false
+    this.#height = (await this.#options.reader.read(readPosition))?.height ?? null
+    const now = performance.now()
+    const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
+    if (looksForGaps) this.#lookedForGapsAt = now
+    for (const { feed, pulls, height } of this.#bySelection.values()) {
+      const hasMoved = this.#height !== null && this.#height !== height
+      if (hasMoved || (looksForGaps && feed.awaitsGaps)) void pulls.fresh()
+    }
+  }
+
+  /** Feeds do not wait for each other. A failed one is read again at the next poll. */
+  async #pull(followed: Followed): Promise<void> {
+    const position = this.#height
+    try {
+      await followed.feed.pull()
+      followed.height = position
+      followed.isFailing = false
+      if (![...this.#bySelection.values()].some(({ isFailing }) => isFailing)) this.#fault = null
+    } catch (error) {
+      followed.isFailing = true
+      this.#reportFault(error as Error)
+    }
+  }
+
+  #reportFault({ message }: Error): void {
+    if (this.#fault !== message) {
+      this.#options.onNotice(`streams wait until the store can be read: ${message}`)
+    }
+    this.#fault = message
+  }
+
+  #keepAlive(): void {
+    const now = performance.now()
+    if (now - this.#keptAliveAt < KEEP_ALIVE_MS) return
+    this.#keptAliveAt = now
+    for (const { feed } of this.#bySelection.values()) feed.keepAlive()
+  }
+}

@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto'
+import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
+import { type LackedRange, type Lacks, MAX_GAPS } from '#core/domain/lacks'
+import { fingerprintOf } from '#core/resources/fingerprint'
+import type { Resource, Selection } from '#core/resources/resource'
+
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a gap whose imported rows were received ends with `-1`. */
+
+const RADIX = 36
+const CHECK_CHARACTERS = 4
+
+/** The cursor of a follower with these missing ranges. */
+export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
+  const parts = headOf(resource, selection)
+  const { first, tail, gaps } = lacks
+  parts.push(digits(first), [tail.height, BigInt(tail.index)].map(digits).join('-'))
+  for (const { height, index, to, imported } of gaps) {
+    parts.push([height, BigInt(index), to - height, ...(imported ? [1n] : [])].map(digits).join('-'))
+  }
+  const text = parts.join('_')
+  return `${text}_${checkSum(text)}`
+}
+
+/**
+ * The missing ranges in a cursor; null if it is not a valid cursor of the stream. A checksum is no secret: anyone can
+ * compute it, so a cursor is only accepted if this service could have written it.
+ */
+export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
+  const end = text.length - CHECK_CHARACTERS - 1
+  if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
+  const head = `${headOf(resource, selection).join('_')}_`
+  if (!text.startsWith(head)) return null
+  return lacksOf(text.slice(head.length, end).split('_'))
+}
+
+function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): string[] {
+  const tag = `s${resourceTag}`
+  return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
+}
+
+function lacksOf(parts: string[]): Lacks | null {
+  const [first, tail, ...gaps] = parts.map(numbers)
+  if (first?.length !== 1 || tail?.length !== 2) return null
+  const ranges: LackedRange[] = []
+  for (const gap of gaps) {
+    const [height, index, length, imported] = gap ?? []
+    if (height === undefined || index === undefined || length === undefined || gap!.length > 4) return null
+    if (imported !== undefined && imported !== 1n) return null
+    const range = { height, index: Number(index), to: height + length }
+    ranges.push(imported === undefined ? range : { ...range, imported: true })
+  }
+  const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
+  return isSound(lacks) ? lacks : null
+}
+
+/**
+ * Whether gaps and tail can result from following a stream: no more gaps than are followed, in order and all before the
+ * tail, every number in the range of rows.
+ */
+function isSound({ first, gaps, tail }: Lacks): boolean {
+  if (gaps.length > MAX_GAPS) return false
+  // After the last block that there can be stands a tail of the next height.
+  if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false
+  let end = first - 1n
+  for (const { height, index, to } of gaps) {
+    if (height <= end || index > MAX_INT32) return false
+    end = to
+  }
+  return end < tail.height
+}
+
+function digits(value: bigint): string {
+  return value.toString(RADIX)
+}
+
+/** Numbers joined by `-`; null if a part is none, or has more digits than 64 bits do. */
+function numbers(text: string): bigint[] | null {
+  const values: bigint[] = []
+  for (const part of text.split('-')) {
+    if (!/^[0-9a-z]{1,13}$/.test(part)) return null
+    let value = 0n
+    for (const digit of part) value = value * BigInt(RADIX) + BigInt(Number.parseInt(digit, RADIX))
+    values.push(value)
+  }
+  return values
+}
+
+function checkSum(text: string): string {
+  return hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, CHECK_CHARACTERS)
+}

@@ -1,0 +1,315 @@
+import { firstGapFrom, GapList, type HeightRange, isWithin } from '#core/domain/coverage'
+import { MAX_INT64 } from '#core/domain/integers'
+import { refuseOldSchema } from '#core/store/schema-version'
+import { type Store, StoreError } from '#core/store/store'
+import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
+import {
+  keepsPlaces,
+  keyOf,
+  type RowRange,
+  TABLES,
+  type Table,
+  type TextCell,
+  tableOf,
+} from '#core/store/tables'
+import { allRows, compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
+import { BLOCKS_OF_SPAN } from '#core/store/writing/block-spans'
+import { withOpen } from '#core/with-open'
+import { SeriesCheck } from './check-series.ts'
+import { SpanCheck, type SpanRules, type Times } from './check-spans.ts'
+import { Problems } from './problems.ts'
+import { faultsOf, isUnplacedRow } from './row-rules.ts'
+
+export type CheckOptions = {
+  signal?: AbortSignal
+  /** Called with the name of the next check. */
+  onStep?: (what: string) => void
+}
+
+/** The rows checked, and the problems found. */
+export type StoreCheck = {
+  problems: Problems
+  /** What could not be looked at, and why. */
+  notes: string[]
+  /** Rows by table. */
+  rows: Record<string, number>
+  /** Whether everything could be read. */
+  isReadable: boolean
+}
+
+const SPANS = tableOf('funding_period_spans')
+const PERIODS = tableOf('funding_periods')
+const BLOCK_SPANS = tableOf('funding_period_block_spans')
+const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
+
+/** Heights that rows may come from, by the stream's own tables. */
+type Heights = { first: bigint; last: bigint; missing: GapList; imported: readonly HeightRange[] }
+
+/**
+ * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
+ * points, rows against position and gaps, providers against lists. Changes nothing. Takes memory for the funding
+ * periods of one market at a time.
+ *
+ * @throws {StoreError} if there is no store, or it is not of this program's schema.
+ */
+export async function checkStore(
+  store: Store,
+  { signal, onStep = () => {} }: CheckOptions = {},
+): Promise<StoreCheck> {
+  await refuseOldSchema(store)
+  const check: StoreCheck = { problems: new Problems(), notes: [], rows: {}, isReadable: true }
+  try {
+    onStep(`${store.name}: the database`)
+    const database = await store.checkDatabase()
+    for (const problem of database.problems) check.problems.add('database', problem)
+    check.notes.push(...database.notes)
+    await withOpen(store.openTableReader(), (reader) => checkTables(reader, check, onStep, signal))
+  } catch (error) {
+    // Damage that keeps the tables from being read.
+    if (!(error instanceof StoreError)) throw error
+    check.problems.add('store', error.message)
+    check.isReadable = false
+  }
+  return check
+}
+
+async function checkTables(
+  reader: TableReader,
+  { problems, notes, rows }: StoreCheck,
+  onStep: (what: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const heights = await checkStream(reader, problems, signal)
+  const markets = await marketNumbers(reader, signal)
+  const lists = new Set<TextCell>()
+  const series = new SeriesCheck(reader, problems)
+  const imported = heights?.imported ?? []
+  const spanCheck = (rules: SpanRules) => new SpanCheck(rules, reader, problems)
+  const spans = spanCheck(periodSpans(reader, markets))
+  const spansOfBlocks = spanCheck(blockSpans(BLOCK_SPANS))
+  const spansOfImports = spanCheck(blockSpans(IMPORTED_SPANS))
+  let market: TextCell = null
+  let unplaced = 0
+  for (const table of TABLES) {
+    onStep(table.name)
+    let before: readonly TextCell[] | null = null
+    rows[table.name] = 0
+    for await (const chunk of walkTable(reader, table, {}, signal)) {
+      rows[table.name]! += chunk.length
+      for (const row of chunk) {
+        const named = namedRow(table, row)
+        const faults = faultsOf(table, named)
+        const key = keyOf(table, row)
+        if (before !== null && compareKeys(table, before, key) >= 0) {
+          faults.push('its key does not follow the one before')
+        }
+        before = key
+        if (isUnplacedRow(named)) unplaced++
+        const hasBlock = keepsPlaces(table) && !isUnplacedRow(named)
+        const fault = hasBlock ? heightFault(named.height, heights) : null
+        if (fault !== null) faults.push(fault)
+        if (table === IMPORTED_SPANS && !isRunImported(BigInt(named.blocks!), imported)) {
+          faults.push(`no block of these ${BLOCKS_OF_SPAN} is imported`)
+        }
+        if (named.market !== undefined && !markets.has(named.market)) {
+          faults.push(`there is no market ${named.market}`)
+        }
+        if (table.name === 'liquidity_provider_lists') lists.add(named.market_id!)
+        if (table.name === 'liquidity_providers' && !lists.has(named.market_id!)) {
+          faults.push('its market has no list of providers')
+        }
+        for (const what of faults) problems.add(describeRow(table, row), what)
+        if (table.name !== 'funding_period_data_points') continue
+        if (named.market !== market) await spans.compare()
+        market = named.market!
+        spans.add(named)
+        if (!isUnplacedRow(named)) {
+          const spansOf = isWithin(imported, BigInt(named.height!)) ? spansOfImports : spansOfBlocks
+          spansOf.add(named)
+        }
+        await series.add(named)
+      }
+      await spansOfBlocks.compare()
+      await spansOfImports.compare()
+    }
+    await spans.compare()
+    await series.end()
+  }
+  if (unplaced > 0) {
+    notes.push(`${unplaced.toLocaleString('en')} rows come from unknown blocks before the imported ones`)
+  }
+  const astray = rows.funding_period_series! - series.rows
+  if (astray > 0)
+    problems.add('funding_period_series', `${astray} rows of markets and sources without points`)
+  await checkSpansWithoutPoints(reader, problems, signal)
+  if (heights !== null) return
+  for (const [name, count] of Object.entries(rows)) {
+    if (count > 0) problems.add(name, `${count} rows, although the store has ingested no block`)
+  }
+}
+
+/** Checks the position and the gaps; null for an empty store. */
+async function checkStream(
+  reader: TableReader,
+  problems: Problems,
+  signal: AbortSignal | undefined,
+): Promise<Heights | null> {
+  const streams = await reader.read(tableOf('stream'), ALL_ROWS, 2)
+  if (streams.length === 0) return null
+  if (streams.length > 1) problems.add('stream', 'more than one row')
+  const stream = namedRow(tableOf('stream'), streams[0]!)
+  const first = BigInt(stream.first_height!)
+  const last = BigInt(stream.height!)
+  if (first > last) problems.add('stream', `the first height, ${first}, is above the last, ${last}`)
+  if (stream.chain_id === '') problems.add('stream', 'the chain has no id')
+  const gaps = tableOf('gaps')
+  const missing: { from: bigint; to: bigint; kind: 'missing' }[] = []
+  let end = first - 1n
+  for (const row of await allRows(reader, gaps, {}, signal)) {
+    const { from_height, to_height, kind } = namedRow(gaps, row)
+    const from = BigInt(from_height!)
+    const to = BigInt(to_height!)
+    const where = describeRow(gaps, row)
+    if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
+    if (from <= end) problems.add(where, `it begins at or before ${end}`)
+    if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
+    if (to > end) end = to
+    if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
+  }
+  const heights = { first, last, missing: new GapList(missing) }
+  return { ...heights, imported: await checkImported(reader, problems, heights, signal) }
+}
+
+/** Checks the ranges of heights that are imported. */
+async function checkImported(
+  reader: TableReader,
+  problems: Problems,
+  { first, last, missing }: Omit<Heights, 'imported'>,
+  signal: AbortSignal | undefined,
+): Promise<HeightRange[]> {
+  const table = tableOf('imported')
+  const ranges: HeightRange[] = []
+  for (const row of await allRows(reader, table, {}, signal)) {
+    const [from, to] = row.map((cell) => BigInt(cell!)) as [bigint, bigint]
+    const where = describeRow(table, row)
+    const end = ranges.at(-1)?.to
+    if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
+    if (from < first) problems.add(where, `it begins before the first block, ${first}`)
+    if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
+    if (end !== undefined && from <= end) problems.add(where, `it begins at or before ${end}`)
+    else if (from <= to) ranges.push({ from, to })
+  }
+  for (const { from, to } of missing.all) {
+    const range = ranges[firstGapFrom(ranges, from)]
+    if (range === undefined || range.from > to) continue
+    problems.add(
+      `${table.name} (${range.from})`,
+      `some of its blocks, ${from} to ${to}, are recorded as a gap`,
+    )
+  }
+  return ranges
+}
+
+/** Whether some of a run of 64 blocks are imported. */
+function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
+  const range = imported[firstGapFrom(imported, run * BLOCKS_OF_SPAN)]
+  return range !== undefined && range.from < (run + 1n) * BLOCKS_OF_SPAN
+}
+
+/** The fault of a row's height, if any. */
+function heightFault(height: TextCell | undefined, heights: Heights | null): string | null {
+  if (height === undefined || height === null || heights === null) return null
+  const from = BigInt(height)
+  const { first, last, missing } = heights
+  if (from > last) return `it comes from block ${from}, but the last stored block is ${last}`
+  if (from < first) return `it comes from block ${from}, but the first stored block is ${first}`
+  return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
+}
+
+async function marketNumbers(reader: TableReader, signal: AbortSignal | undefined): Promise<MarketIds> {
+  const rows = await allRows(reader, tableOf('markets'), {}, signal)
+  return new Map(rows.map(([number, id]) => [number!, id!]))
+}
+
+/** The id of a market, by its number. */
+type MarketIds = ReadonlyMap<TextCell, TextCell>
+
+/** The spans of periods say exactly where their points lie, how many they are, and when the period starts. */
+function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
+  return {
+    table: SPANS,
+    ofPoint: ({ seq }) => BigInt(seq!),
+    rangeOf: ([market]) => periodsOf(market!),
+    faultsOf: async ([market]) => {
+      const periods = await allRows(reader, PERIODS, periodsOf(markets.get(market!) ?? ''))
+      const starts = new Map(periods.map(([, seq, start]) => [seq!, start!]))
+      return (span, found) => faultsOfPeriodSpan(span, starts.get(span.seq!) ?? null, found)
+    },
+    describe: (points) => `${points} points`,
+  }
+}
+
+function faultsOfPeriodSpan(span: NamedRow, start: TextCell, found: Times | undefined): string[] {
+  const { first_timestamp, last_timestamp, points, start_timestamp } = span
+  const faults: string[] = []
+  if (start_timestamp !== start) {
+    const say = (time: TextCell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
+    faults.push(`it starts ${say(start_timestamp)}, and its period ${say(start)}`)
+  }
+  if (found === undefined) return [...faults, 'the period has no points']
+  const stored = `${points} points from ${first_timestamp} to ${last_timestamp}`
+  const actual = `${found.points} points from ${found.first} to ${found.last}`
+  if (stored !== actual) faults.push(`it says ${stored}, but there are ${actual}`)
+  return faults
+}
+
+/**
+ * Every point lies within the span of the blocks that it came in. A wider span, or one without points, is lawful: pruning
+ * leaves them. Points come in the order of their times, so that their blocks lie close together.
+ */
+function blockSpans(table: Table): SpanRules {
+  return {
+    table,
+    ofPoint: ({ height }) => BigInt(height!) / BLOCKS_OF_SPAN,
+    rangeOf: (owner, first, last) => ({ after: [...owner, `${first - 1n}`], upTo: [...owner, `${last}`] }),
+    faultsOf: async () => faultsOfBlockSpan,
+    describe: (points) => `${points} points or more`,
+  }
+}
+
+function faultsOfBlockSpan(
+  { first_timestamp, last_timestamp }: NamedRow,
+  found: Times | undefined,
+): string[] {
+  if (found === undefined) return []
+  const { first, last } = found
+  if (first >= BigInt(first_timestamp!) && last <= BigInt(last_timestamp!)) return []
+  return [`it covers ${first_timestamp} to ${last_timestamp}, but there are points from ${first} to ${last}`]
+}
+
+/** The rows of a market in a table whose key is market and seq. */
+const periodsOf = (market: TextCell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })
+
+/** The points of a market, by its number. */
+export const pointsOf = (market: TextCell): RowRange => ({
+  after: [market, '-1', '0', '0'],
+  upTo: [market, '3', '0', '0'],
+})
+
+/** Spans of markets without any point, which no point leads to. */
+async function checkSpansWithoutPoints(
+  reader: TableReader,
+  problems: Problems,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const points = tableOf('funding_period_data_points')
+  let market: TextCell = null
+  for await (const chunk of walkTable(reader, SPANS, {}, signal)) {
+    for (const row of chunk) {
+      if (row[0] === market) continue
+      market = row[0]!
+      const [found] = await reader.read(points, pointsOf(market), 1)
+      if (found === undefined) problems.add(describeRow(SPANS, row), 'the market has no points')
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { isUnplaced } from '#core/domain/place'
+import type { Table } from '#core/store/tables'
+import { type NamedRow, placeOfRow } from '#core/store/walk-table'
+
+/** Faults of a row on its own, in words; empty if there are none. */
+export function faultsOf({ columns, faultsOf }: Table, row: NamedRow): string[] {
+  const faults = columns.flatMap(({ name, isRight }) => {
+    const value = row[name]!
+    return value === null || isRight(value) ? [] : [`${name} is ${JSON.stringify(value)}`]
+  })
+  if (row.event_index === '0' && !isUnplacedRow(row)) faults.push('event_index is "0"')
+  return [...faults, ...(faultsOf?.(row) ?? [])]
+}
+
+export function isUnplacedRow(row: NamedRow): boolean {
+  return row.event_index !== undefined && isUnplaced(placeOfRow(row))
+}

@@ -1,0 +1,46 @@
+import { InvalidArgumentError } from 'commander'
+import { formatTime, readTime } from '#core/domain/time'
+import type { PruneBound } from '#core/store/pruning/prune-bound'
+
+/** Integers of this many digits are times: heights are far below, and times since 1970-01-12 above. */
+const TIME_DIGITS = 16
+
+/** A time as a command line says it: Unix nanoseconds, or an age in nanoseconds before the last block. */
+export type GivenTime = { by: 'time'; before: bigint } | { by: 'age'; age: bigint }
+
+/** The same, or a block's height. */
+export type GivenBound = GivenTime | PruneBound
+
+const ALLOWED =
+  'a date (2026-01-31), a time with a zone (2026-01-31T12:00:00Z), Unix nanoseconds, an age before the last block (36h, 90d, 2w)'
+
+/** Reads a time: a date, RFC 3339, Unix nanoseconds, or an age. */
+export function parseTime(text: string): GivenTime {
+  return timeOf(text, ALLOWED)
+}
+
+function timeOf(text: string, allowed: string): GivenTime {
+  const read = readTime(text)
+  if ('fault' in read) throw new InvalidArgumentError(`${read.fault} Allowed: ${allowed}.`)
+  return 'age' in read ? { by: 'age', age: read.age } : { by: 'time', before: read.time }
+}
+
+/** Reads an age in nanoseconds, of a text such as `36h`, `90d` or `12w`. */
+export function parseAge(text: string): bigint {
+  const read = readTime(text)
+  if ('age' in read) return read.age
+  throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
+}
+
+/** Reads what old is: a time, or the height of a block. */
+export function parseBound(text: string): GivenBound {
+  if (/^\d+$/.test(text) && text.length < TIME_DIGITS) return { by: 'height', before: BigInt(text) }
+  const allowed = `${ALLOWED}, the height of a block`
+  if (text.startsWith('-')) throw new InvalidArgumentError(`It is below 0. Allowed: ${allowed}.`)
+  return timeOf(text, allowed)
+}
+
+/** `block 12` or `2026-01-31T00:00:00Z`. */
+export function describeBound({ by, before }: PruneBound): string {
+  return by === 'height' ? `block ${before}` : formatTime(before)
+}

@@ -1,0 +1,85 @@
+import { Command } from 'commander'
+import { describeRanges } from '#core/domain/coverage'
+import { printable } from '#core/domain/printable'
+import { findStore } from '#core/store/open-store'
+import { createLogger } from '#service/log'
+import { checkAgainstFiles, type FilesComparison } from '../check/check-against-files.ts'
+import { checkStore, type StoreCheck } from '../check/check-store.ts'
+import { findInput } from './event-input.ts'
+import { EXIT } from './exit.ts'
+import { count } from './figures.ts'
+import { interruptible } from './interrupt.ts'
+import { type CommonOptions, jsonOption, logLevelOption, storeOption } from './options.ts'
+import { printJson } from './output.ts'
+
+/** Ranges of heights that are listed one by one. */
+const SHOWN_RANGES = 20
+
+const NOTES = `
+Checks the database and every row: keys and their order, values, the time spans of funding periods, the position and
+gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it compares
+every row with them, over the blocks that both contain completely; this needs as much space in the temporary folder as
+a store of these files. The store may be in use, and is not changed.
+
+Exit status: 0 no problems, 1 problems or a failure, 2 wrong usage, 130 interrupted.`
+
+type CheckCommandOptions = CommonOptions & { json: boolean }
+
+/** `lyra check`: checks a store, and compares it with event files. */
+export function command(): Command {
+  return new Command('check')
+    .summary('check a store, optionally against event files')
+    .description('Checks a store for damage, alone or against event files.')
+    .argument('[path...]', 'event files, directories of them, or - for standard input')
+    .addOption(storeOption())
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(check)
+}
+
+async function check(paths: string[], { store: name, json, logLevel }: CheckCommandOptions): Promise<void> {
+  const log = createLogger(logLevel)
+  const input = findInput(paths, log)
+  const store = findStore(name)
+  const onStep = (what: string) => log.info(`checking ${what}`)
+  const checked = await interruptible(log, 'interrupted', [store], async (signal) => {
+    const result = await checkStore(store, { signal, onStep })
+    const isCompared = paths.length > 0 && result.isReadable
+    const options = { log, signal, onStep }
+    return { result, compared: isCompared ? await checkAgainstFiles(store, input, result, options) : null }
+  })
+  if (checked === null) return
+  const { result, compared } = checked
+  const { problems, notes, rows } = result
+  if (json) {
+    const { count, reported } = problems
+    printJson({ ok: count === 0, problemCount: count, problems: reported, notes, rows, compared })
+  } else {
+    console.log(describe(store.name, result, compared))
+  }
+  if (problems.count > 0) process.exitCode = EXIT.failure
+}
+
+function describe(
+  name: string,
+  { problems, notes, rows }: StoreCheck,
+  compared: FilesComparison | null,
+): string {
+  const sum = (counts: Record<string, number>) =>
+    count(Object.values(counts).reduce((total, rows) => total + rows, 0))
+  const lines = problems.reported.map(({ where, what }) => printable(`${where}: ${what}`))
+  if (problems.count > problems.reported.length) {
+    lines.push(`and ${count(problems.count - problems.reported.length)} more`)
+  }
+  lines.push(...notes.map((note) => printable(`note: ${note}`)))
+  lines.push(`${name}: ${sum(rows)} rows checked`)
+  if (compared !== null) {
+    const ranges = describeRanges(compared.heights, SHOWN_RANGES)
+    lines.push(`${sum(compared.rows)} rows match the event files, over ${ranges}`)
+  }
+  if (problems.count === 0) lines.push('No problems found.')
+  else if (problems.count === 1) lines.push('1 problem found.')
+  else lines.push(`${count(problems.count)} problems found.`)
+  return lines.join('\n')
+}

@@ -1,0 +1,57 @@
+import { Command, Option } from 'commander'
+import { copyStore } from '#core/store/copy-store'
+import { findStore } from '#core/store/open-store'
+import { createLogger } from '#service/log'
+import { count } from './figures.ts'
+import { interruptible } from './interrupt.ts'
+import { jsonOption, logLevelOption } from './options.ts'
+import { progressLines } from './progress.ts'
+
+const NOTES = `
+Either store may be a SQLite file or a PostgreSQL address. Run an interrupted copy again to resume it. At the end the
+row count and digest of every table are compared.`
+
+type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: string }
+
+/** `lyra copy`: moves a store whole. */
+export function command(): Command {
+  return new Command('copy')
+    .summary('copy a store to another file or database')
+    .description(
+      'Copies a store to another file or database, between SQLite and PostgreSQL in either direction.',
+    )
+    .addOption(new Option('--from <store>', 'store to read').env('LYRA_COPY_FROM').makeOptionMandatory())
+    .addOption(new Option('--to <store>', 'store to write').env('LYRA_COPY_TO').makeOptionMandatory())
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(copy)
+}
+
+async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<void> {
+  const log = createLogger(logLevel)
+  const source = findStore(from)
+  const digests = await interruptible(
+    log,
+    'interrupted; run the same command again to resume',
+    [source],
+    (signal) =>
+      copyStore(source, findStore(to), {
+        signal,
+        onNotice: (message) => log.warn(message),
+        onProgress: progressLines(
+          log,
+          ({ table, rows, written }) => `${table}: ${count(rows)} rows compared, ${count(written)} written`,
+        ),
+      }),
+  )
+  if (digests === null) return
+  if (json) {
+    console.log(JSON.stringify(digests))
+    return
+  }
+  console.log('Copied; both stores contain the same rows:')
+  for (const { table, rows, sha256 } of digests) {
+    console.log(`  ${table}: ${count(rows)} rows, sha256 ${sha256}`)
+  }
+}

@@ -1,0 +1,29 @@
+import { describeHeights } from '#core/domain/coverage'
+import { formatTime } from '#core/domain/time'
+import { wordsOfName } from '#core/domain/words'
+import type { ImportedResource, ImportReport } from '../import/import-report.ts'
+import { describeLacks } from './describe-report.ts'
+import { count, elapsed } from './figures.ts'
+
+/** What an import has done, in lines for people. */
+export function describeImport(report: ImportReport): string {
+  const rate = Math.round(report.rowsRead / Math.max(report.seconds, 1e-3))
+  const lines = [
+    `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${elapsed(report.seconds)}, ${count(rate)} rows/s`,
+    report.height === null ? 'The store is empty.' : `The store contains blocks up to ${report.height}.`,
+  ]
+  for (const [name, rows] of Object.entries(report.rows)) {
+    // Such as auctions, of which a data node keeps none.
+    if (!(name in report.first)) continue
+    const first = report.first[name as ImportedResource]
+    const since = first === null ? '' : `, the first of ${formatTime(BigInt(first))}`
+    lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written${since}`)
+  }
+  if (report.heldBlocks > 0) lines.push(`  ${count(report.heldBlocks)} blocks skipped, already stored`)
+  for (const { resource, reason } of report.notImported) lines.push(`  ${resource}: not imported, ${reason}`)
+  for (const [reason, number] of Object.entries(report.leftOut)) {
+    lines.push(`  ${count(number)} rows skipped: ${reason}`)
+  }
+  for (const range of report.imported) lines.push(`  imported: ${describeHeights(range)}`)
+  return [...lines, ...describeLacks(report)].join('\n')
+}

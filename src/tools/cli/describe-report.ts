@@ -1,0 +1,50 @@
+import { describeHeights } from '#core/domain/coverage'
+import { wordsOfName } from '#core/domain/words'
+import type { IngestionReport } from '#core/ingest/report'
+import { describeCutOff } from '#core/records/read-records'
+import { describeResourceGaps } from './describe-resource-gaps.ts'
+import { count, elapsed, formatBytes } from './figures.ts'
+
+/** What an ingestion has done, in lines for people. */
+export function describeReport(report: IngestionReport): string {
+  const lines = [
+    `${count(report.blocks)} blocks ingested, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +
+      `in ${elapsed(report.seconds)}, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,
+    report.height === null ? 'The store is empty.' : `The store contains blocks up to ${report.height}.`,
+  ]
+  for (const [name, rows] of Object.entries(report.rows)) {
+    lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written or updated`)
+  }
+  const { passedOver } = report
+  const notes: [number, string][] = [
+    [report.heldBlocks, 'blocks skipped, already stored'],
+    [report.completedBlocks, 'already-stored blocks completed with events that an older version skipped'],
+    [report.replacedBlocks, 'imported blocks replaced'],
+    [passedOver.beforeFirstBlock, 'events skipped before the first block'],
+    [passedOver.outsideBlocks, 'events skipped between blocks'],
+    [passedOver.repeated, 'duplicate events skipped'],
+    [report.unfinishedBlocks, 'incomplete blocks dropped'],
+    [report.sequenceBreaks, 'breaks in the record numbering'],
+    [report.foreignFiles.length, 'files skipped, not named like event files'],
+  ]
+  for (const [number, what] of notes) if (number > 0) lines.push(`  ${count(number)} ${what}`)
+  for (const [reason, number] of Object.entries(report.leftOut)) {
+    lines.push(`  ${count(number)} events skipped: ${reason}`)
+  }
+  for (const notice of report.cutOff) lines.push(`  ${describeCutOff(notice)}`)
+  if (report.pendingHeight !== null) {
+    lines.push(`  block ${report.pendingHeight} is incomplete at the end of the input and was not ingested`)
+  }
+  return [...lines, ...describeLacks(report)].join('\n')
+}
+
+/** The store's remaining gaps, in lines for people. */
+export function describeLacks({
+  gaps,
+  resourceGaps,
+}: Pick<IngestionReport, 'gaps' | 'resourceGaps'>): string[] {
+  return [
+    ...gaps.map((gap) => `  gap: ${describeHeights(gap)} ${gap.kind}`),
+    ...describeResourceGaps(resourceGaps).map(([resource, text]) => `  ${resource}: ${text}`),
+  ]
+}

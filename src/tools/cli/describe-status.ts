@@ -1,0 +1,134 @@
+import { describeHeights } from '#core/domain/coverage'
+import { describeDuration } from '#core/domain/duration'
+import { printable } from '#core/domain/printable'
+import { formatTime } from '#core/domain/time'
+import { wordsOf } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { describeCluster } from '#core/store/inspection'
+import type { CoverageBody } from '#service/api/questions/coverage-body'
+import type { ServiceStatus, StatusReport } from '../status/status.ts'
+import { describeResourceGaps } from './describe-resource-gaps.ts'
+import { count, formatBytes } from './figures.ts'
+import { table } from './table.ts'
+
+/** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
+const SHOWN_GAPS = 20
+
+/** What holding a block from an import means, in short (docs/monitor.md). */
+const IMPORTED_MEANS =
+  'these do not have all points, the order within a block, or times below a microsecond; event files replace them'
+
+const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
+
+/** How a store or service stands, as a table for people. */
+export function describeStatus(report: StatusReport): string {
+  const { store, service, coverage, lastBlock } = report
+  const entries: [title: string, text: string][] = [[store === null ? 'service' : 'store', report.of]]
+  if (store !== null) {
+    const { kind, bytes, schemaVersion, programSchemaVersion, hasWriter } = store
+    entries.push(['size', formatBytes(bytes)])
+    const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
+    entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
+    const unknown = kind === 'sqlite' ? 'unknown: not visible in a file' : 'unknown: not visible on a replica'
+    entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
+    const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
+    entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))
+  }
+  if (service !== null) entries.push(...describeService(service))
+  if (coverage === null || lastBlock === null) {
+    const isUnknown = (store?.cluster?.workersDown.length ?? 0) > 0
+    if (isUnknown) entries.push(['blocks', 'unknown while a worker is unreachable'])
+    else if (store === null || store.schemaVersion === store.programSchemaVersion)
+      entries.push(['blocks', 'none'])
+    return table(entries).join('\n')
+  }
+  entries.push(['chain', printable(coverage.chainId)])
+  const age = `${describeDuration(lastBlock.ageSeconds)} old`
+  entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
+  const { blocks, prunedBefore } = coverage
+  entries.push(['whole blocks', blocks.ranges.length === 0 ? 'none' : describeRanges(blocks.ranges)])
+  if (blocks.imported.length > 0) {
+    entries.push(['imported blocks', describeRanges(blocks.imported)], ['', IMPORTED_MEANS])
+  }
+  entries.push(...describeGaps(blocks.gaps), ...describeResourceGaps(report.resourceGaps))
+  if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
+  if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
+  return [...table(entries), '', ...describeRows(coverage)].join('\n')
+}
+
+function describeService({ ready, reasons, live, forward, cluster }: ServiceStatus): [string, string][] {
+  const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
+  for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
+  for (const fault of cluster) entries.push(['cluster', printable(fault)])
+  if (live === null) return entries
+  const { coreConnected, eventsReceived, bufferBytes, stopped, connectionFaults } = live
+  const parts = [
+    coreConnected ? 'core connected' : 'no core connected',
+    `${count(eventsReceived)} events received`,
+    `${formatBytes(bufferBytes)} buffered`,
+    ...(stopped ? ['stopped'] : []),
+    ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
+  ]
+  entries.push(['live ingestion', parts.join(', ')])
+  if (forward) entries.push(['forwarding', describeForward(forward)])
+  return entries
+}
+
+function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
+  const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, failure } = forward
+  const { droppedBlocks, missingBlocks } = forward
+  const blocks = droppedBlocks === null ? '' : `, of ${describeHeights(droppedBlocks)}`
+  const parts = [
+    connected ? 'receiver connected' : 'receiver not connected',
+    height === null ? 'nothing forwarded' : `forwarded up to block ${height}`,
+    lagBytes === 0
+      ? 'nothing waits'
+      : `${formatBytes(lagBytes)} wait: ${count(lagBlocks)} blocks, ${describeDuration(lagSeconds)}`,
+    ...(droppedBytes === 0 ? [] : [`${formatBytes(droppedBytes)} dropped${blocks}`]),
+    // A service of version 0.2.0 does not report them.
+    ...(missingBlocks
+      ? [
+          `${describeHeights(missingBlocks)} missing: the receiver must get them from another source, or from the core restarted from a snapshot before block ${missingBlocks.from}`,
+        ]
+      : []),
+    ...(failure === null ? [] : [failure]),
+  ]
+  return printable(parts.join(', '))
+}
+
+function describeRanges(ranges: CoverageBody['coverage']['blocks']['ranges']): string {
+  const shown = ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
+  return [...shown, ...(shown.length < ranges.length ? ['...'] : [])].join(', ')
+}
+
+function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {
+  if (gaps.length === 0) return [['gaps', 'none']]
+  const shown = gaps
+    .slice(0, SHOWN_GAPS)
+    .map((gap): [string, string] => ['gap', `${describeHeights(gap)} ${gap.kind}`])
+  return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} more gaps`]]
+}
+
+/** A resource's part of a coverage, or a market's: numbers and times as text. */
+type HeldRows = {
+  marketId?: string
+  count: string
+  firstTimestamp?: string | null
+  lastTimestamp?: string | null
+  atBlock?: string
+}
+
+/** The rows of each resource, of each market in the forms that say so. */
+function describeRows(coverage: CoverageBody['coverage']): string[] {
+  const rows = [['resource', 'market', 'rows', 'first', 'last']]
+  for (const resource of RESOURCES) {
+    // A service of another version may not have it.
+    const held = (coverage as unknown as Record<string, HeldRows | HeldRows[] | undefined>)[resource.name]
+    for (const found of [held ?? []].flat()) {
+      const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = found
+      const last = atBlock === undefined ? time(lastTimestamp) : `block ${atBlock}`
+      rows.push([wordsOf(resource), marketId, count(BigInt(number)), time(firstTimestamp), last])
+    }
+  }
+  return table(rows, [2])
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { wordsOfName } from '#core/domain/words'
+import { findStore } from '#core/store/open-store'
+import { withSnapshot } from '#core/store/read-store'
+import { StoreError } from '#core/store/store'
+import { exportFolder } from '#service/export/export-folder'
+import { createLogger } from '#service/log'
+import type { ExportCommandOptions } from './export-options.ts'
+import { count } from './figures.ts'
+import { interruptible } from './interrupt.ts'
+import { InvalidSettingError } from './options.ts'
+import { rowProgress } from './progress.ts'
+
+/** The options that are for one resource. */
+const OF_ONE = [
+  ...['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'times', 'force'],
+] as const
+
+/** `lyra export all`: writes every resource into a directory, in place of an earlier export. */
+export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
+  const folder = folderOf(options, command)
+  const log = createLogger(options.logLevel)
+  const store = findStore(options.store)
+  const progress = rowProgress(log)
+  const result = await interruptible(
+    log,
+    `interrupted; nothing was written to ${folder}`,
+    [store],
+    (signal) =>
+      withSnapshot(store, (snapshot) =>
+        exportFolder({
+          ...{ folder, snapshot, asText: options.text, signal },
+          onRows: (count) => progress.add(count),
+        }),
+      ),
+  ).catch((error) => {
+    const { syscall, message } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    throw new StoreError(`${folder}: cannot be written (${message})`, { cause: error })
+  })
+  if (result === null) return
+  const { height, rows, files } = result
+  console.log(`${folder}: as of block ${height}; ${count(files)} files, ${count(rows)} rows.`)
+}
+
+/**
+ * The directory that is named.
+ *
+ * @throws {InvalidSettingError} if there is none, and for options of one resource.
+ */
+function folderOf({ out, format }: ExportCommandOptions, command: Command): string {
+  const given = (name: string) => command.getOptionValueSource(name) === 'cli'
+  const foreign = OF_ONE.find(given)
+  if (foreign !== undefined) {
+    const flag = `--${wordsOfName(foreign, '-')}`
+    throw new InvalidSettingError(`${flag} applies to one resource only; omit it with all`)
+  }
+  if (given('format') && format !== 'parquet')
+    throw new InvalidSettingError(`--format ${format} cannot be used with all, which writes Parquet`)
+  if (out === undefined)
+    throw new InvalidSettingError('all: --out DIR is required, the directory to write to')
+  return out
+}

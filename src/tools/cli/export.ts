@@ -1,0 +1,289 @@
+import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { FilterName, Resource } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
+import { findStore } from '#core/store/open-store'
+import { readStore, withSnapshot } from '#core/store/read-store'
+import { readPosition } from '#core/store/readings/coverage'
+import { isKnownMarket } from '#core/store/readings/ids'
+import { type Snapshot, type Store, StoreError } from '#core/store/store'
+import { ApiError } from '#service/api/http/errors'
+import type { QueryPairs } from '#service/api/http/query-string'
+import { parameterReader, parametersOf } from '#service/api/questions/parameters'
+import { exportQuery, fullExportParametersOf, fullExportQuery } from '#service/api/streams/export-query'
+import { type ExportedRow, type ExportQuery, exportRows } from '#service/export/export-rows'
+import { parquetOf } from '#service/export/parquet'
+import { exportText, TEXT_FORMATS } from '#service/export/text-formats'
+import { createLogger } from '#service/log'
+import { type GivenTime, parseTime } from './bound.ts'
+import { exportAll } from './export-all.ts'
+import type { ExportCommandOptions } from './export-options.ts'
+import { count } from './figures.ts'
+import { interruptible } from './interrupt.ts'
+import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
+import { forTerminal, ignoreClosedPipe } from './output.ts'
+import { rowProgress } from './progress.ts'
+import { wholeId } from './whole-id.ts'
+
+const NOTES = `
+All rows come from one snapshot. Rows of one market are sorted newest first; rows of all markets by market id, then
+oldest first. Each line of ndjson and csv contains its cursor; pass it to --after to resume after that row. A file gets
+its name when it is complete.
+
+lyra export all --out DIR writes every resource as Parquet, by market. Run it again to replace it by a new export.`
+
+/** Name of all resources on the command line. */
+const ALL = 'all'
+
+/** Each resource by its name on the command line. */
+const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
+
+/** The options that restrict the rows, by their parameter of the API. */
+const RESTRICTING = {
+  marketId: 'market',
+  partyId: 'party',
+  source: 'source',
+  seq: 'seq',
+  'dateRange.startTimestamp': 'from',
+  'dateRange.endTimestamp': 'to',
+} as const satisfies Record<FilterName | `dateRange.${'start' | 'end'}Timestamp`, string>
+
+type Restriction = (typeof RESTRICTING)[keyof typeof RESTRICTING]
+
+const RESTRICTIONS = Object.fromEntries(
+  Object.entries(RESTRICTING).map(([parameter, option]) => [option, parameter]),
+) as Record<Restriction, string>
+
+/** The options that apply to a resource. */
+function restrictionsOf(resource: Resource): Restriction[] {
+  const taken = new Set<string>(parametersOf(resource).map(({ name }) => name))
+  if (resource.scope !== null) taken.add(resource.scope)
+  return (Object.keys(RESTRICTIONS) as Restriction[]).filter((option) => taken.has(RESTRICTIONS[option]))
+}
+
+/** The names of the resources that take an option, for its help. */
+function takersOf(option: Restriction): string {
+  return RESOURCES.filter((resource) => restrictionsOf(resource).includes(option))
+    .map(({ kebabName }) => kebabName)
+    .join(', ')
+}
+
+/** `lyra export`: writes all rows of a resource to a file. */
+export function command(): Command {
+  return new Command('export')
+    .summary('export the rows of a resource as ndjson, csv or Parquet')
+    .description(
+      'Writes all rows of a resource to a file or standard output, with the same fields as the API.',
+    )
+    .argument('<resource>', `${[...BY_NAME.keys()].join(', ')}, or ${ALL}`, (name) => {
+      const resource = name === ALL ? ALL : BY_NAME.get(name)
+      if (resource === undefined) {
+        throw new InvalidArgumentError(`It must be one of ${[...BY_NAME.keys()].join(', ')}, ${ALL}.`)
+      }
+      return resource
+    })
+    .addOption(storeOption())
+    .option(
+      '--market <id>',
+      `only rows of this market, by id or unique prefix (${takersOf('market')}); default: all markets`,
+    )
+    .option('--party <id>', `only rows of this party, by id or unique prefix (${takersOf('party')})`)
+    .option(
+      '--source <source>',
+      `only this source, SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`,
+    )
+    .option('--seq <number>', `only rows of this funding period (${takersOf('seq')})`)
+    .addOption(
+      new Option(
+        '--from <time>',
+        `only rows from this date, time, or age before the last block on (${takersOf('from')})`,
+      ).argParser(parseTime),
+    )
+    .addOption(
+      new Option('--to <time>', `only rows before this date, time, or age (${takersOf('to')})`).argParser(
+        parseTime,
+      ),
+    )
+    .option('--after <cursor>', 'resume after the row with this cursor')
+    .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
+    .addOption(
+      new Option('--format <format>', 'output format')
+        .choices([...Object.keys(TEXT_FORMATS), 'parquet'])
+        .default('ndjson'),
+    )
+    .option('--out <file>', 'file to write (default: standard output); for `all`, the directory')
+    .addOption(
+      new Option('--times <form>', 'csv: write times as ISO dates in UTC instead of nanoseconds').choices([
+        'iso',
+      ]),
+    )
+    .option('--text', 'Parquet: write prices, TWAPs, payments and rates as text instead of decimals', false)
+    .addOption(flagOption('--force', 'overwrite an existing file', 'LYRA_FORCE'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action((resource: Resource | typeof ALL, options: ExportCommandOptions, command: Command) =>
+      resource === ALL ? exportAll(options, command) : exportResource(resource, options),
+    )
+}
+
+async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
+  refuseForeign(resource, options)
+  const log = createLogger(options.logLevel)
+  const store = findStore(options.store)
+  const query = queryOfOptions(resource, {
+    ...options,
+    ...(await timesOf(store, options)),
+    market: options.market && (await wholeId(store, 'market', options.market)),
+    party: options.party && (await wholeId(store, 'party', options.party)),
+  })
+  const { out, force, format, text, times } = options
+  if (text && format !== 'parquet')
+    throw new InvalidSettingError(`--text requires Parquet; the format is ${format}: add --format parquet`)
+  if (times !== undefined && format !== 'csv')
+    throw new InvalidSettingError(`--times ${times} requires csv; the format is ${format}: add --format csv`)
+  if (out !== undefined && !force && existsSync(out)) {
+    throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
+  }
+  const progress = rowProgress(log)
+  const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
+    withSnapshot(store, async (snapshot) => {
+      async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
+        yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
+        if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
+      }
+      await write(out, all())
+      return true
+    }),
+  )
+  if (exported && out !== undefined) {
+    console.log(`${count(progress.rows)} rows written to ${out}.`)
+  }
+}
+
+type Times = { from: bigint | undefined; to: bigint | undefined }
+
+/** The times that the options name; ages are counted back from the last block of the store. */
+async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promise<Times> {
+  const times = (last: bigint) => {
+    const of = (given: GivenTime | undefined) => (given?.by === 'age' ? last - given.age : given?.before)
+    return { from: of(from), to: of(to) }
+  }
+  if (from?.by !== 'age' && to?.by !== 'age') return times(0n)
+  const position = await readStore(store, readPosition)
+  if (position === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to export`)
+  return times(BigInt(position.timestamp))
+}
+
+/** The options that restrict the rows and are given. */
+function given(options: Partial<Record<Restriction, unknown>>): Restriction[] {
+  return (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
+}
+
+/** Refuses options that the resource does not take, whatever their values are. */
+function refuseForeign(resource: Resource, options: ExportCommandOptions): void {
+  const allowed = restrictionsOf(resource)
+  const foreign = given(options).find((name) => !allowed.includes(name))
+  if (foreign === undefined) return
+  const flags = allowed.map((name) => `--${name}`).join(', ')
+  throw new InvalidSettingError(
+    `${resource.kebabName} cannot be filtered by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
+  )
+}
+
+/** The rows that the options ask for, checked as a request to the API is. */
+function queryOfOptions(
+  resource: Resource,
+  options: Omit<ExportCommandOptions, keyof Times> & Times,
+): ExportQuery {
+  const restrictions = given(options)
+  const { market } = options
+  const isOfMarket = resource.scope !== null
+  const isOfAll = isOfMarket
+    ? market === undefined
+    : resource.needsFilter &&
+      !resource.filters.some((filter) => restrictions.some((name) => RESTRICTIONS[name] === filter))
+  const pairs = [
+    ...restrictions
+      .filter((name) => !(isOfMarket && name === 'market'))
+      .map((name) => [RESTRICTIONS[name], `${options[name]}`]),
+    ...(options.after === undefined ? [] : [['pagination.after', options.after]]),
+  ] as QueryPairs
+  try {
+    if (isOfAll) {
+      return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource))(pairs))
+    }
+    pairs.push(['pagination.newestFirst', String(!options.oldestFirst)])
+    const values = parameterReader(parametersOf(resource))(pairs)
+    return exportQuery(resource, isOfMarket ? market! : null, values)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new InvalidSettingError(error.detail?.inner ?? error.message)
+  }
+}
+
+/**
+ * Why a selection has no rows.
+ *
+ * @throws {StoreError} if it is of a market that the store knows nothing of: rather a slip than an answer.
+ */
+async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string> {
+  const { resource, selection } = query
+  const { marketId } = selection
+  if (marketId !== undefined && !(await readStore(store, () => isKnownMarket(marketId)))) {
+    throw new StoreError(
+      `${store.name}: market ${marketId} is unknown; lyra status lists the markets of the store`,
+    )
+  }
+  const of = marketId === undefined ? '' : ` of market ${marketId}`
+  return `no matching ${resource.kebabName.replaceAll('-', ' ')}${of}: 0 rows written`
+}
+
+type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number) => void }
+
+async function* bytesOf(
+  query: ExportQuery,
+  { format, text: asText, times, out }: ExportCommandOptions,
+  { snapshot, signal, onRows }: Reading,
+): AsyncGenerator<string | Uint8Array, void, undefined> {
+  if (format === 'parquet') {
+    const rows = counted(exportRows(query, snapshot, signal), onRows)
+    yield* parquetOf(rows, query.resource, { asText })
+    return
+  }
+  const isShown = out === undefined && process.stdout.isTTY
+  for await (const { text, count } of exportText({ ...query, times }, format, snapshot, signal)) {
+    yield isShown ? forTerminal(Buffer.from(text).toString(), format) : text
+    onRows(count)
+  }
+}
+
+async function* counted(
+  chunks: AsyncIterable<ExportedRow[]>,
+  onRows: (count: number) => void,
+): AsyncGenerator<ExportedRow[], void, undefined> {
+  for await (const rows of chunks) {
+    yield rows
+    onRows(rows.length)
+  }
+}
+
+/** Writes to standard output, or to a file that gets its name once it is whole. */
+async function write(out: string | undefined, bytes: AsyncIterable<string | Uint8Array>): Promise<void> {
+  const source = Readable.from(bytes, { objectMode: false })
+  if (out === undefined) {
+    await pipeline(source, process.stdout, { end: false }).catch(ignoreClosedPipe)
+    return
+  }
+  const partial = `${out}.partial`
+  try {
+    await pipeline(source, createWriteStream(partial, { flush: true }))
+    renameSync(partial, out)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    const { syscall, message } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    throw new StoreError(`${out}: cannot be written (${message})`, { cause: error })
+  }
+}

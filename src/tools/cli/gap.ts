@@ -1,0 +1,37 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { describeHeights } from '#core/domain/coverage'
+import { MAX_INT64 } from '#core/domain/integers'
+import { acceptGap } from '#core/store/accept-gap'
+import { findStore } from '#core/store/open-store'
+import { InvalidSettingError, storeOption } from './options.ts'
+
+const NOTES = `
+For blocks that nobody has any more. The service may be running: live ingestion that has stopped at these blocks goes on
+within a second, and records them as a gap. They can still be filled later. lyra ingest has --allow-gap instead.`
+
+/** `lyra gap`: does without blocks that cannot be had. */
+export function command(): Command {
+  const accept = new Command('accept')
+    .summary('let live ingestion continue without missing blocks')
+    .description('Lets live ingestion continue without the missing blocks FROM to TO.')
+    .argument('<from>', 'height of the first missing block', parseHeight)
+    .argument('<to>', 'height of the last one', parseHeight)
+    .addOption(storeOption())
+    .addHelpText('after', NOTES)
+    .action(async (from: bigint, to: bigint, { store: name }: { store: string }) => {
+      if (from > to)
+        throw new InvalidSettingError(`block ${from} comes after block ${to}: give the lower one first`)
+      const store = findStore(name)
+      await acceptGap(store, { from, to })
+      console.log(`${store.name}: live ingestion may continue without ${describeHeights({ from, to })}`)
+    })
+  return new Command('gap')
+    .summary('do without blocks that are missing')
+    .description('Tells a store what it may do without.')
+    .addCommand(accept)
+}
+
+function parseHeight(text: string): bigint {
+  if (/^\d{1,19}$/.test(text) && BigInt(text) > 0n && BigInt(text) <= MAX_INT64) return BigInt(text)
+  throw new InvalidArgumentError('It must be the height of a block, such as 1677.')
+}

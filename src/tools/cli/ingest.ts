@@ -1,0 +1,84 @@
+import { Command } from 'commander'
+import { ingestFiles } from '#core/ingest/ingest-files'
+import { noEventsError } from '#core/records/read-records'
+import { findStore } from '#core/store/open-store'
+import type { Writer } from '#core/store/store'
+import { withOpen } from '#core/with-open'
+import { createLogger } from '#service/log'
+import { describeReport } from './describe-report.ts'
+import { findInput } from './event-input.ts'
+import { EXIT } from './exit.ts'
+import { stopAfterBatch } from './interrupt.ts'
+import {
+  allowGapOption,
+  type CommonOptions,
+  jsonLinesOption,
+  logLevelOption,
+  storeOption,
+  strictOption,
+} from './options.ts'
+import { showFailure, showReport } from './outcome.ts'
+import { createProgressView } from './progress.ts'
+
+type IngestOptions = CommonOptions & {
+  allowGap: boolean
+  strict: boolean
+  json: boolean
+}
+
+const NOTES = `
+Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
+Run the command again to resume; blocks already stored are skipped. If an older version that did not support a resource
+ingested the blocks, ingest their files again to add the rows of that resource.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
+
+/** `lyra ingest`: ingests event files. */
+export function command(): Command {
+  return new Command('ingest')
+    .summary('ingest event files into a store')
+    .description("Ingests event files of the network's core into a store.")
+    .argument('<path...>', 'event files, directories of them, or - for standard input')
+    .addOption(storeOption())
+    .addOption(allowGapOption())
+    .addOption(strictOption())
+    .addOption(jsonLinesOption())
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(ingest)
+}
+
+async function ingest(paths: string[], options: IngestOptions): Promise<void> {
+  const log = createLogger(options.logLevel)
+  const input = findInput(paths, log)
+  const signal = stopAfterBatch(log)
+  let writer: Writer
+  try {
+    writer = await findStore(options.store).openWriter({
+      signal,
+      onNotice: (message) => log.warn(message),
+    })
+  } catch (error) {
+    if (!signal.aborted) throw error
+    process.exitCode = EXIT.interrupted
+    return
+  }
+  const view = createProgressView(log, options.json)
+  const ingestAll = async () => {
+    const { report, failure: stopped } = await ingestFiles({
+      input,
+      writer,
+      log,
+      allowGap: options.allowGap,
+      strict: options.strict,
+      signal,
+      onProgress: view.show,
+    })
+    view.end()
+    const failure = stopped ?? noEventsError(input.files, report)
+    showReport(report, failure, { json: options.json, describe: describeReport })
+    return [failure, report] as const
+  }
+  // Shown after the last flush, which the same full disk fails: that is said once.
+  showFailure(...(await withOpen(Promise.resolve(writer), ingestAll)))
+}

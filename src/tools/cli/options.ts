@@ -1,0 +1,71 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { LOG_LEVELS } from '#service/log'
+
+/** Settings of every command, each also an environment variable. */
+export type CommonOptions = { store: string; logLevel: string }
+
+export const storeOption = () =>
+  new Option('--store <store>', 'path of a SQLite file, or postgres://user@host/database')
+    .env('LYRA_STORE')
+    .default('./lyra.db')
+
+export const logLevelOption = () =>
+  new Option('--log-level <level>', 'least severe level to log')
+    .env('LYRA_LOG_LEVEL')
+    .choices(LOG_LEVELS)
+    .default('info')
+
+export const allowGapOption = () =>
+  flagOption('--allow-gap', 'record missing blocks as a gap and continue', 'LYRA_ALLOW_GAP')
+
+export const strictOption = () =>
+  flagOption('--strict', 'stop at an invalid event instead of skipping it', 'LYRA_STRICT')
+
+/** `--json`, of commands that have one result. */
+export const jsonOption = () => flagOption('--json', 'print the result as JSON', 'LYRA_JSON')
+
+/** `--json`, of commands that report progress, too. */
+export const jsonLinesOption = () =>
+  flagOption('--json', 'print progress and result as JSON lines', 'LYRA_JSON')
+
+const YES = /^(?:1|t|true|yes|on)$/i
+const NO = /^(?:|0|f|false|no|off)$/i
+
+/**
+ * A setting that is on or off. Its environment variable takes 1, true, yes, on and their opposites: to
+ * commander alone any value, `0` too, would mean on.
+ */
+export function flagOption(flags: string, description: string, variable: string): Option {
+  const option = new Option(flags, `${description} (env: ${variable})`).default(false, 'off')
+  const value = process.env[variable]
+  if (value === undefined || NO.test(value)) return option
+  if (!YES.test(value)) throw new InvalidSettingError(`${variable} is "${value}", allowed is true or false`)
+  return option.default(true, 'on')
+}
+
+/** An environment variable whose value a setting cannot have. */
+export class InvalidSettingError extends Error {
+  override name = 'InvalidSettingError'
+}
+
+/** An address and a port; `example` is one. */
+export function addressLike(example: string): (text: string) => { host: string; port: number } {
+  return (text) => {
+    const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text)
+    if (match === null || Number(match[2]) > 65_535) {
+      throw new InvalidArgumentError(`It must be an address and a port, such as ${example}.`)
+    }
+    return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
+  }
+}
+
+/** A whole number within limits. */
+export function integerBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}

@@ -1,0 +1,116 @@
+import { Command, CommanderError } from 'commander'
+import { printable } from '#core/domain/printable'
+import { EventPathError } from '#core/records/event-paths'
+import { EventStreamError } from '#core/records/record-position'
+import { StoreError } from '#core/store/store'
+import { ExportError } from '#service/export/export-error'
+import { ListenError } from '#service/serve/listen'
+import { commit, VERSION } from '#service/version'
+import { CompareError } from '../compare/compare-error.ts'
+import { DialError } from '../generate/dial-error.ts'
+import { GenerateOptionError } from '../generate/options.ts'
+import { ImportError } from '../import/import-error.ts'
+import { ServiceError } from '../status/service-status.ts'
+import { EXIT } from './exit.ts'
+import { InvalidSettingError } from './options.ts'
+import { ignoreClosedPipe } from './output.ts'
+
+/** Errors whose message says all that a user needs. */
+const PLAIN_ERRORS = [
+  CompareError,
+  DialError,
+  EventPathError,
+  EventStreamError,
+  ExportError,
+  ImportError,
+  ListenError,
+  ServiceError,
+  StoreError,
+]
+
+/** Every command of the program by its name. Only the one that is called is loaded: they need much, each something else. */
+const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
+  ingest: () => import('./ingest.ts'),
+  import: () => import('./import.ts'),
+  serve: () => import('./serve.ts'),
+  status: () => import('./status.ts'),
+  check: () => import('./check.ts'),
+  verify: () => import('./verify.ts'),
+  compare: () => import('./compare.ts'),
+  prune: () => import('./prune.ts'),
+  gap: () => import('./gap.ts'),
+  backup: () => import('./backup.ts'),
+  migrate: () => import('./migrate.ts'),
+  copy: () => import('./copy.ts'),
+  export: () => import('./export.ts'),
+  generate: () => import('./generate.ts'),
+}
+
+/** The commands of the program: the named one, or all if there is none of that name. */
+export function loadCommands(name?: string): Promise<Command[]> {
+  const named = Object.keys(COMMANDS).filter((command) => command === name)
+  const loaded = named.length > 0 ? named : Object.keys(COMMANDS)
+  return Promise.all(loaded.map(async (name) => (await COMMANDS[name]!()).command()))
+}
+
+/** Runs the program with the arguments of its command line. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  await reportErrors(async () => {
+    const program = new Command('lyra')
+      .description('Serves funding, liquidity and checkpoint data of a Vega network.')
+      .version(args.includes('--version') ? describeVersion() : VERSION, '--version', 'print the version')
+    for (const command of await loadCommands(args[0])) program.addCommand(command)
+    configure(program)
+    await program.parseAsync(args, { from: 'user' })
+  })
+}
+
+/** The version, and the commit if it is known: `0.2.0 (0123456789ab)`. */
+function describeVersion(): string {
+  const known = commit()
+  return known === null ? VERSION : `${VERSION} (${known})`
+}
+
+export async function runCommand(command: Command, args: readonly string[]): Promise<void> {
+  await reportErrors(() => configure(command).parseAsync(args, { from: 'user' }))
+}
+
+function configure(command: Command): Command {
+  for (const part of command.commands) configure(part)
+  return command
+    .exitOverride()
+    .helpOption('--help', 'print this help')
+    .configureOutput({ outputError: (text, write) => write(`lyra: ${inOneLine(text)}\n`) })
+}
+
+/** An error of the command line, and what may have been meant, which commander puts on a separate line. */
+function inOneLine(text: string): string {
+  return text
+    .replace(/^error: /, '')
+    .trimEnd()
+    .replaceAll('\n', ' ')
+}
+
+async function reportErrors(run: () => Promise<unknown>): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
+  try {
+    await run()
+  } catch (error) {
+    process.exitCode = report(error)
+  }
+}
+
+/** Reports what went wrong, in one line if the fault is not ours; returns the exit code. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {
+    console.error(`lyra: ${printable(error.message)}`)
+    return EXIT.usage
+  }
+  if (PLAIN_ERRORS.some((kind) => error instanceof kind)) {
+    console.error(`lyra: ${printable((error as Error).message)}`)
+    return EXIT.failure
+  }
+  console.error('lyra: unexpected error, please report it:', error)
+  return EXIT.failure
+}

@@ -1,0 +1,120 @@
+import type { Logger } from 'pino'
+import type { Coverage } from '#core/domain/coverage'
+import { describeDuration } from '#core/domain/duration'
+import { count, formatBytes } from './figures.ts'
+
+const BAR_INTERVAL_MS = 100
+const LINE_INTERVAL_MS = 5_000
+const COUNT_INTERVAL_MS = 2_000
+const BAR_CELLS = 20
+
+/** Shows something at once only if it was shown last, or this was called, at least so many milliseconds ago. */
+function atMostEvery<Shown extends unknown[]>(intervalMs: number, show: (...shown: Shown) => void) {
+  let shownAt = performance.now()
+  return (...shown: Shown) => {
+    const now = performance.now()
+    if (now - shownAt < intervalMs) return
+    shownAt = now
+    show(...shown)
+  }
+}
+
+/** Logs the progress of a command, at most every two seconds: `describe` formats the line. */
+export function progressLines<Given extends unknown[]>(log: Logger, describe: (...given: Given) => string) {
+  return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
+}
+
+/** The same for rows, which are counted as they come. */
+export function rowProgress(log: Logger): { rows: number; add(count: number): void } {
+  const show = progressLines(log, (rows: number) => `${count(rows)} rows`)
+  return {
+    rows: 0,
+    add(count) {
+      this.rows += count
+      show(this.rows)
+    },
+  }
+}
+
+/** Progress of an ingestion or an import. */
+export type Progress = {
+  source: string
+  bytesRead: number
+  /** Bytes of all files; null if that is not known. */
+  bytesTotal: number | null
+  /** Records or rows read. */
+  records: number
+  /** The last block committed; null before the first. */
+  coverage: Coverage | null
+  /** The share that is done, 0 to 1, if it is known otherwise than by bytes. */
+  share?: number
+}
+
+/** Shows progress; `end` leaves the terminal's line clean. */
+export type ProgressView = { show(progress: Progress): void; end(): void }
+
+/**
+ * A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines.
+ *
+ * @param noun what records are called
+ */
+export function createProgressView(log: Logger, json: boolean, noun = 'events'): ProgressView {
+  const startedAt = performance.now()
+  let hasShown = false
+  const terminal = process.stderr.isTTY && !json
+  const interval = terminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS
+  return {
+    show: atMostEvery(interval, (progress: Progress) => {
+      hasShown = true
+      const seconds = (performance.now() - startedAt) / 1000
+      if (json) console.log(JSON.stringify({ type: 'progress', ...progressFigures(progress, seconds) }))
+      else if (terminal)
+        process.stderr.write(`\r\x1b[K${bar(progress)}${describeProgress(progress, seconds, noun)}`)
+      else log.info(describeProgress(progress, seconds, noun))
+    }),
+    end() {
+      if (terminal && hasShown) process.stderr.write('\r\x1b[K')
+    },
+  }
+}
+
+function progressFigures(progress: Progress, seconds: number): object {
+  return {
+    source: progress.source,
+    bytes: progress.bytesRead,
+    bytesTotal: progress.bytesTotal,
+    records: progress.records,
+    height: progress.coverage?.height.toString() ?? null,
+    timestamp: progress.coverage?.timestamp.toString() ?? null,
+    ...(progress.share === undefined ? {} : { share: progress.share }),
+    seconds,
+  }
+}
+
+/** The share that is done; null if it is not known. */
+function shareOf({ bytesRead, bytesTotal, share }: Progress): number | null {
+  if (share !== undefined || bytesTotal === null) return share ?? null
+  return bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)
+}
+
+function bar(progress: Progress): string {
+  const share = shareOf(progress)
+  if (share === null) return ''
+  const full = Math.round(share * BAR_CELLS)
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${Math.floor(share * 100)} % `
+}
+
+function describeProgress(progress: Progress, seconds: number, noun: string): string {
+  const { bytesRead, bytesTotal, records, coverage } = progress
+  const share = shareOf(progress)
+  const parts = [
+    bytesTotal === null ? formatBytes(bytesRead) : `${formatBytes(bytesRead)} of ${formatBytes(bytesTotal)}`,
+    `${count(Math.round(records / seconds))} ${noun}/s`,
+  ]
+  if (coverage !== null) {
+    const time = new Date(Number(coverage.timestamp / 1_000_000n)).toISOString()
+    parts.push(`block ${coverage.height} (${time.slice(0, 19)}Z)`)
+  }
+  if (share !== null && share > 0) parts.push(`${describeDuration((seconds * (1 - share)) / share)} left`)
+  return parts.join(', ')
+}

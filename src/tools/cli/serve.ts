@@ -1,0 +1,201 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { findEventFiles } from '#core/records/event-paths'
+import { PRUNED_ROWS } from '#core/store/tables'
+import { createAllowList } from '#service/live/allow-list'
+import { createLogger } from '#service/log'
+import type { RunningService } from '#service/serve/service'
+import type { ServeSettings } from '#service/serve/settings'
+import { parseAge } from './bound.ts'
+import {
+  addressLike,
+  allowGapOption,
+  flagOption,
+  InvalidSettingError,
+  integerBetween,
+  logLevelOption,
+  storeOption,
+  strictOption,
+} from './options.ts'
+import { unusedSettings } from './unused-settings.ts'
+
+const NOTES = `
+With paths it ingests these event files in the background while it serves. Without paths, --listen and --keep it only
+reads: any number of such readers may serve one store. A reader waits until the store can be read.
+GET /health, /ready and /metrics report on the service; /openapi.json describes the API.`
+
+/** `lyra serve`: answers the API. */
+export function command(): Command {
+  return new Command('serve')
+    .summary('serve the REST API from a store')
+    .description(
+      'Serves the REST API from a store, and ingests event files at the same time if any are named.',
+    )
+    .argument('[path...]', 'event files or directories to ingest')
+    .addOption(storeOption())
+    .addOption(new Option('--host <address>', 'address to listen on').env('LYRA_HOST').default('127.0.0.1'))
+    .addOption(
+      new Option('--port <port>', 'port to listen on; 0 picks a free one')
+        .env('LYRA_PORT')
+        .default(3008)
+        .argParser(integerBetween(0, 65_535)),
+    )
+    .addOption(
+      new Option('--grpc [address]', 'also serve gRPC on this address')
+        .env('LYRA_GRPC')
+        .preset('127.0.0.1:3007')
+        .default(null, 'off')
+        .argParser(addressLike('127.0.0.1:3007')),
+    )
+    .addOption(
+      new Option(
+        '--cors-origin <origins>',
+        'comma-separated origins whose scripts may read responses; * for any',
+      )
+        .env('LYRA_CORS_ORIGIN')
+        .default('*')
+        .argParser(parseOrigins),
+    )
+    .addOption(
+      new Option('--rate-limit <number>', 'requests per second from one address; bursts of five times that')
+        .env('LYRA_RATE_LIMIT')
+        .default(null, 'off')
+        .argParser(integerBetween(1, 1_000_000)),
+    )
+    .addOption(
+      flagOption(
+        '--trust-proxy',
+        "take the client's address from X-Forwarded-For, set by a proxy",
+        'LYRA_TRUST_PROXY',
+      ),
+    )
+    .addOption(
+      new Option('--cache-mb <size>', 'page cache in MiB; 0 disables')
+        .env('LYRA_CACHE_MB')
+        .default(48)
+        .argParser(integerBetween(0, 16_384)),
+    )
+    .addOption(
+      new Option('--listen [address]', 'ingest live from a core that connects to this address')
+        .env('LYRA_LISTEN')
+        .preset('127.0.0.1:3005')
+        .default(null, 'off')
+        .argParser(addressLike('127.0.0.1:3005')),
+    )
+    .addOption(
+      new Option(
+        '--listen-from <networks>',
+        'comma-separated addresses a core may connect from, such as 10.0.0.7 or 10.0.0.0/8; may be repeated',
+      )
+        .env('LYRA_LISTEN_FROM')
+        .default([], 'any')
+        .argParser(parseNetworks),
+    )
+    .addOption(
+      new Option('--chain <id>', 'accept only events of this chain')
+        .env('LYRA_CHAIN')
+        .default(null, 'chain of the store, or of its first block')
+        .argParser(parseChain),
+    )
+    .addOption(
+      new Option('--buffer <folder>', 'folder that keeps received events until they are committed')
+        .env('LYRA_BUFFER')
+        .default('./lyra-buffer'),
+    )
+    .addOption(
+      flagOption(
+        '--keep-buffer',
+        "keep committed events as event files in the buffer's archive",
+        'LYRA_KEEP_BUFFER',
+      ),
+    )
+    .addOption(
+      new Option('--forward <address>', "forward the core's events to this address, such as a data node's")
+        .env('LYRA_FORWARD')
+        .default(null, 'off')
+        .argParser(addressLike('127.0.0.1:3015')),
+    )
+    .addOption(
+      new Option('--forward-mb <size>', 'disk for events to be forwarded, in MiB')
+        .env('LYRA_FORWARD_MB')
+        .default(1_024)
+        .argParser(integerBetween(16, 1_048_576)),
+    )
+    .addOption(
+      new Option('--max-behind <seconds>', '/ready fails if the last block is older than this; 0 disables')
+        .env('LYRA_MAX_BEHIND')
+        .default(null, '60 with --listen, otherwise 0')
+        .argParser(integerBetween(0, 1_000_000_000)),
+    )
+    .addOption(
+      new Option('--keep <age>', `delete ${PRUNED_ROWS} that are older, every hour: 90d, 36h`)
+        .env('LYRA_KEEP')
+        .default(null, 'keep everything')
+        .argParser(parseAge),
+    )
+    .addOption(allowGapOption())
+    .addOption(strictOption())
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(async (paths: string[], options: ServeOptions, command: Command) => {
+      const log = createLogger(options.logLevel)
+      for (const line of unusedSettings(command, options)) log.warn(line)
+      await serve(paths, options)
+    })
+}
+
+function parseOrigins(text: string): '*' | string[] {
+  if (text === '*') return '*'
+  const origins = text.split(',').map((origin) => origin.trim())
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new InvalidArgumentError(`"${origin}" is not an origin such as https://example.org.`)
+    }
+  }
+  return origins
+}
+
+function parseNetworks(text: string, known: string[]): string[] {
+  const networks = text
+    .split(',')
+    .map((network) => network.trim())
+    .filter((network) => network !== '')
+  try {
+    createAllowList(networks)
+  } catch (error) {
+    throw new InvalidArgumentError(
+      `"${(error as Error).message}" is not an address or network such as 10.0.0.7, 10.0.0.0/8 or fd00::/8.`,
+    )
+  }
+  return [...known, ...networks]
+}
+
+function parseChain(text: string): string {
+  if (text === '' || text.length > 256 || text.includes('\0')) {
+    throw new InvalidArgumentError('It must be a chain id of 1 to 256 characters.')
+  }
+  return text
+}
+
+/** Seconds that the last block may be old while a core sends blocks, unless another age is given. */
+const LIVE_MAX_BEHIND = 60
+
+/** The settings as commander gives them; `maxBehind` is 0 for any age, and null if none is given. */
+export type ServeOptions = Omit<ServeSettings, 'paths'>
+
+/** Starts the service that a command line asks for. */
+export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
+  // Reported before anything starts: a path that is not there.
+  if (paths.length > 0) findEventFiles(paths)
+  const { forward, listen } = options
+  if (forward !== null && listen === null) {
+    throw new InvalidSettingError("--forward forwards a core's events: it needs --listen")
+  }
+  if (forward !== null && forward.host === listen?.host && forward.port === listen.port) {
+    throw new InvalidSettingError(
+      '--forward and --listen name the same address; give --forward the address of the receiver',
+    )
+  }
+  const { startService } = await import('#service/serve/service')
+  const maxBehind = options.maxBehind ?? (listen === null ? 0 : LIVE_MAX_BEHIND)
+  return startService({ ...options, maxBehind: maxBehind === 0 ? null : maxBehind, paths })
+}

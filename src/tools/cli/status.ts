@@ -1,0 +1,57 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { printable, printableLines } from '#core/domain/printable'
+import { findStore } from '#core/store/open-store'
+import { statusOfService } from '../status/service-status.ts'
+import { statusOfStore } from '../status/status.ts'
+import { describeStatus } from './describe-status.ts'
+import { EXIT } from './exit.ts'
+import { InvalidSettingError, jsonOption, storeOption } from './options.ts'
+import { printJson } from './output.ts'
+
+const NOTES = `
+For a store, shows its size, schema and writer; for a running service, its readiness and live ingestion; for both, stored blocks, rows and gaps. Changes nothing. For a store with an older schema, shows only the versions and exits
+with status 1: run lyra migrate.`
+
+type StatusOptions = { store: string; url: string | undefined; json: boolean }
+
+/** `lyra status`: how a store, or the service over it, stands. */
+export function command(): Command {
+  return new Command('status')
+    .summary('show the blocks, rows and gaps of a store or running service')
+    .description('Shows the blocks, rows, gaps and state of a store or running service.')
+    .addOption(storeOption())
+    .addOption(
+      new Option('--url <address>', 'query a running service instead of a store')
+        .env('LYRA_URL')
+        .argParser(parseUrl),
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', NOTES)
+    .action(async (options: StatusOptions, command: Command) => {
+      const report = isOfService(options, command)
+        ? await statusOfService(options.url!)
+        : await statusOfStore(findStore(options.store))
+      if (options.json) printJson(report)
+      else console.log(printableLines(describeStatus(report)))
+      const { store } = report
+      if (store === null || store.schemaVersion === store.programSchemaVersion) return
+      console.error(
+        `lyra: ${printable(report.of)}: its schema is version ${store.schemaVersion}, this program's ${store.programSchemaVersion}; run lyra migrate`,
+      )
+      process.exitCode = EXIT.failure
+    })
+}
+
+/** Command line options take precedence over the environment. */
+function isOfService({ url }: StatusOptions, command: Command): boolean {
+  if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
+  if (command.getOptionValueSource('url') !== 'cli') return false
+  throw new InvalidSettingError('--store and --url cannot be combined; give one of them')
+}
+
+function parseUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:3008.')
+  }
+  return text
+}

@@ -1,0 +1,29 @@
+import type { Command } from 'commander'
+import type { ServeSettings } from '#service/serve/settings'
+
+/** Settings that do nothing without another one. */
+const NEEDED: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
+  ['listenFrom', '--listen-from', '--listen'],
+  ['chain', '--chain', '--listen'],
+  ['keepBuffer', '--keep-buffer', '--listen'],
+  ['forwardMb', '--forward-mb', '--forward'],
+]
+
+/** A line for each setting of `lyra serve` that does nothing, and for each variable that may be a misspelt one. */
+export function unusedSettings(command: Command, options: Omit<ServeSettings, 'paths'>): string[] {
+  const isOff = { '--listen': options.listen === null, '--forward': options.forward === null }
+  const unused = NEEDED.filter(([setting, , needs]) => {
+    const source = command.getOptionValueSource(setting)
+    const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
+    return isGiven && isOff[needs as keyof typeof isOff]
+  })
+  // A flag's variable stands in its description: it takes more values than commander would allow.
+  const known = command.options.map(
+    ({ envVar, description }) => envVar ?? /\(env: (\w+)\)$/.exec(description)?.[1],
+  )
+  const unknown = Object.keys(process.env).filter((name) => name.startsWith('LYRA_') && !known.includes(name))
+  return [
+    ...unused.map(([, flag, needs]) => `${flag} has no effect without ${needs}`),
+    ...unknown.map((name) => `${name} is no setting of lyra serve; see lyra serve --help`),
+  ]
+}

@@ -1,0 +1,186 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ID_PREFIX, MARKET_ID } from '#core/domain/ids'
+import { MAX_INT64 } from '#core/domain/integers'
+import { printable } from '#core/domain/printable'
+import { wordsOfName } from '#core/domain/words'
+import type { FundingParameters } from '#core/events/event'
+import { parseDecimal } from '#core/funding/decimal'
+import type { TwapMethod } from '#core/funding/market-verifier'
+import { describeCutOff } from '#core/records/read-records'
+import { findStore } from '#core/store/open-store'
+import { StoreError } from '#core/store/store'
+import { createLogger } from '#service/log'
+import type { GivenParameters } from '../verify/parameters.ts'
+import { severalMarkets, type VerifyReport } from '../verify/tally.ts'
+import { verifyFiles } from '../verify/verify-files.ts'
+import { verifyStore } from '../verify/verify-store.ts'
+import { describeVerification } from './describe-verification.ts'
+import { findInput } from './event-input.ts'
+import { EXIT } from './exit.ts'
+import { count } from './figures.ts'
+import { interruptible } from './interrupt.ts'
+import {
+  type CommonOptions,
+  InvalidSettingError,
+  jsonOption,
+  logLevelOption,
+  storeOption,
+} from './options.ts'
+import { printJson } from './output.ts'
+import { progressLines } from './progress.ts'
+
+const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
+
+const NOTES = `
+From event files, reads every event in stream order. From a store, reads its points, auctions and the last event of each
+period. A store does not keep the times of market data, on which the closing TWAP depends if a period ends before its
+last point; such a TWAP is reported as unknown if it does not match. Everything after a gap or after pruned points is
+unknown until the next complete period.
+
+Funding payments and rates are recomputed from the last event of their period if the market's parameters are known: from
+market events, or from flags. A flag replaces the value of every verified market; if you give any of these flags, a
+parameter known from neither a flag nor a market event counts as unset: no interest, no clamps, no bounds. Event files
+also contain the core's estimates for current periods (in market data), which are compared as well.
+
+Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
+
+type VerifyCommandOptions = CommonOptions & {
+  market: string | null
+  seq: bigint | null
+  method: TwapMethod
+  json: boolean
+} & { [flag in keyof typeof PARAMETERS]: string | null }
+
+/** Flags of funding parameters: each with its field and meaning. */
+const PARAMETERS = {
+  interestRate: ['interestRate', 'interest rate per year, such as 0.1'],
+  clampLowerBound: ['clampLowerBound', 'minimum interest component, as a fraction of the external TWAP'],
+  clampUpperBound: ['clampUpperBound', 'maximum interest component, as a fraction of the external TWAP'],
+  scalingFactor: ['scalingFactor', 'factor that payments are multiplied by'],
+  rateLowerBound: ['lowerBound', 'minimum funding rate'],
+  rateUpperBound: ['upperBound', 'maximum funding rate'],
+} as const satisfies Record<string, readonly [keyof FundingParameters, string]>
+
+/** `lyra verify`: recomputes every TWAP. */
+export function command(): Command {
+  const verification = new Command('verify')
+    .summary('recompute every TWAP and funding payment, from event files or a store')
+    .description(
+      'Recomputes the TWAP of every data point and funding period, and all funding payments and rates, from event files or a store.',
+    )
+    .argument('[path...]', 'event files, directories of them, or - for standard input; default: the store')
+    .addOption(storeOption())
+    .addOption(
+      new Option('--market <id>', 'verify this market only, by id or unique prefix')
+        .env('LYRA_VERIFY_MARKET')
+        .default(null, 'all')
+        .argParser(parseMarket),
+    )
+    .addOption(
+      new Option('--seq <number>', 'verify this funding period only')
+        .env('LYRA_VERIFY_SEQ')
+        .default(null, 'all')
+        .argParser(parseSeq),
+    )
+    .addOption(
+      new Option('--method <name>', 'how to compute averages: as the core does, or anew for each')
+        .env('LYRA_VERIFY_METHOD')
+        .choices(METHODS)
+        .default('running-sum'),
+    )
+  for (const [name, [, description]] of Object.entries(PARAMETERS)) {
+    const flag = wordsOfName(name, '-')
+    const variable = `LYRA_VERIFY_${flag.replaceAll('-', '_').toUpperCase()}`
+    verification.addOption(
+      new Option(`--${flag} <number>`, description)
+        .env(variable)
+        .default(null, "the market's own")
+        .argParser(parseParameter),
+    )
+  }
+  return verification
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(verify)
+}
+
+function parseParameter(text: string): string {
+  if (parseDecimal(text) === null)
+    throw new InvalidArgumentError('It must be a decimal number, such as -0.0001.')
+  return text
+}
+
+/** The funding parameters that flags give. */
+function givenParameters(options: VerifyCommandOptions): GivenParameters {
+  const given: GivenParameters = {}
+  for (const [flag, [parameter]] of Object.entries(PARAMETERS)) {
+    const text = options[flag as keyof typeof PARAMETERS]
+    if (text !== null) given[parameter] = text
+  }
+  return given
+}
+
+function parseMarket(text: string): string {
+  if (!MARKET_ID.test(text) && !ID_PREFIX.test(text))
+    throw new InvalidArgumentError('It must be 64 hex digits, or the first ones of them.')
+  return text.toLowerCase()
+}
+
+function parseSeq(text: string): bigint {
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) > MAX_INT64) {
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MAX_INT64}.`)
+  }
+  return BigInt(text)
+}
+
+async function verify(paths: string[], options: VerifyCommandOptions, command: Command): Promise<void> {
+  if (paths.length > 0 && command.getOptionValueSource('store') === 'cli') {
+    throw new InvalidSettingError('give either event files or --store, not both')
+  }
+  const log = createLogger(options.logLevel)
+  const { method, json } = options
+  const stores = paths.length === 0 ? [findStore(options.store)] : []
+  const verified = await interruptible(log, 'interrupted', stores, async (signal) => {
+    const shared = {
+      ...{ method, filter: { marketId: options.market, seq: options.seq }, signal },
+      parameters: givenParameters(options),
+      onProgress: progressLines(log, describeProgress),
+    }
+    const [store] = stores
+    if (store !== undefined) {
+      const report = await verifyStore(store, shared)
+      return { report, failure: null, cutOff: [], isInterrupted: signal.aborted }
+    }
+    const input = findInput(paths, log)
+    return { ...(await verifyFiles({ input, log, ...shared })), isInterrupted: signal.aborted }
+  })
+  if (verified === null) return
+  const { report, failure, cutOff, isInterrupted } = verified
+  if (failure === null) refuseNothing(report, options)
+  if (options.market !== null && report.markets > 1) throw severalMarkets(options.market, report.markets)
+  if (json) printJson({ method, ...report, cutOff, error: failure?.message ?? null })
+  else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
+  if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
+  if (report.differenceCount + report.funding.differenceCount > 0 || failure !== null)
+    process.exitCode = EXIT.failure
+  else if (isInterrupted) process.exitCode = EXIT.interrupted
+}
+
+function describeProgress({ dataPoints, differenceCount, funding }: VerifyReport): string {
+  const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
+  return `${count(points)} data points so far, ${differenceCount + funding.differenceCount} differences`
+}
+
+/** A market or period that is not there is rather a slip than all right. */
+function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptions): void {
+  if (market === null && seq === null) return
+  const { dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength } = report
+  const total = [dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength].reduce(
+    (sum, { agree, differ, unknown }) => sum + agree + differ + unknown,
+    0,
+  )
+  if (total > 0) return
+  const of = [market === null ? null : `market ${market}`, seq === null ? null : `funding period ${seq}`]
+  throw new StoreError(`no TWAP found for ${of.filter((name) => name !== null).join(', ')}`)
+}

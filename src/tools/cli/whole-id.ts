@@ -1,0 +1,26 @@
+import { ID_PREFIX, PARTY_ID } from '#core/domain/ids'
+import { readStore } from '#core/store/read-store'
+import { findIds, type IdKind } from '#core/store/readings/ids'
+import { type Store, StoreError } from '#core/store/store'
+import { InvalidSettingError } from './options.ts'
+
+/**
+ * Completes an id: returns a complete id as given, or the only id of the store with the given prefix.
+ *
+ * @throws {InvalidSettingError} for a text that is neither
+ * @throws {StoreError} if no id matches, or several do
+ */
+export async function wholeId(store: Store, kind: IdKind, given: string): Promise<string> {
+  if (PARTY_ID.test(given)) return given
+  if (!ID_PREFIX.test(given))
+    throw new InvalidSettingError(`--${kind} ${given} is not an id or the beginning of one`)
+  const [id, other] = await readStore(store, () => findIds(kind, given.toLowerCase()))
+  if (id === undefined) {
+    const hint = kind === 'market' ? '; lyra status lists the markets' : ''
+    throw new StoreError(`--${kind} ${given}: no ${kind} id of ${store.name} starts with it${hint}`)
+  }
+  if (other !== undefined) {
+    throw new StoreError(`--${kind} ${given} is ambiguous: it matches ${id} and ${other}; give more digits`)
+  }
+  return id
+}

@@ -1,0 +1,112 @@
+import { byFrom } from '#core/domain/coverage'
+import { MARKET_ID } from '#core/domain/ids'
+import { least } from '#core/domain/integers'
+import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import type { Key, Resource, Selection } from '#core/resources/resource'
+import type { Reading } from '#core/store/pages/page'
+import { readPlace } from '#core/store/readings/arrivals'
+import { readHoldings } from '#core/store/readings/holdings'
+import { FIND_MARKET } from '#core/store/statements'
+import { ALL_HOLDINGS, type Store } from '#core/store/store'
+import { BLOCKS_OF_SPAN } from '#core/store/writing/block-spans'
+import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
+import { exportRows } from '#service/export/export-rows'
+import { CompareError } from './compare-error.ts'
+import { type ComparedRow, type Held, keyOfNode, type Side } from './side.ts'
+
+/** Between which times the points of a run of blocks lie, imported or not. */
+const READ_BLOCK_SPAN = `
+  select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text) from (
+    select first_timestamp, last_timestamp from funding_period_block_spans where market = $1 and blocks = $2
+    union all
+    select first_timestamp, last_timestamp from funding_period_imported_spans where market = $1 and blocks = $2
+  ) as spans`
+
+const COUNT_BESIDE = `
+  select cast(count(*) as text) from funding_period_data_points
+  where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
+
+/** A side's coverage, from a coverage body. */
+export function heldOf({ coverage }: CoverageBody): Held {
+  const { chainId, blocks, prunedBefore } = coverage
+  const heights = (ranges: readonly { from: string; to: string }[]) =>
+    ranges.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))
+  const imported = heights(blocks.imported)
+  return {
+    chainId,
+    heights: [...heights(blocks.ranges), ...imported].sort(byFrom),
+    imported,
+    timestamp: BigInt(blocks.lastTimestamp),
+    isPruned: prunedBefore !== null,
+    markets: ({ name }) => {
+      const rows = (coverage as Record<string, unknown>)[name]
+      const ids = Array.isArray(rows)
+        ? rows.map(({ marketId }: { marketId: unknown }) => String(marketId))
+        : []
+      // They become parts of addresses.
+      return ids.filter((id) => MARKET_ID.test(id))
+    },
+  }
+}
+
+/**
+ * Opens one snapshot of a store.
+ *
+ * @throws {StoreError} if it cannot be read.
+ * @throws {CompareError} if it holds no block.
+ */
+export async function openStoreSide(store: Store, signal: AbortSignal): Promise<Side> {
+  const reader = await store.openReader()
+  const snapshot = await reader.openSnapshot()
+  const close = async () => {
+    await snapshot.close()
+    await reader.close()
+  }
+  const { position } = snapshot
+  const holdings = await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits))
+  if (position === null || holdings === null) {
+    await close()
+    throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
+  }
+  const height = BigInt(position.height)
+  const held = heldOf(coverageBody(holdings))
+  // Commits after the snapshot are not in its rows.
+  const heights = held.heights.flatMap(({ from, to }) =>
+    from > height ? [] : [{ from, to: least([to, height]) }],
+  )
+  const selectionOf = (marketId: string | null): Selection => (marketId === null ? {} : { marketId })
+  return {
+    name: store.name,
+    held: { ...held, heights, timestamp: BigInt(position.timestamp) },
+    isLive: false,
+    isReference: false,
+    height: async () => height,
+    async *rows(resource: Resource, marketId: string | null) {
+      const query = { resource, selection: selectionOf(marketId), descending: false, cursor: null }
+      for await (const chunk of exportRows(query, snapshot, signal)) {
+        yield chunk.map(({ row, selection }): ComparedRow => {
+          const node = JSON.parse(resource.node(row, selection)) as ComparedRow['node']
+          return { key: keyOfNode(resource, node, store.name), node }
+        })
+      }
+    },
+    blockOf: async (resource, marketId, key) =>
+      (await reader.read(() => readPlace(resource, selectionOf(marketId), key)))?.height ?? null,
+    pointsBeside: async (marketId, key) => {
+      const place = await reader.read(() => readPlace(fundingPeriodDataPoints, { marketId }, key))
+      return place === null ? null : reader.read(() => countBeside(marketId, key, place.height))
+    },
+    close,
+  }
+}
+
+/** Counts the points of a block that have the market, seq and source of a point. */
+function* countBeside(marketId: string, key: Key, height: bigint): Reading<bigint> {
+  const [number] = yield { text: FIND_MARKET, values: [marketId] }
+  const market = BigInt(number![0]!)
+  const [span] = yield { text: READ_BLOCK_SPAN, values: [market, height / BLOCKS_OF_SPAN] }
+  const [timestamp, seq, source] = key as readonly [bigint, bigint, bigint]
+  const [first, last] = span?.[0] == null ? [timestamp, timestamp] : span.map((time) => BigInt(time!))
+  const [row] = yield { text: COUNT_BESIDE, values: [market, source, first!, last!, seq, height] }
+  return BigInt(row![0]!)
+}

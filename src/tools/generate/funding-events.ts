@@ -1,0 +1,54 @@
+import { timeOutsideAuctions } from '#core/funding/auctions'
+import { type FundingPayment, fundingPayment } from '#core/funding/payment'
+import type { PricePoint } from '#core/funding/point-list'
+import type { Context } from './context.ts'
+import { EVENT_TYPES } from './event-types.ts'
+import type { Funding, Market } from './market.ts'
+
+/** `FundingPeriodDataPoint.Source`. */
+export type DataPointSource = typeof EXTERNAL | typeof INTERNAL
+export const EXTERNAL = 1
+export const INTERNAL = 2
+
+/** A period's TWAPs in its event; `end` null: the period begins. */
+export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
+
+/** A data point as it is sent. */
+export type SentPoint = { seq: number; source: DataPointSource; point: PricePoint; twap: bigint }
+
+/** Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length. */
+export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {
+  const { end, internalTwap, externalTwap } = twaps
+  const { start, auctions } = funding.period
+  let paid: FundingPayment | null = null
+  if (end !== null && end > start && internalTwap !== null && externalTwap !== null) {
+    const timeInAuctions = end - start - timeOutsideAuctions(auctions, start, end)
+    paid = fundingPayment({ internalTwap, externalTwap, start, end, timeInAuctions }, market.terms)
+  }
+  context.out.write(EVENT_TYPES.fundingPeriod, context.transaction, {
+    1: market.id,
+    2: funding.seq,
+    3: start,
+    4: end,
+    5: paid?.fundingPayment ?? null,
+    6: paid?.fundingRate ?? null,
+    7: internalTwap?.toString() ?? null,
+    8: externalTwap?.toString() ?? null,
+  })
+}
+
+/** Writes a `FundingPeriodDataPoint` event. */
+export function writeDataPoint(
+  context: Context,
+  market: Market,
+  { seq, source, point, twap }: SentPoint,
+): void {
+  context.out.write(EVENT_TYPES.fundingPeriodDataPoint, context.transaction, {
+    1: market.id,
+    2: seq,
+    3: source,
+    4: point.price.toString(),
+    6: point.time,
+    7: twap.toString(),
+  })
+}

@@ -1,0 +1,99 @@
+import { type Auctions, noAuctions } from '#core/funding/auctions'
+import { type FundingTerms, fundingTerms } from '#core/funding/payment'
+import type { Period, SourceTwap } from '#core/funding/source-twap'
+import { type Asset, type Instrument, instrumentOf } from './instruments.ts'
+import type { Random } from './random.ts'
+
+/** A market's running funding period. */
+export type Funding = {
+  seq: number
+  period: Period
+  internal: SourceTwap
+  external: SourceTwap
+  /** When the period is to end, in Unix seconds. */
+  nextCue: number
+}
+
+/** An auction in progress: times in Unix nanoseconds, as the event has them. */
+export type MarketAuction = {
+  opening: boolean
+  start: bigint
+  end: bigint
+  /** The second from which on it may end. */
+  endSecond: number
+}
+
+/** A perpetual market of the generated network. */
+export type Market = {
+  /** Market id, 64 hex digits. */
+  id: Uint8Array
+  /** Mark price and price of the underlying, in the market's own decimals. */
+  markPrice: number
+  spotPrice: number
+  instrument: Instrument
+  terms: FundingTerms
+  /** Zeros that convert a price from the market's decimals to the asset's. */
+  zeros: string
+  /** The time of its first block, in Unix nanoseconds. */
+  createdAt: bigint
+  /** The auction in progress, or null. */
+  auction: MarketAuction | null
+  /** When the next monitoring auction is due, and when the last auction began or ended, in Unix seconds. */
+  nextAuction: number
+  lastAuctionBoundary: number
+  /** The auctions that the perpetual was notified of. */
+  auctions: Auctions
+  /** The running funding period; null until the opening auction has ended. */
+  funding: Funding | null
+}
+
+const LEAST_PRICE = 1_000
+const MOST_PRICE = 99_999_999
+
+/** `Market.TradingMode` and `Market.State` as they go together. */
+const CONTINUOUS = { mode: 1, state: 5 }
+const OPENING_AUCTION = { mode: 3, state: 3 }
+const MONITORING_AUCTION = { mode: 4, state: 6 }
+
+/** Creates the market of this number, from 0 on. */
+export function createMarket(number: number, assets: readonly Asset[], random: Random): Market {
+  const instrument = instrumentOf(number, assets)
+  const price = random.between(Math.ceil(instrument.price / 2), instrument.price * 2)
+  return {
+    id: Buffer.from(random.hex(), 'latin1'),
+    instrument,
+    terms: fundingTerms(instrument.funding)!,
+    createdAt: 0n,
+    markPrice: price,
+    spotPrice: price,
+    zeros: '0'.repeat(instrument.asset.decimals - instrument.decimals),
+    auction: null,
+    nextAuction: 0,
+    lastAuctionBoundary: 0,
+    auctions: noAuctions(),
+    funding: null,
+  }
+}
+
+/** The numbers of the market's trading mode and state. */
+export function tradingOf({ auction }: Market): { mode: number; state: number } {
+  if (auction === null) return CONTINUOUS
+  return auction.opening ? OPENING_AUCTION : MONITORING_AUCTION
+}
+
+/** Moves both prices by up to a thousandth, and the mark price a little towards the underlying's. */
+export function movePrices(market: Market, random: Random): void {
+  market.spotPrice = moved(market.spotPrice, random)
+  const pull = Math.trunc((market.spotPrice - market.markPrice) / 16)
+  market.markPrice = moved(market.markPrice + pull, random)
+}
+
+function moved(price: number, random: Random): number {
+  const step = Math.ceil(price / 1_000)
+  return Math.min(MOST_PRICE, Math.max(LEAST_PRICE, price + random.between(-step, step)))
+}
+
+/** A price in the asset's decimals, as data points have it. */
+export function assetPrice(market: Market, price: number): string {
+  return `${price}${market.zeros}`
+}

@@ -1,0 +1,375 @@
+import { MARKET_ID, PARTY_ID } from '#core/domain/ids'
+import { MAX_INT64, MAX_UINT64 } from '#core/domain/integers'
+import type {
+  AssetEvent,
+  CheckpointEvent,
+  DataPointSource,
+  FundingPeriodDataPointEvent,
+  FundingPeriodEvent,
+  InstrumentEvent,
+  LiquidityProvisionEvent,
+  MarketDataEvent,
+  PerpetualData,
+  ProvisionStatus,
+  SlaParameters,
+} from '#core/events/event'
+import type { LeftOutReason } from '#core/events/left-out'
+import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
+import { faultOfCheckpoint } from '#core/resources/checkpoints/arrival'
+import { faultOfDataPoint } from '#core/resources/funding-period-data-points/arrival'
+import { SOURCES } from '#core/resources/funding-period-data-points/description'
+import { faultOfFundingPeriod } from '#core/resources/funding-periods/arrival'
+import {
+  assetId,
+  faultOfAsset,
+  faultOfInstrument,
+  noFunding,
+  type SentTrigger,
+  scheduleOf,
+  slaOf,
+} from '#core/resources/instruments/decode'
+import { faultOfProvision } from '#core/resources/liquidity-providers/arrival'
+import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
+import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
+import type { SourceRow, StateRow } from './source.ts'
+
+/* Decodes rows of the data node's tables as events, checked by the same rules. The columns of each are those of tables.ts, in that order. */
+
+/** Why a row is left out. */
+export type LeftOutRowReason =
+  | LeftOutReason
+  | 'its block is not in the source'
+  | 'invalid time'
+  | 'invalid place in its block'
+  | 'invalid JSON'
+
+export type LeftOutRows = (reason: LeftOutRowReason) => void
+
+const PROVISION_STATUSES = [
+  ...['STATUS_UNSPECIFIED', 'STATUS_ACTIVE', 'STATUS_STOPPED', 'STATUS_CANCELLED', 'STATUS_REJECTED'],
+  ...['STATUS_UNDEPLOYED', 'STATUS_PENDING'],
+]
+
+const ASSET_STATUSES = [
+  ...['STATUS_UNSPECIFIED', 'STATUS_PROPOSED', 'STATUS_REJECTED', 'STATUS_PENDING_LISTING'],
+  'STATUS_ENABLED',
+]
+
+/** A number that no enum has. */
+const UNKNOWN = 255
+
+/** The highest index of an event in its block that is kept. */
+const MAX_INDEX = 2 ** 31 - 1
+
+/** Ids that have been seen, as they are kept: the same few come again and again. */
+const KNOWN_IDS = 4_096
+
+class IdCache {
+  readonly #pattern: RegExp
+  readonly #known = new Map<string, string>()
+
+  constructor(pattern: RegExp) {
+    this.#pattern = pattern
+  }
+
+  /** The id in a column's bytes; `""` if it is invalid. */
+  of(bytea: string | null | undefined): string {
+    const known = this.#known.get(bytea ?? '')
+    if (known !== undefined) return known
+    // A copy: the text itself is a part of a larger one, which it would keep.
+    const own = Buffer.from(bytea ?? '').toString()
+    const id = idOf(own)
+    if (!this.#pattern.test(id)) return ''
+    if (this.#known.size >= KNOWN_IDS) this.#known.clear()
+    this.#known.set(own, id)
+    return id
+  }
+}
+
+const MARKETS = new IdCache(MARKET_ID)
+const PARTIES = new IdCache(PARTY_ID)
+
+export function checkpointOf(
+  row: SourceRow,
+  leaveOut: LeftOutRows,
+): { event: CheckpointEvent; index: number } | null {
+  const [hash, blockHash, height, seqNum] = row
+  const event: CheckpointEvent = {
+    kind: 'checkpoint',
+    hash: hash ?? '',
+    blockHash: blockHash ?? '',
+    atBlock: naturalOf(height),
+  }
+  const index = eventIndexOf(seqNum)
+  return unlessFault({ event, index }, faultOfCheckpoint(event) ?? faultOfIndex(index), leaveOut)
+}
+
+export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
+  const [market, seq, source, price, twap, time] = row
+  const timestamp = Number(time || Number.NaN)
+  const event: FundingPeriodDataPointEvent = {
+    kind: 'funding-period-data-point',
+    marketId: MARKETS.of(market),
+    seq: naturalOf(seq),
+    source: numberIn(SOURCES, source) as DataPointSource,
+    price: price ?? '',
+    timestamp: Number.isNaN(timestamp) ? 0n : nanoseconds(timestamp),
+    twap: twap ?? '',
+  }
+  return unlessFault(event, faultOfDataPoint(event) ?? faultOfTime(timestamp), leaveOut)
+}
+
+export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityProvisionEvent | null {
+  const [id, party, market, status] = row
+  const event: LiquidityProvisionEvent = {
+    kind: 'liquidity-provision',
+    provisionId: idOf(id ?? null),
+    marketId: MARKETS.of(market),
+    partyId: PARTIES.of(party),
+    status: numberIn(PROVISION_STATUSES, status) as ProvisionStatus,
+  }
+  return unlessFault(event, faultOfProvision(event), leaveOut)
+}
+
+export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodEvent | null {
+  const [market, seq, startTime, endTime, payment, rate, external, internal] = row
+  const start = microsecondsOf(startTime ?? null)
+  const end = endTime == null ? null : microsecondsOf(endTime)
+  const event: FundingPeriodEvent = {
+    kind: 'funding-period',
+    marketId: MARKETS.of(market),
+    seq: naturalOf(seq),
+    start: Number.isNaN(start) ? 0n : nanoseconds(start),
+    end: end === null || Number.isNaN(end) ? null : nanoseconds(end),
+    fundingPayment: payment ?? null,
+    fundingRate: rate ?? null,
+    internalTwap: internal ?? null,
+    externalTwap: external ?? null,
+  }
+  const fault = faultOfFundingPeriod(event) ?? faultOfTime(start) ?? (end === null ? null : faultOfTime(end))
+  return unlessFault(event, fault, leaveOut)
+}
+
+export function marketDataOf(
+  { row }: StateRow,
+  leaveOut: LeftOutRows,
+): { event: MarketDataEvent; index: number } | null {
+  const [market, seqNum, feeShares, slas] = row
+  const index = eventIndexOf(seqNum)
+  const shares = listOf(feeShares)
+  const agreements = listOf(slas)
+  const event: MarketDataEvent = {
+    kind: 'market-data',
+    marketId: MARKETS.of(market),
+    feeShares: [],
+    slas: [],
+    figures: null,
+  }
+  const fault =
+    event.marketId === '' ? 'invalid market ID' : shares && agreements ? faultOfIndex(index) : 'invalid JSON'
+  if (fault === null) {
+    for (const element of shares!) keepElement(event.feeShares, filled(noFeeShare(), element), leaveOut)
+    for (const element of agreements!) keepElement(event.slas, filled(noSla(), element), leaveOut)
+  }
+  return unlessFault({ event, index }, fault, leaveOut)
+}
+
+/** A market's latest data without their lists, at the time of their block. */
+export function marketFiguresOf(
+  { row, times }: StateRow,
+  leaveOut: LeftOutRows,
+): { event: MarketDataEvent; index: number } | null {
+  const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
+  const index = eventIndexOf(seqNum)
+  const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
+  const time = times[0]!
+  const timestamp = Number.isNaN(time) ? 0n : nanoseconds(time)
+  const event: MarketDataEvent = {
+    ...{ kind: 'market-data', marketId: MARKETS.of(market), feeShares: [], slas: [] },
+    figures: keptFigures({
+      ...{ timestamp, markPrice: markPrice ?? '', openInterest: naturalOf(openInterest) },
+      ...{ state: numberIn(MARKET_STATES, state), tradingMode: numberIn(TRADING_MODES, tradingMode) },
+      perpetual: perpetual ? perpetualOf(perpetual) : null,
+      isMalformed: false,
+    }),
+  }
+  const fault = event.marketId === '' ? 'invalid market ID' : (faultOfIndex(index) ?? faultOfTime(time))
+  return unlessFault({ event, index }, fault, leaveOut)
+}
+
+/** Proto JSON omits empty and zero fields. */
+function perpetualOf(data: Record<string, unknown>): PerpetualData {
+  const textOrNone = (value: unknown) => textOf(value) || null
+  return {
+    fundingPayment: textOrNone(data.fundingPayment),
+    fundingRate: textOrNone(data.fundingRate),
+    internalTwap: textOrNone(data.internalTwap),
+    externalTwap: textOrNone(data.externalTwap),
+    seq: naturalOf(textOf(data.seqNum ?? '0')),
+    start: naturalOf(textOf(data.startTime ?? '0')),
+  }
+}
+
+export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentEvent | null {
+  const [id, tradable, decimals, positionDecimals, tradingMode, state, sla] = row
+  const json = tradable == null ? {} : objectOf(parsed(tradable))
+  if (json === null) return unlessFault(null, 'invalid JSON', leaveOut)
+  const instrument = objectOf(json.instrument) ?? {}
+  const event: InstrumentEvent = {
+    kind: 'market',
+    marketId: MARKETS.of(id),
+    code: textOf(instrument.code),
+    name: textOf(instrument.name),
+    product: 'PRODUCT_UNSPECIFIED',
+    quoteName: '',
+    decimalPlaces: naturalOf(decimals),
+    positionDecimalPlaces: BigInt(/^-?\d{1,18}$/.test(positionDecimals ?? '') ? positionDecimals! : 0),
+    state: numberIn(MARKET_STATES, state),
+    tradingMode: numberIn(TRADING_MODES, tradingMode),
+    settlementAsset: null,
+    funding: null,
+    schedule: null,
+    sla: slaOfJson(sla),
+  }
+  const [future, spot, perpetual] = [instrument.future, instrument.spot, instrument.perpetual].map(objectOf)
+  const settled = future ?? perpetual
+  if (spot) {
+    event.product = 'PRODUCT_SPOT'
+    event.settlementAsset = textOf(spot.quoteAsset) || null
+  } else if (settled) {
+    event.product = future ? 'PRODUCT_FUTURE' : 'PRODUCT_PERPETUAL'
+    event.settlementAsset = textOf(settled.settlementAsset) || null
+    event.quoteName = textOf(settled.quoteName)
+  }
+  if (perpetual && event.product === 'PRODUCT_PERPETUAL') {
+    event.funding = {
+      ...noFunding(),
+      interestRate: textOf(perpetual.interestRate),
+      clampLowerBound: textOf(perpetual.clampLowerBound),
+      clampUpperBound: textOf(perpetual.clampUpperBound),
+      scalingFactor: textOrNull(perpetual.fundingRateScalingFactor),
+      lowerBound: textOrNull(perpetual.fundingRateLowerBound),
+      upperBound: textOrNull(perpetual.fundingRateUpperBound),
+    }
+    event.schedule = scheduleOf(triggersOf(perpetual.dataSourceSpecForSettlementSchedule))
+  }
+  if (event.settlementAsset !== null) event.settlementAsset = assetId(event.settlementAsset)
+  return unlessFault(event, faultOfInstrument(event), leaveOut)
+}
+
+/** The triggers of a `DataSourceSpec` as JSON. */
+function triggersOf(spec: unknown): SentTrigger[] {
+  let value = spec
+  for (const name of ['data', 'internal', 'timeTrigger', 'triggers']) value = objectOf(value)?.[name]
+  if (!Array.isArray(value)) return []
+  return value.map((trigger) => {
+    const { initial, every } = objectOf(trigger) ?? {}
+    return { initial: initial === undefined ? null : secondsOf(initial), every: secondsOf(every) }
+  })
+}
+
+/** A count of seconds; 0 if the value is none. */
+function secondsOf(value: unknown): bigint {
+  return /^-?\d{1,19}$/.test(String(value)) ? BigInt(String(value)) : 0n
+}
+
+/** The column of SLA parameters, which releases before v0.73 do not have. */
+function slaOfJson(text: string | null | undefined): SlaParameters | null {
+  const sla = text == null ? null : objectOf(parsed(text))
+  if (sla === null) return null
+  return slaOf({
+    priceRange: textOf(sla.priceRange),
+    commitmentMinTimeFraction: textOf(sla.commitmentMinTimeFraction),
+    performanceHysteresisEpochs: naturalOf(String(sla.performanceHysteresisEpochs ?? 0)),
+    slaCompetitionFactor: textOf(sla.slaCompetitionFactor),
+  })
+}
+
+export function assetOf(row: SourceRow, leaveOut: LeftOutRows): AssetEvent | null {
+  const [id, name, symbol, decimals, status] = row
+  const event: AssetEvent = {
+    kind: 'asset',
+    assetId: idOf(id ?? null),
+    name: name ?? '',
+    symbol: symbol ?? '',
+    decimals: naturalOf(decimals),
+    status: numberIn(ASSET_STATUSES, status),
+  }
+  return unlessFault(event, faultOfAsset(event), leaveOut)
+}
+
+function unlessFault<T>(value: T, fault: LeftOutRowReason | null, leaveOut: LeftOutRows): T | null {
+  if (fault === null) return value
+  leaveOut(fault)
+  return null
+}
+
+function faultOfTime(microseconds: number): LeftOutRowReason | null {
+  return Number.isNaN(microseconds) ? 'invalid time' : null
+}
+
+function faultOfIndex(index: number): LeftOutRowReason | null {
+  return index > 0 ? null : 'invalid place in its block'
+}
+
+/** An index in a block; 0 if the text is none. */
+function eventIndexOf(text: string | null | undefined): number {
+  const index = /^\d{1,10}$/.test(text ?? '') ? Number(text) : 0
+  return index <= MAX_INDEX ? index : 0
+}
+
+/** A number of 64 bits without sign, which the tables hold with one; beyond them if the text is none. */
+function naturalOf(text: string | null | undefined): bigint {
+  if (text == null || !/^\d{1,19}$/.test(text)) return MAX_UINT64
+  // Most have a few digits.
+  const value = text.length < 16 ? BigInt(Number(text)) : BigInt(text)
+  return value > MAX_INT64 ? MAX_UINT64 : value
+}
+
+function numberIn(names: readonly string[], name: string | null | undefined): number {
+  const number = names.indexOf(name ?? '')
+  return number < 0 ? UNKNOWN : number
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+type JsonObject = Record<string, unknown>
+
+function objectOf(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+/** The list in a column: `null` or no value is an empty list; null if it is not a list. */
+function listOf(text: string | null | undefined): JsonObject[] | null {
+  if (text == null) return []
+  const value = parsed(text)
+  if (value === null) return []
+  return Array.isArray(value) ? value.map((element) => objectOf(element) ?? {}) : null
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** An element with the texts of a JSON object, whose names are those of the fields in snake case. */
+function filled<T extends Record<string, string | string[]>>(element: T, json: JsonObject): T {
+  for (const name of Object.keys(element) as (keyof T & string)[]) {
+    const value = json[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+    element[name] = (Array.isArray(element[name]) ? textsOf(value) : textOf(value)) as T[typeof name]
+  }
+  return element
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(textOf) : []
+}

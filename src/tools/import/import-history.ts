@@ -1,0 +1,169 @@
+import { type Coverage, inText } from '#core/domain/coverage'
+import { BatchWriter } from '#core/ingest/batch-writer'
+import { missingBelow } from '#core/ingest/ingest-files'
+import { reportOfCoverage } from '#core/ingest/report'
+import { LACKED_NAMES } from '#core/resources/arrivals'
+import type { Writer } from '#core/store/store'
+import { ImportCoverage } from './import-coverage.ts'
+import { ImportError } from './import-error.ts'
+import type { ImportReport } from './import-report.ts'
+import { RowsByBlock } from './read-by-block.ts'
+import type { HistoryPart, ImportSource } from './source.ts'
+import { HISTORY, OF_STATE } from './tables.ts'
+import { Tally } from './tally.ts'
+import { writeBlock } from './write-block.ts'
+import { writeState } from './write-state.ts'
+
+/** Resources whose rows belong to their blocks. */
+const OF_BLOCKS = [
+  ['checkpoints', HISTORY.checkpoints],
+  ['fundingPeriodDataPoints', HISTORY.points],
+] as const
+
+export type ImportProgress = {
+  source: string
+  bytesRead: number
+  rows: number
+  /** The share of the source's heights that is done, 0 to 1. */
+  share: number
+  /** The last block committed; null before the first. */
+  coverage: Coverage | null
+}
+
+export type ImportOptions = {
+  source: ImportSource
+  writer: Writer
+  allowGap: boolean
+  signal?: AbortSignal
+  /** Called after every run of blocks and every commit. */
+  onProgress?: (progress: ImportProgress) => void
+  onCommit?: (coverage: Coverage) => void
+}
+
+/** What an import has done, and what stopped it, where something did. Whole blocks before that are kept. */
+export type ImportResult = { report: Omit<ImportReport, 'foreignFiles'>; failure: Error | null }
+
+/**
+ * Imports a source: its blocks in height order, with their rows, and then its current state. Until that is written, the
+ * store reports it as missing in the blocks; an import that ends early can be run again.
+ *
+ * @throws {ImportError} if the store is of another chain.
+ */
+export async function importHistory(options: ImportOptions): Promise<ImportResult> {
+  const { source, writer, signal } = options
+  const startedAt = performance.now()
+  const before = await writer.coverage()
+  const held = new ImportCoverage(before, source.chainId, options.allowGap)
+  const tally = new Tally()
+  const batches = new BatchWriter(writer, options.onCommit)
+  const [lowest, highest] = endsOf(source)
+  let heldBlocks = 0
+  let failure: Error | null = null
+
+  const showProgress = (height: number) => {
+    const { source: name, bytesRead, rows } = source.progress
+    const share = highest > lowest ? Math.min(1, Math.max(0, (height - lowest) / (highest - lowest))) : 1
+    options.onProgress?.({ source: name, bytesRead, rows, share, coverage: batches.committed ?? before })
+  }
+
+  async function importPart(part: HistoryPart): Promise<void> {
+    if (part.ends === null) return
+    const from = held.lowestWanted(part.ends.from)
+    if (from > part.ends.from) {
+      const last = Math.min(from - 1, part.ends.to)
+      held.passOver(BigInt(part.ends.from), BigInt(last))
+      heldBlocks += last - part.ends.from + 1
+    }
+    // A resource that imports do not know is lacking for good, until event files bring it.
+    const lacking = LACKED_NAMES.filter((name) => !OF_BLOCKS.some(([resource]) => resource === name))
+    for (const [resource, query] of OF_BLOCKS) {
+      const reason = part.lacks(query)
+      if (reason !== null) {
+        lacking.push(resource)
+        tally.missing(resource, reason)
+      }
+    }
+    const rowsOf = (query: (typeof HISTORY)[keyof typeof HISTORY]) =>
+      part.lacks(query) === null
+        ? new RowsByBlock(part.history(query, from, (height) => held.wants(BigInt(height))))
+        : null
+    const streams = {
+      checkpoints: rowsOf(HISTORY.checkpoints),
+      points: rowsOf(HISTORY.points),
+      provisions: rowsOf(HISTORY.provisions),
+    }
+    try {
+      for await (const blocks of part.blocks(from)) {
+        for (const block of blocks) {
+          if (signal?.aborted) return
+          const { height } = block
+          if (!held.wants(BigInt(height))) {
+            heldBlocks++
+            held.passOver(BigInt(height), BigInt(height))
+            continue
+          }
+          const rows = {
+            checkpoints: (await streams.checkpoints?.take(height)) ?? [],
+            points: (await streams.points?.take(height)) ?? [],
+            provisions: (await streams.provisions?.take(height)) ?? [],
+          }
+          held.add(block, lacking, part.name)
+          batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
+          await batches.commitIfDue(held)
+        }
+        showProgress(blocks.at(-1)?.height ?? lowest)
+      }
+    } finally {
+      for (const stream of Object.values(streams)) await stream?.close()
+    }
+  }
+
+  async function importState(): Promise<void> {
+    // Until its tables are written, a resource is missing in the blocks.
+    const found = Object.entries(OF_STATE).filter(([resource, tables]) => {
+      const reason = tables.map((query) => source.lacks(query)).find((lack) => lack !== null)
+      if (reason !== undefined) tally.missing(resource, reason)
+      return reason === undefined
+    })
+    await writeState({ source, held, batches, tally, signal, onProgress: () => showProgress(highest) })
+    if (signal?.aborted) return
+    for (const [resource] of found) held.complete(resource)
+    if (held.coverage !== null) await batches.commitAll(held.coverage)
+  }
+
+  try {
+    for (const part of source.parts) if (!signal?.aborted) await importPart(part)
+    if (held.coverage === null && !signal?.aborted) {
+      throw new ImportError(`${source.name}: contains no blocks: there is nothing to import`)
+    }
+    if (!signal?.aborted) await importState()
+  } catch (error) {
+    if (!(signal?.aborted && error === signal.reason)) failure = error as Error
+  }
+  failure = await batches.finish(failure, failure instanceof ImportError, held.coverage)
+  const coverage = batches.committed ?? before
+  if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
+  for (const count of source.withoutBlock.values())
+    tally.leaveOutRows('its block is not in the source', count)
+  const report: ImportResult['report'] = {
+    source: source.name,
+    chainId: source.chainId,
+    blocks: batches.committedBlocks,
+    heldBlocks,
+    rows: batches.rows,
+    rowsRead: source.progress.rows,
+    leftOut: Object.fromEntries(tally.leftOut),
+    first: tally.firstTimes(),
+    notImported: tally.notImported(),
+    ...reportOfCoverage(coverage),
+    imported: (coverage?.imported ?? []).map(inText),
+    seconds: (performance.now() - startedAt) / 1000,
+    interrupted: signal?.aborted ?? false,
+  }
+  return { report, failure }
+}
+
+function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
+  const ends = parts.flatMap((part) => (part.ends === null ? [] : [part.ends]))
+  return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
+}

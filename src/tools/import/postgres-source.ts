@@ -1,0 +1,419 @@
+import type { Client } from 'pg'
+import { withoutPassword } from '#core/store/postgres/address'
+import { explainPostgresError } from '#core/store/postgres/errors'
+import { ImportError } from './import-error.ts'
+import { microsecondsOf } from './reference-values.ts'
+import { checkSchemaVersion } from './schema-versions.ts'
+import { isChainId } from './segment-metadata.ts'
+import type {
+  HistoryPart,
+  HistoryRow,
+  ImportSource,
+  SourceBlock,
+  SourceOptions,
+  SourceProgress,
+  SourceRow,
+  StateRow,
+  TableQuery,
+} from './source.ts'
+import { BLOCKS, HISTORY, STATE } from './tables.ts'
+
+/** Rows that are fetched at once: small ones, and those that hold whole markets. */
+const FETCHED_ROWS = 5_000
+const FETCHED_STATE_ROWS = 200
+
+/** Bytes of one row of state, and of those that are fetched at once: the largest real ones have some ten thousand. */
+const MAX_STATE_BYTES = 2 * 1024 * 1024
+
+/** Characters of a field of history: one more than a store keeps, so that it is left out. */
+const MAX_FIELD_LENGTH = 2_001
+
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** The tables that every database of the reference has. */
+const NEEDED = [
+  { table: 'chain', columns: ['id'] },
+  { table: 'goose_db_version', columns: ['version_id', 'is_applied', 'id'] },
+  BLOCKS,
+]
+
+/**
+ * Settings of the transaction: one read-only snapshot, times in UTC, no timeout. Cursors are planned for reading to the
+ * end. A server that can (PostgreSQL 14) notices within 10 s that this program was killed.
+ */
+const SETTINGS = [
+  'begin transaction isolation level repeatable read read only',
+  "set local time zone 'UTC'",
+  "set local datestyle = 'ISO'",
+  "set local bytea_output = 'hex'",
+  'set local statement_timeout = 0',
+  'set local idle_in_transaction_session_timeout = 0',
+  'set local cursor_tuple_fraction = 1',
+  `select set_config(name, '10s', true) from pg_settings where name = 'client_connection_check_interval'`,
+]
+
+type Texts = (string | null)[]
+
+/**
+ * Opens the database of a data node of the reference, in one snapshot; the node may go on writing.
+ *
+ * @throws {ImportError} for a database that is not the reference's, and without the right to read it.
+ * @throws {StoreError} for a database that cannot be reached.
+ */
+export async function openPostgresSource(
+  address: string,
+  { force = false, signal }: SourceOptions = {},
+): Promise<ImportSource> {
+  if (!URL.canParse(address)) {
+    throw new ImportError('the database address is malformed; use postgres://user@host/database')
+  }
+  const name = withoutPassword(new URL(address))
+  const { Client } = await import('pg')
+  const newClient = () => {
+    const client = new Client({
+      connectionString: address,
+      application_name: 'lyra import',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    })
+    // A connection lost while nothing is asked is noticed by the next question.
+    client.on('error', () => {})
+    return client
+  }
+  const database = new Database(name, newClient, signal)
+  try {
+    await database.open()
+    for (const text of SETTINGS) await database.rows(text)
+    const columns = await readColumns(database)
+    for (const query of NEEDED) {
+      const missing = lackOf(columns, query)
+      if (missing === null) continue
+      throw new ImportError(
+        `${name}: not the database of a Vega data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA selects a schema other than public`,
+      )
+    }
+    const version = await schemaVersionOf(database)
+    checkSchemaVersion(name, version, force)
+    const chainId = await chainOf(database)
+    const [ends] = await database.rows('select min(height)::text, max(height)::text from blocks')
+    const progress: SourceProgress = { source: name, bytesRead: 0, rows: 0 }
+    const withoutBlock = new Map<string, number>()
+    const lacks = (query: TableQuery) => {
+      const missing = lackOf(columns, query)
+      return missing === null ? null : `${name} has no ${missing}`
+    }
+    const part: HistoryPart = {
+      name,
+      ends: ends?.[0] == null ? null : { from: heightOf(name, ends[0]), to: heightOf(name, ends[1]!) },
+      lacks,
+      blocks: (from) => readBlocks(database, from, progress),
+      history: (query, from) => readHistory(database, query, from, { progress, withoutBlock }),
+    }
+    return {
+      name,
+      chainId,
+      parts: [part],
+      lacks,
+      state: (query) => readState(database, query, progress),
+      withoutBlock,
+      progress,
+      close: () => database.close(),
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Runs statements, with clear errors. */
+class Database {
+  readonly name: string
+  readonly #newClient: () => Client
+  readonly #client: Client
+  readonly #signal: AbortSignal | undefined
+  /** The server's process that runs the statements; null before it is known. */
+  #process: string | null = null
+  #cursors = 0
+  /** Statements that have not been answered. */
+  #running = 0
+  /** The driver warns of queries that wait in it; cursors are read side by side. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(name: string, newClient: () => Client, signal: AbortSignal | undefined) {
+    this.name = name
+    this.#newClient = newClient
+    this.#client = newClient()
+    this.#signal = signal
+  }
+
+  async open(): Promise<void> {
+    await this.#run(() => this.#client.connect())
+    const [row] = await this.rows('select pg_backend_pid()::text')
+    this.#process = row![0]!
+  }
+
+  /** Also ends what the server is still working on, which it would otherwise finish for nobody. */
+  async close(): Promise<void> {
+    if (this.#running > 0 && this.#process !== null) await this.#cancel().catch(() => {})
+    await this.#client.end().catch(() => {})
+  }
+
+  async #cancel(): Promise<void> {
+    const client = this.#newClient()
+    try {
+      await client.connect()
+      await client.query('select pg_cancel_backend($1)', [this.#process])
+    } finally {
+      await client.end()
+    }
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++
+    try {
+      return await work()
+    } catch (error) {
+      throw this.#explain(error)
+    } finally {
+      this.#running--
+    }
+  }
+
+  /** The rows of a statement, without waiting for them when reading is aborted. */
+  rows(text: string): Promise<Texts[]> {
+    const query = () => this.#client.query<Texts>({ text, rowMode: 'array' })
+    const result = this.#last.then(() => this.#run(query))
+    this.#last = result.catch(() => {})
+    return this.#unlessAborted(result.then(({ rows }) => rows))
+  }
+
+  /** The rows of a query of a table by a cursor, many at a time; the next ones are fetched while those are worked on. */
+  async *cursor(table: string, text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
+    const name = `lyra_${++this.#cursors}`
+    await this.rows(`declare ${name} no scroll cursor for ${text}`)
+    await this.#refuseEmptied(table)
+    const fetch = () => {
+      const rows = this.rows(`fetch forward ${size} from ${name}`)
+      rows.catch(() => {})
+      return rows
+    }
+    let next = fetch()
+    for (;;) {
+      const rows = await next
+      if (rows.length === 0) break
+      next = fetch()
+      yield rows
+    }
+    await this.rows(`close ${name}`)
+  }
+
+  /**
+   * Refuses a table that was emptied, or lost a chunk, since the snapshot: neither is bound by it. From the declaration of
+   * a cursor on both have to wait for its end. The files of tables are here those of the snapshot, there the present ones.
+   *
+   * @throws {ImportError} that says so.
+   */
+  async #refuseEmptied(table: string): Promise<void> {
+    const changed = await this.rows(
+      `with recursive parts(oid) as (
+         select to_regclass('${table}')::oid
+         union select inhrelid from pg_inherits join parts on inhparent = parts.oid
+       )
+       select relname::text from parts join pg_class on pg_class.oid = parts.oid
+       where relkind = 'r' and pg_class.relfilenode is distinct from pg_relation_filenode(pg_class.oid) limit 1`,
+    )
+    if (changed.length === 0) return
+    throw new ImportError(
+      `${this.name}: its table ${table} was emptied, rewritten, or has lost a part while it was imported (${changed[0]![0]}); import again, while the data node deletes nothing`,
+    )
+  }
+
+  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
+    const signal = this.#signal
+    if (signal === undefined) return work
+    work.catch(() => {})
+    signal.throwIfAborted()
+    const { promise, reject } = Promise.withResolvers<never>()
+    const abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort)
+    try {
+      return await Promise.race([work, promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    const { code, message } = error as Error & { code?: string }
+    if (code === '42501') {
+      return new ImportError(
+        `${this.name}: ${message}. Grant it to the user: grant usage on schema public, grant select on all tables in schema public`,
+        { cause: error },
+      )
+    }
+    return explainPostgresError(this.name, error)
+  }
+}
+
+/** The columns of the tables that are read, by table. */
+async function readColumns(database: Database): Promise<Map<string, Set<string>>> {
+  const columns = new Map<string, Set<string>>()
+  for (const { table } of [...NEEDED, ...Object.values(HISTORY), ...Object.values(STATE)]) {
+    const rows = await database.rows(
+      `select attname::text from pg_attribute
+       where attrelid = to_regclass('${table}') and attnum > 0 and not attisdropped`,
+    )
+    if (rows.length > 0) columns.set(table, new Set(rows.map(([column]) => column!)))
+  }
+  return columns
+}
+
+function lackOf(
+  known: ReadonlyMap<string, ReadonlySet<string>>,
+  { table, columns, times = [] }: { table: string; columns: readonly string[]; times?: readonly string[] },
+): string | null {
+  const there = known.get(table)
+  if (there === undefined) return `table ${table}`
+  const missing = [...columns, ...times].find((column) => !there.has(column))
+  return missing === undefined ? null : `column ${missing} in its table ${table}`
+}
+
+async function schemaVersionOf(database: Database): Promise<number> {
+  const [row] = await database.rows(
+    `select max(version_id)::text from
+       (select distinct on (version_id) version_id, is_applied from goose_db_version order by version_id, id desc) last
+     where is_applied`,
+  )
+  return Number(row?.[0] ?? 0)
+}
+
+async function chainOf(database: Database): Promise<string> {
+  const [row] = await database.rows('select id::text from chain limit 1')
+  const id = row?.[0]
+  if (id == null || !isChainId(id)) {
+    throw new ImportError(`${database.name}: its table chain is empty: the data node has not started yet`)
+  }
+  return id
+}
+
+function heightOf(name: string, text: string): number {
+  const height = Number(text)
+  if (Number.isSafeInteger(height) && height >= 0) return height
+  throw new ImportError(`${name}: its table blocks has the invalid height ${text}`)
+}
+
+async function* readBlocks(
+  database: Database,
+  from: number,
+  progress: SourceProgress,
+): AsyncGenerator<SourceBlock[], void, undefined> {
+  const text = `select height::text, vega_time::text from blocks where height >= ${from} order by blocks.height`
+  let last = -1
+  for await (const rows of database.cursor(BLOCKS.table, text, FETCHED_ROWS)) {
+    count(rows, progress)
+    yield rows.map(([text, time]) => {
+      const height = heightOf(database.name, text!)
+      const micros = microsecondsOf(time!)
+      if (height === last)
+        throw new ImportError(`${database.name}: its table blocks has block ${height} twice`)
+      if (Number.isNaN(micros)) {
+        throw new ImportError(
+          `${database.name}: its table blocks has block ${height} at ${time}, which is not a time`,
+        )
+      }
+      last = height
+      return { height, time: micros }
+    })
+  }
+}
+
+async function* readHistory(
+  database: Database,
+  { table, columns, times, key, stamps = [] }: TableQuery,
+  from: number,
+  { progress, withoutBlock }: { progress: SourceProgress; withoutBlock: Map<string, number> },
+): AsyncGenerator<HistoryRow[], void, undefined> {
+  const stampAt = stamps.map((column) => columns.indexOf(column))
+  // Rows without a block come first, to be counted.
+  const texts = columns.map((column) => `left(t."${column}"::text, ${MAX_FIELD_LENGTH})`).join(', ')
+  const text = `select ${texts}, b.height::text from ${table} t
+    left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
+    order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
+  for await (const rows of database.cursor(table, text, FETCHED_ROWS)) {
+    count(rows, progress)
+    const found: HistoryRow[] = []
+    for (const row of rows) {
+      const height = row.pop()
+      if (height == null) withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
+      else {
+        for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
+        found.push({ height: Number(height), row })
+      }
+    }
+    if (found.length > 0) yield found
+  }
+}
+
+/**
+ * Number of state rows to fetch at a time.
+ *
+ * @throws {ImportError} if one of them is too large.
+ */
+async function fetchedRowsOf(
+  database: Database,
+  { table, columns }: Pick<TableQuery, 'table' | 'columns'>,
+): Promise<number> {
+  const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
+  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`)
+  const largest = Number(row![0])
+  if (largest > MAX_STATE_BYTES) {
+    throw new ImportError(
+      `${database.name}: its table ${table} has a row of ${largest} bytes: no real one has more than ${MAX_STATE_BYTES}, the source is damaged`,
+    )
+  }
+  return Math.max(1, Math.min(FETCHED_STATE_ROWS, Math.floor(MAX_STATE_BYTES / largest)))
+}
+
+async function* readState(
+  database: Database,
+  { table, columns, times, seconds = [], key }: TableQuery,
+  progress: SourceProgress,
+): AsyncGenerator<StateRow[], void, undefined> {
+  const named = [...times, ...seconds]
+  const heights = named.map((_, index) => `b${index}.height::text`)
+  const joins = [
+    ...times.map((column, index) => `left join blocks b${index} on b${index}.vega_time = t.${column}`),
+    ...seconds.map(
+      (column, index) =>
+        `left join lateral (${blockOfSecond(`t.${column}`)}) b${times.length + index} on true`,
+    ),
+  ]
+  const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
+    order by ${key.map((column) => `t.${column}`).join(', ')}`
+  for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, { table, columns }))) {
+    count(rows, progress)
+    yield rows.map((row): StateRow => {
+      const found = row.splice(columns.length + named.length)
+      return {
+        times: row.splice(columns.length).map(microsecondsOf),
+        heights: found.map((height) => (height === null ? null : Number(height))),
+        row: row as SourceRow,
+      }
+    })
+  }
+}
+
+/** The only block of a second; for a time that is not cut to one, the block of that time. */
+function blockOfSecond(time: string): string {
+  const length = `case when date_trunc('second', ${time}) = ${time} then interval '1 second' else interval '1 microsecond' end`
+  return `select min(height) as height from blocks where vega_time >= ${time} and vega_time < ${time} + ${length} having count(*) = 1`
+}
+
+function textsOf(columns: readonly string[]): string {
+  return columns.map((column) => `t."${column}"::text`).join(', ')
+}
+
+function count(rows: readonly Texts[], progress: SourceProgress): void {
+  progress.rows += rows.length
+  for (const row of rows) for (const value of row) progress.bytesRead += value?.length ?? 0
+}

@@ -1,0 +1,121 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { explainPathError } from '#core/records/event-paths'
+import { ImportError } from './import-error.ts'
+import { microsecondsOf } from './reference-values.ts'
+import { checkSchemaVersion } from './schema-versions.ts'
+import { openSegment, type Segment } from './segment.ts'
+import { parseSegmentName } from './segment-name.ts'
+import { SortingDatabase } from './sorting-database.ts'
+import type { ImportSource, SourceOptions, SourceProgress, StateRow, TableQuery } from './source.ts'
+import { STATE } from './tables.ts'
+
+/** Files that are segments, and those of named directories that are not. */
+export type SegmentPaths = { paths: string[]; foreign: string[] }
+
+/**
+ * Finds segments: files as named, and all segments of a directory.
+ *
+ * @throws {EventPathError} for a path that cannot be read.
+ *
+ * @throws {ImportError} for a directory without segments, and no file at all.
+ */
+export function findSegments(sources: readonly string[]): SegmentPaths {
+  const found: SegmentPaths = { paths: [], foreign: [] }
+  for (const path of sources) {
+    try {
+      if (!statSync(path).isDirectory()) {
+        found.paths.push(path)
+        continue
+      }
+      const before = found.paths.length
+      for (const name of readdirSync(path).sort()) {
+        const list = parseSegmentName(name) === null ? found.foreign : found.paths
+        list.push(join(path, name))
+      }
+      if (found.paths.length === before) {
+        throw new ImportError(
+          `${path}: contains no segment (CHAIN-VERSION-FROM-TO.zip). \`data-node network-history copy ID FILE\` writes them`,
+        )
+      }
+    } catch (error) {
+      throw explainPathError(path, error)
+    }
+  }
+  return found
+}
+
+/**
+ * Opens segments as one source, in height order. The current state is that of the last one.
+ *
+ * @throws {ImportError} for a file that is not a segment, and segments of several chains.
+ */
+export async function openSegmentSource(
+  paths: readonly string[],
+  { force = false, signal, temp, onNotice }: SourceOptions = {},
+): Promise<ImportSource> {
+  const withoutBlock = new Map<string, number>()
+  const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0 }
+  const sorting = new SortingDatabase(temp)
+  const segments: Segment[] = []
+  try {
+    for (const path of paths) {
+      const onNoBlock = (table: string) => withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
+      segments.push(await openSegment(path, { progress, signal, onNoBlock, sorting }))
+    }
+    segments.sort((a, b) => a.from - b.from || a.to - b.to)
+    const last = lastOf(segments)
+    for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
+    await readWhole(last)
+    const bytes = Math.max(...segments.map(({ historyBytes }) => historyBytes))
+    onNotice?.(`rows are sorted in ${sorting.folder}, which takes up to ${Math.ceil(bytes / 1e6)} MB of disk`)
+    return {
+      name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
+      chainId: last.chainId,
+      parts: segments.map(({ part }) => part),
+      lacks: (query) => last.lacks('currentstate', query),
+      state: (query) => readState(last, sorting, query),
+      withoutBlock,
+      progress,
+      close: async () => sorting.close(),
+    }
+  } catch (error) {
+    sorting.close()
+    throw error
+  }
+}
+
+/** The segment with the highest block; all must be of its chain. */
+function lastOf(segments: readonly Segment[]): Segment {
+  const last = segments.reduce((latest, segment) => (segment.to > latest.to ? segment : latest))
+  const other = segments.find(({ chainId }) => chainId !== last.chainId)
+  if (other === undefined) return last
+  throw new ImportError(
+    `${other.path} is of chain ${JSON.stringify(other.chainId)}, ${last.path} of chain ${JSON.stringify(last.chainId)}: import each chain into a separate store`,
+  )
+}
+
+/** Finds out whether the entries of current state are whole, before anything is imported. */
+async function readWhole(last: Segment): Promise<void> {
+  for (const query of Object.values(STATE)) {
+    if (last.lacks('currentstate', query) !== null) continue
+    for await (const _ of last.currentState(query));
+  }
+}
+
+async function* readState(
+  last: Segment,
+  sorting: SortingDatabase,
+  query: TableQuery,
+): AsyncGenerator<StateRow[], void, undefined> {
+  const { columns, times: exact } = query
+  for await (const rows of last.currentState(query)) {
+    yield rows.map((row) => {
+      const times = row.slice(columns.length).map(microsecondsOf)
+      const heights = times.map((time, index) =>
+        index < exact.length ? sorting.heightAt(time) : sorting.heightInSecond(time),
+      )
+      return { row: row.slice(0, columns.length), times, heights }
+    })
+  }
+}

@@ -1,0 +1,94 @@
+import type { ResourceName } from '#core/resources/resource'
+import type { TableQuery } from './source.ts'
+
+/* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */
+
+const inBlock = { times: ['vega_time'] }
+
+/** Tables whose rows have a position in the stream. */
+export const HISTORY = {
+  checkpoints: {
+    table: 'checkpoints',
+    columns: ['hash', 'block_hash', 'block_height', 'seq_num'],
+    ...inBlock,
+    key: ['vega_time', 'seq_num'],
+  },
+  points: {
+    table: 'funding_period_data_points',
+    columns: ['market_id', 'funding_period_seq', 'data_point_type', 'price', 'twap', 'timestamp'],
+    stamps: ['timestamp'],
+    ...inBlock,
+    key: ['market_id', 'funding_period_seq', 'data_point_type', 'vega_time'],
+  },
+  provisions: {
+    table: 'liquidity_provisions',
+    columns: ['id', 'party_id', 'market_id', 'status'],
+    ...inBlock,
+    key: ['id', 'vega_time'],
+  },
+} as const satisfies Record<string, TableQuery>
+
+/** Tables that hold the last value of each thing alone. */
+export const STATE = {
+  periods: {
+    table: 'funding_period',
+    columns: [
+      ...['market_id', 'funding_period_seq', 'start_time', 'end_time'],
+      ...['funding_payment', 'funding_rate', 'external_twap', 'internal_twap'],
+    ],
+    times: ['vega_time'],
+    // The core cuts the start of a period to the second.
+    seconds: ['start_time'],
+    key: ['market_id', 'funding_period_seq'],
+  },
+  liveProvisions: { ...HISTORY.provisions, table: 'live_liquidity_provisions' },
+  marketData: {
+    table: 'current_market_data',
+    columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
+    ...inBlock,
+    key: ['market'],
+  },
+  marketFigures: {
+    table: 'current_market_data',
+    columns: [
+      ...['market', 'seq_num', 'mark_price', 'open_interest', 'market_state', 'market_trading_mode'],
+      'product_data',
+    ],
+    ...inBlock,
+    key: ['market'],
+  },
+  markets: {
+    table: 'markets_current',
+    columns: [
+      ...['id', 'tradable_instrument', 'decimal_places', 'position_decimal_places'],
+      ...['trading_mode', 'state', 'liquidity_sla_parameters'],
+    ],
+    ...inBlock,
+    key: ['id'],
+  },
+  assets: {
+    table: 'assets',
+    columns: ['id', 'name', 'symbol', 'decimals', 'status'],
+    ...inBlock,
+    key: ['id', 'vega_time'],
+  },
+} as const satisfies Record<string, TableQuery>
+
+/** The table of blocks: nothing is imported without it. */
+export const BLOCKS = {
+  table: 'blocks',
+  columns: ['height', 'vega_time'],
+  times: [],
+  key: ['height'],
+} as const satisfies TableQuery
+
+type StateResource = Exclude<ResourceName, 'markets' | 'checkpoints' | 'fundingPeriodDataPoints'>
+
+/** Resources of current state, written after all blocks, and the tables of state that each is made from. */
+export const OF_STATE: Record<StateResource, readonly TableQuery[]> = {
+  fundingPeriods: [STATE.periods],
+  liquidityProviders: [STATE.marketData, STATE.liveProvisions],
+  marketData: [STATE.marketFigures],
+  instruments: [STATE.markets, STATE.assets],
+  instrumentTerms: [STATE.markets],
+}

@@ -1,0 +1,48 @@
+import { projectEvent } from '#core/resources/arrivals'
+import type { Batch } from '#core/resources/batch'
+import { checkpointOf, dataPointOf, provisionOf } from './decode-rows.ts'
+import { nanoseconds } from './reference-values.ts'
+import type { SourceBlock, SourceRow } from './source.ts'
+import type { Tally } from './tally.ts'
+
+/** The rows of history of one block, by table. */
+export type BlockRows = Record<'checkpoints' | 'points' | 'provisions', readonly SourceRow[]>
+
+/**
+ * Adds a block of a source to a batch. Checkpoints have their places in the stream; of all else only the block is known:
+ * it counts from 1 by key.
+ */
+export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, tally: Tally): void {
+  batch.blocks++
+  const height = BigInt(block.height)
+  const timestamp = nanoseconds(block.time)
+  for (const row of rows.checkpoints) {
+    const checkpoint = checkpointOf(row, tally.leaveOut)
+    if (checkpoint === null) continue
+    const { event, index } = checkpoint
+    projectEvent(batch, event, { height, index }, { timestamp, events: [] })
+    tally.found('checkpoints', timestamp)
+  }
+  const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])
+  points.sort(
+    (a, b) =>
+      compare(a.marketId, b.marketId) ||
+      a.source - b.source ||
+      compare(a.timestamp, b.timestamp) ||
+      compare(a.seq, b.seq),
+  )
+  for (const [index, point] of points.entries()) {
+    projectEvent(batch, point, { height, index: index + 1 })
+    tally.found('fundingPeriodDataPoints', timestamp)
+  }
+  const provisions = rows.provisions.flatMap((row) => provisionOf(row, tally.leaveOut) ?? [])
+  provisions.sort((a, b) => compare(a.provisionId, b.provisionId))
+  for (const [index, provision] of provisions.entries()) {
+    projectEvent(batch, provision, { height, index: index + 1 })
+    tally.found('liquidityProvisions', timestamp)
+  }
+}
+
+function compare<T extends string | bigint>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

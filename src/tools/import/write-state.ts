@@ -1,0 +1,201 @@
+import { type Place, UNPLACED } from '#core/domain/place'
+import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
+import type { BatchWriter } from '#core/ingest/batch-writer'
+import { projectEvent } from '#core/resources/arrivals'
+import { type Batch, put } from '#core/resources/batch'
+import { fundingPeriodTable } from '#core/resources/funding-periods/table'
+import { marketDataRow } from '#core/resources/market-data/row'
+import { marketDataTable } from '#core/resources/market-data/table'
+import {
+  assetOf,
+  fundingPeriodOf,
+  instrumentOf,
+  type LeftOutRows,
+  marketDataOf,
+  marketFiguresOf,
+  provisionOf,
+} from './decode-rows.ts'
+import type { ImportCoverage } from './import-coverage.ts'
+import type { ImportedResource } from './import-report.ts'
+import { nanoseconds } from './reference-values.ts'
+import type { ImportSource, SourceRow, StateRow, TableQuery } from './source.ts'
+import { STATE } from './tables.ts'
+import type { Tally } from './tally.ts'
+
+/** About the memory of a row that holds lists. */
+const LIST_WEIGHT = 4
+
+export type StateWriting = {
+  source: ImportSource
+  held: ImportCoverage
+  batches: BatchWriter
+  tally: Tally
+  signal: AbortSignal | undefined
+  onProgress: () => void
+}
+
+/**
+ * Writes the rows of current state. A row of a block that is held from events is left out, since what events say stands;
+ * one whose block the source does not have gets a place before all blocks.
+ */
+export async function writeState(writing: StateWriting): Promise<void> {
+  const { batches, tally } = writing
+  const write = async (query: TableQuery, resource: ImportedResource, keep: (row: StateRow) => boolean) => {
+    if (writing.source.lacks(query) !== null) return
+    for await (const rows of writing.source.state(query)) {
+      if (writing.signal?.aborted) return
+      for (const row of rows) {
+        const [time] = row.times
+        if (keep(row) && !Number.isNaN(time)) tally.found(resource, nanoseconds(time!))
+      }
+      await batches.commitIfDue(writing.held)
+      writing.onProgress()
+    }
+  }
+  await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
+  await write(
+    STATE.liveProvisions,
+    'liquidityProvisions',
+    newestWriter(writing, provisionOf, ({ provisionId }) => provisionId),
+  )
+  await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing, marketDataOf, projectEvent))
+  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putFigures))
+  await write(
+    STATE.assets,
+    'instruments',
+    newestWriter(writing, assetOf, ({ assetId }) => assetId),
+  )
+  await write(
+    STATE.markets,
+    'instruments',
+    newestWriter(writing, instrumentOf, ({ marketId }) => marketId),
+  )
+}
+
+/** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
+class PlaceCounter {
+  readonly #counts = new Map<number, number>()
+
+  next(height: number | null): Place {
+    if (height === null) return UNPLACED
+    const index = (this.#counts.get(height) ?? 0) + 1
+    this.#counts.set(height, index)
+    return { height: BigInt(height), index }
+  }
+}
+
+/** Whether a row's block is held from events, if the source has it. */
+function isFromEvents(held: ImportCoverage, height: number | null | undefined): boolean {
+  return height != null && held.isFromEvents(BigInt(height))
+}
+
+/**
+ * A period comes from two events, that of its start and its last one, which may be the same. Of a part whose block is
+ * held from events the place is not kept, so that it replaces nothing.
+ */
+function periodWriter({ held, batches, tally }: StateWriting) {
+  const places = new PlaceCounter()
+  let before: { event: FundingPeriodEvent; height: number | null } | null = null
+  return (row: StateRow): boolean => {
+    const [height, ofSecond] = row.heights as [number | null, number | null]
+    const event = fundingPeriodOf(row.row, tally.leaveOut)
+    if (event === null) return false
+    const startHeight = startOf(event, height, ofSecond, before)
+    before = { event, height }
+    const last = places.next(height)
+    const start = startHeight === height ? last : places.next(startHeight)
+    const isLastFromEvents = isFromEvents(held, height)
+    const isStartFromEvents = isFromEvents(held, startHeight)
+    if (isLastFromEvents && isStartFromEvents) return false
+    const from = isStartFromEvents ? UNPLACED : start
+    const to = isLastFromEvents ? UNPLACED : last
+    batches.change(0, (batch) =>
+      put(batch, fundingPeriodTable, {
+        market_id: event.marketId,
+        seq: event.seq,
+        start_timestamp: event.start,
+        start_height: from.height,
+        start_index: from.index,
+        end_timestamp: event.end,
+        funding_payment: event.fundingPayment,
+        funding_rate: event.fundingRate,
+        internal_twap: event.internalTwap,
+        external_twap: event.externalTwap,
+        height: to.height,
+        event_index: to.index,
+      }),
+    )
+    return true
+  }
+}
+
+/**
+ * The block that a period starts in: of one that is running that of its only event; otherwise the one that the period
+ * before ends in, and failing that the only block of the second that it starts in.
+ */
+function startOf(
+  { marketId, seq, start, end }: FundingPeriodEvent,
+  height: number | null,
+  ofSecond: number | null,
+  before: { event: FundingPeriodEvent; height: number | null } | null,
+): number | null {
+  if (end === null) return height
+  const previous = before?.event
+  const follows = previous?.marketId === marketId && previous.seq + 1n === seq && previous.end === start
+  return follows ? before!.height : ofSecond
+}
+
+/** Keeps the newest row of each id: rows from before the imported blocks have no positions to compare. */
+class Newest {
+  readonly #times = new Map<string, number>()
+
+  isNewest(id: string, time: number): boolean {
+    const known = this.#times.get(id)
+    if (known !== undefined && known > time) return false
+    // A copy: the text itself is a part of a larger one, which it would keep.
+    this.#times.set(Buffer.from(id).toString(), time)
+    return true
+  }
+}
+
+/** Writes market data, whose places are known. */
+function marketDataWriter(
+  { held, batches, tally }: StateWriting,
+  dataOf: (row: StateRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
+  add: (batch: Batch, event: MarketDataEvent, place: Place) => void,
+) {
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    const data = isFromEvents(held, height) ? null : dataOf(row, tally.leaveOut)
+    if (data === null) return false
+    const { event, index } = data
+    const place = height === null ? UNPLACED : { height: BigInt(height), index }
+    const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
+    batches.change(weight, (batch) => add(batch, event, place))
+    return true
+  }
+}
+
+function putFigures(batch: Batch, event: MarketDataEvent, place: Place): void {
+  const cells = marketDataRow(event, place)
+  if (cells !== null) put(batch, marketDataTable, cells)
+}
+
+/** Writes the newest row of each id. */
+function newestWriter<Event extends MarketEvent>(
+  { held, batches, tally }: StateWriting,
+  eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null,
+  idOf: (event: Event) => string,
+) {
+  const places = new PlaceCounter()
+  const newest = new Newest()
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    const place = places.next(height)
+    if (isFromEvents(held, height)) return false
+    const event = eventOf(row.row, tally.leaveOut)
+    if (event === null || !newest.isNewest(idOf(event), row.times[0]!)) return false
+    batches.change(0, (batch) => projectEvent(batch, event, place))
+    return true
+  }
+}

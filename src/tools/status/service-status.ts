@@ -1,0 +1,235 @@
+import { type Answer, createConnection } from '#client/connection'
+import { LyraApiError, LyraConnectionError } from '#client/errors'
+import { RESOURCES } from '#core/resources/resources'
+import type { CoverageBody } from '#service/api/questions/coverage-body'
+import { COVERAGE_PATH } from '#service/api/questions/coverage-body'
+import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
+
+const TIMEOUT_MS = 10_000
+
+/** No answer of a service is as long, nor are all parts of a coverage. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** A service that does not answer, or is none of ours. */
+export class ServiceError extends Error {
+  override name = 'ServiceError'
+}
+
+/**
+ * Asks a running service how it stands.
+ *
+ * @param address if it answers, `http://127.0.0.1:3008`; a path in front of the service's own may follow
+ * @throws {ServiceError} if it cannot be reached, or is not Lyra.
+ */
+export async function statusOfService(address: string): Promise<StatusReport> {
+  const base = address.replace(/\/+$/, '')
+  const ask = serviceAt(base)
+  const ready = await ask('/ready', [200, 503])
+  const { status, reasons, forward, cluster } = readinessIn(base, ready)
+  const metrics = parseMetrics((await ask('/metrics')).text)
+  // 503 while the store is empty or cannot be read, which /ready reports.
+  const answer = await ask(COVERAGE_PATH, [200, 503])
+  const coverage = answer.status === 200 ? await wholeCoverage(base, ask, answer) : null
+  const height = answer.headers.get('x-block-height')
+  return {
+    of: base,
+    lastBlock: coverage === null || height === null ? null : lastBlock(height, coverage.blocks.lastTimestamp),
+    coverage,
+    resourceGaps: [],
+    store: null,
+    service: {
+      ready: status === 'ready',
+      reasons,
+      live: liveOf(metrics),
+      forward,
+      cluster,
+    },
+  }
+}
+
+type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'forward' | 'cluster'>
+
+/** What `/ready` answers, as far as it is of that shape. */
+function readinessIn(base: string, answer: Answer): ReadinessBody {
+  const { status, reasons, forward = null, cluster } = objectIn(json(base, answer))
+  if (typeof status !== 'string' || (forward !== null && !isForward(objectIn(forward))))
+    throw new ServiceError(`${base}/ready: not a response of a Lyra service of this version`)
+  return {
+    status,
+    reasons: listIn(reasons)
+      .map(objectIn)
+      .map(({ reason, message }) => ({
+        reason: String(reason),
+        message: String(message),
+      })),
+    forward: forward as ReadinessBody['forward'],
+    cluster: listIn(cluster).map(String),
+  }
+}
+
+function isForward({ height, failure, droppedBlocks, missingBlocks, ...figures }: Record<string, unknown>) {
+  const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
+  const isRangeOrNull = (value: unknown) => value == null || areDigits(objectIn(value), ['from', 'to'])
+  return (
+    [height, failure].every(isTextOrNull) &&
+    [droppedBlocks, missingBlocks].every(isRangeOrNull) &&
+    ['lagBytes', 'lagBlocks', 'lagSeconds', 'droppedBytes'].every((name) => Number.isFinite(figures[name]))
+  )
+}
+
+/** A coverage's lists of resources. */
+type Lists = Record<string, unknown>
+
+/**
+ * A service's coverage, of which this is the first answer; the rest is requested.
+ *
+ * @throws {ServiceError} for an answer of another shape, and for parts that are too many.
+ */
+export async function wholeCoverage(
+  base: string,
+  ask: Ask,
+  answer: Answer,
+  signal?: AbortSignal,
+): Promise<CoverageBody['coverage']> {
+  const first = coverageIn(base, answer)
+  const { blocks } = first
+  let { next } = first
+  let bytes = answer.text.length
+  while (next !== null) {
+    const further = await ask(`${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200], signal)
+    bytes += further.text.length
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new ServiceError(`${base}${COVERAGE_PATH}: the parts do not end: more than 64 MiB`)
+    const coverage = coverageIn(base, further)
+    if (coverage.next === next)
+      throw new ServiceError(`${base}${COVERAGE_PATH}: the parts do not advance after ${next}`)
+    for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
+    for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
+    for (const range of coverage.blocks.imported) blocks.imported.push(range)
+    // Every part has, of each list by market, the rows of some markets.
+    const [whole, part] = [first, coverage] as unknown as [Lists, Lists]
+    for (const { name } of RESOURCES)
+      if (Array.isArray(whole[name])) for (const row of listIn(part[name])) whole[name].push(row)
+    next = coverage.next
+  }
+  return { ...first, next: null }
+}
+
+/** The coverage in an answer: of its shape as much is checked as all readers need. */
+function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
+  const { coverage } = (json<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
+  if (isCoverage(coverage)) return coverage
+  throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service of this version`)
+}
+
+function isCoverage(coverage: unknown): boolean {
+  const { chainId, blocks, next, prunedBefore, ...lists } = objectIn(coverage)
+  const { ranges, gaps, imported, lastTimestamp } = objectIn(blocks)
+  const isRange = (range: unknown) => areDigits(objectIn(range), ['from', 'to'])
+  return (
+    typeof chainId === 'string' &&
+    [ranges, gaps, imported].every((some) => Array.isArray(some) && some.every(isRange)) &&
+    listIn(gaps).every((gap) => typeof objectIn(gap).kind === 'string') &&
+    areDigits({ lastTimestamp }, ['lastTimestamp']) &&
+    (next === null || typeof next === 'string') &&
+    areDigits(objectIn(prunedBefore ?? {}), ['timestamp', 'height'], true) &&
+    RESOURCES.every(({ name }) => [lists[name] ?? []].flat().every((row) => isHeld(objectIn(row))))
+  )
+}
+
+/** How much there is of a resource, or of one of its markets. */
+function isHeld({ marketId = '', ...held }: Record<string, unknown>): boolean {
+  const beside = ['firstTimestamp', 'lastTimestamp', 'atBlock']
+  return typeof marketId === 'string' && areDigits(held, ['count']) && areDigits(held, beside, true)
+}
+
+/** Whether values are integers as text; if they are optional, or none. */
+function areDigits(values: Record<string, unknown>, names: readonly string[], areOptional = false): boolean {
+  return names.every((name) => {
+    const value = values[name] ?? null
+    return value === null ? areOptional : typeof value === 'string' && /^-?\d{1,20}$/.test(value)
+  })
+}
+
+const objectIn = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+/** Asks a service for a path; `allowed` are the statuses that are answers. */
+export type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
+
+/**
+ * A service by its address, asked again a few times where that may help.
+ *
+ * @throws {ServiceError} when asked, if it cannot be reached, redirects, answers with a status that is not allowed, or with
+ * more than 64 MiB.
+ */
+export function serviceAt(base: string): Ask {
+  const { get } = createConnection({ url: base, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES })
+  return async (path, allowed = [200], signal) => {
+    try {
+      return await get(path, signal, allowed)
+    } catch (error) {
+      if (error instanceof LyraConnectionError)
+        throw new ServiceError(`${base}: unreachable (${reasonOf(error.cause as Error)})`, { cause: error })
+      if (!(error instanceof LyraApiError)) throw error
+      const { status } = error
+      throw new ServiceError(
+        status === 429
+          ? `${base}: rate limit exceeded (429); raise its rate limit`
+          : `${base}${path}: responds with status ${status}; check that this is a Lyra service of this version`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+/** What the innermost cause of an error says, or its code. */
+function reasonOf(error: Error & { code?: string }): string {
+  return error.cause instanceof Error ? reasonOf(error.cause) : (error.code ?? error.message)
+}
+
+/** The JSON of an answer. Throws {@link ServiceError} if it is not JSON. */
+export function json<T>(base: string, { text }: Answer): T {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    throw new ServiceError(`${base}: the response is not JSON, so this is not a Lyra service; check --url`)
+  }
+}
+
+/** A figure: its name, its labels, its value. */
+type Sample = { name: string; labels: Record<string, string>; value: number }
+
+/** Reads Prometheus' text format. */
+function parseMetrics(text: string): Sample[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line)
+    if (match === null) return []
+    // A label's name is tried from its first character alone: the line may be of any length.
+    const labels = [...(match[2] ?? '').matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(
+      ([, name, value]) => [
+        name!,
+        value!.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped)),
+      ],
+    )
+    return [{ name: match[1]!, labels: Object.fromEntries(labels), value: Number(match[3]) }]
+  })
+}
+
+function liveOf(samples: readonly Sample[]): ServiceStatus['live'] {
+  const figure = (name: string) => samples.find((sample) => sample.name === name)?.value ?? 0
+  if (figure('lyra_live_enabled') === 0) return null
+  return {
+    coreConnected: figure('lyra_live_core_connected') === 1,
+    eventsReceived: figure('lyra_live_events_received'),
+    bufferBytes: figure('lyra_live_buffer_bytes'),
+    stopped: figure('lyra_live_stopped') === 1,
+    connectionFaults: Object.fromEntries(
+      samples
+        .filter(({ name, value }) => name === 'lyra_live_connection_faults' && value > 0)
+        .map(({ labels, value }) => [labels.reason ?? '', value]),
+    ),
+  }
+}

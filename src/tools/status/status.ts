@@ -1,0 +1,78 @@
+import { type InText, inText, type ResourceGap } from '#core/domain/coverage'
+import type { StoreFacts } from '#core/store/inspection'
+import { readStore } from '#core/store/read-store'
+import { readHoldings } from '#core/store/readings/holdings'
+import { ALL_HOLDINGS, type Store } from '#core/store/store'
+import type { ForwardReport } from '#service/api/http/readiness'
+import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
+
+/** State of a service, without its rows. */
+export type ServiceStatus = {
+  ready: boolean
+  /** Why it is not ready. */
+  reasons: { reason: string; message: string }[]
+  /** Null if the service waits for no core. */
+  live: {
+    coreConnected: boolean
+    eventsReceived: number
+    bufferBytes: number
+    stopped: boolean
+    /** Connections closed by the service, by reason. */
+    connectionFaults: Record<string, number>
+  } | null
+  /** State of forwarding; null without it. */
+  forward: ForwardReport['forward'] | null
+  /** Faults of the cluster that the store is distributed over. */
+  cluster: string[]
+}
+
+/** How a store stands, asked of the store itself or of a service over it. Numbers of 64 bits are text. */
+export type StatusReport = {
+  /** The store, or the address of the service. */
+  of: string
+  lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
+  /** Null if no block is held, or the schema is not this program's. */
+  coverage: CoverageBody['coverage'] | null
+  /** Heights of blocks that are held without the events of a resource; none if a service was asked. */
+  resourceGaps: InText<ResourceGap>[]
+  /** Null if a service was asked. */
+  store: StoreFacts | null
+  /** Null if a store was asked. */
+  service: ServiceStatus | null
+}
+
+/**
+ * How a store stands. Changes nothing.
+ *
+ * @throws {StoreError} if there is no store, or it cannot be read.
+ */
+export async function statusOfStore(store: Store): Promise<StatusReport> {
+  const facts = await store.inspect()
+  const report: StatusReport = {
+    of: store.name,
+    lastBlock: null,
+    coverage: null,
+    resourceGaps: [],
+    store: facts,
+    service: null,
+  }
+  // Opening it would bring it up to date, which is not for this command to do.
+  if (facts.schemaVersion !== facts.programSchemaVersion) return report
+  // They are asked of all machines.
+  if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
+  const holdings = await readStore(store, (traits) => readHoldings(ALL_HOLDINGS, traits))
+  if (holdings === null) return report
+  const { coverage } = coverageBody(holdings)
+  return {
+    ...report,
+    coverage,
+    resourceGaps: holdings.coverage.resourceGaps.map(inText),
+    lastBlock: lastBlock(holdings.coverage.height.toString(), coverage.blocks.lastTimestamp),
+  }
+}
+
+/** The last block, and how old it is now. */
+export function lastBlock(height: string, timestamp: string): StatusReport['lastBlock'] {
+  const ageMs = Date.now() - Number(BigInt(timestamp) / 1_000_000n)
+  return { height, timestamp, ageSeconds: Math.max(0, Math.round(ageMs / 1000)) }
+}

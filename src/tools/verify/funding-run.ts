@@ -1,0 +1,163 @@
+import type { Place } from '#core/domain/place'
+import type { FundingPeriodEvent, PerpetualData } from '#core/events/event'
+import { isKeptNumber } from '#core/events/left-out'
+import { timeOutsideAuctions } from '#core/funding/auctions'
+import { estimateFromTwaps } from '#core/funding/estimate'
+import type { CurrentPeriod } from '#core/funding/market-verifier'
+import { type FundingTerms, fundingPayment, fundingTerms } from '#core/funding/payment'
+import { wholeSecond } from '#core/funding/whole-second'
+import type { ParameterSource } from './parameters.ts'
+import type { FundingDifference, FundingUnknownReason, FundingValue, Tally } from './tally.ts'
+
+export type FundingRunOptions = {
+  marketId: string
+  tally: Tally
+  parametersOf: ParameterSource
+}
+
+/** The terms that stand, or why there are none. */
+type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
+
+/** Why auctions in a period may not be known; and why a period was not seen from its beginning, if it was not. */
+export type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
+
+/**
+ * Judges the payments and estimates of one market. A payment is made anew from the TWAPs that the closing event
+ * carries, so that it does not differ for a TWAP that does; an estimate from the period's points.
+ */
+export class FundingRun {
+  readonly #options: FundingRunOptions
+
+  constructor(options: FundingRunOptions) {
+    this.#options = options
+  }
+
+  /** A period has ended. `period` is its known state, null if it was not seen from its start. */
+  closed(
+    event: FundingPeriodEvent,
+    place: Place,
+    period: CurrentPeriod | null,
+    { doubt, lost }: Doubts,
+  ): void {
+    const end = event.end!
+    const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
+    if (!isPaid && event.fundingPayment === null && event.fundingRate === null) return
+    const { terms, doubt: termsDoubt } = this.#terms(place)
+    let values: FundingValue[] | null = null
+    let reason: FundingUnknownReason | null = doubt ?? termsDoubt
+    if (period === null || period.seq !== event.seq) {
+      reason = lost
+    } else if (terms !== null || !isPaid) {
+      const expected = isPaid && terms !== null ? payment(event, period, terms) : NOTHING
+      if (expected === null) reason = 'not a number'
+      else values = compared(event, expected)
+    }
+    this.#add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
+  }
+
+  /** The core sent an estimate in a block of this time (Unix nanoseconds). Arguments as of {@link closed}. */
+  estimated(
+    data: PerpetualData,
+    { blockTime, place }: { blockTime: bigint; place: Place },
+    period: CurrentPeriod | null,
+    { doubt, lost }: Doubts,
+  ): void {
+    const { fundingPayment, fundingRate, internalTwap, externalTwap, seq, start } = data
+    const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
+    if (texts.length === 0) return
+    if (!texts.every(isKeptNumber)) {
+      this.unreadable(place, blockTime, period)
+      return
+    }
+    const { terms, doubt: termsDoubt } = this.#terms(place)
+    const at = wholeSecond(blockTime)
+    let values: FundingValue[] | null = null
+    if (period !== null && terms !== null) {
+      const twaps = { internalTwap: period.internal.meanAt(at), externalTwap: period.external.meanAt(at) }
+      const estimate = estimateFromTwaps(period, twaps, at, terms)
+      values = [
+        { name: 'seq', sent: seq.toString(), expected: period.seq.toString() },
+        { name: 'start', sent: start.toString(), expected: period.start.toString() },
+        { name: 'internalTwap', sent: internalTwap, expected: twaps.internalTwap?.toString() ?? null },
+        { name: 'externalTwap', sent: externalTwap, expected: twaps.externalTwap?.toString() ?? null },
+        ...compared(data, estimate ?? NOTHING),
+      ]
+    }
+    const reason = period === null ? lost : (doubt ?? termsDoubt)
+    this.#add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
+  }
+
+  /** The period's part of market data cannot be decoded, or has invalid numbers. */
+  unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
+    const timestamp = wholeSecond(blockTime)
+    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
+  }
+
+  /** @param values null if nothing is known to compare with; `doubt` says then why that is so */
+  #add(
+    of: FundingDifference['of'],
+    at: { seq: bigint; timestamp: bigint; place: Place; doubt: FundingUnknownReason | null },
+    values: FundingValue[] | null,
+  ): void {
+    const { marketId, tally } = this.#options
+    const differing = values?.filter(({ sent, expected }) => sent !== expected) ?? null
+    tally.funding.add({
+      ...at,
+      kind: of === 'estimate' ? 'estimates' : 'paidPeriods',
+      marketId,
+      agrees: differing === null ? null : differing.length === 0,
+      group: of,
+      difference: ({ marketId, seq, ...at }) => ({
+        marketId,
+        seq,
+        of,
+        ...at,
+        values: differing!,
+        further: 0,
+      }),
+    })
+  }
+
+  #terms(place: Place): Terms {
+    const standing = this.#options.parametersOf(this.#options.marketId, place)
+    if (standing === null) return { terms: null, doubt: 'parameters not known' }
+    const terms = fundingTerms(standing.parameters)
+    if (terms === null) return { terms, doubt: 'not a number' }
+    return { terms, doubt: standing.mayHaveChanged ? 'parameters may have changed' : null }
+  }
+}
+
+type Paid = { fundingPayment: string | null; fundingRate: string | null }
+
+/** The values sent for a period without payment. */
+const NOTHING: Paid = { fundingPayment: null, fundingRate: null }
+
+/** Payment and rate from the TWAPs that the event carries; null if these are not whole numbers. */
+function payment(
+  { internalTwap, externalTwap, start, end }: FundingPeriodEvent,
+  { auctions }: CurrentPeriod,
+  terms: FundingTerms,
+): Paid | null {
+  if (!isWhole(internalTwap!) || !isWhole(externalTwap!)) return null
+  return fundingPayment(
+    {
+      internalTwap: BigInt(internalTwap!),
+      externalTwap: BigInt(externalTwap!),
+      start,
+      end: end!,
+      timeInAuctions: end! - start - timeOutsideAuctions(auctions, start, end!),
+    },
+    terms,
+  )
+}
+
+function compared(sent: Paid, expected: Paid): FundingValue[] {
+  return [
+    { name: 'fundingPayment', sent: sent.fundingPayment, expected: expected.fundingPayment },
+    { name: 'fundingRate', sent: sent.fundingRate, expected: expected.fundingRate },
+  ]
+}
+
+function isWhole(text: string): boolean {
+  return /^\d+$/.test(text)
+}

@@ -1,0 +1,118 @@
+import type { Place } from '#core/domain/place'
+
+/** Why nothing can be said of a TWAP. */
+export type UnknownReason =
+  | 'events missing'
+  | 'imported'
+  | 'auctions not known'
+  | 'points pruned'
+  | 'market data not kept'
+  | 'message refused'
+  | 'source unspecified'
+
+export type Counts = { agree: number; differ: number; unknown: number }
+
+/** Restricts the verification; null: all. */
+export type VerifyFilter = { marketId: string | null; seq: bigint | null }
+
+/** The place of a difference. Numbers of 64 bits are text. */
+export type DifferencePlace = {
+  marketId: string
+  seq: string
+  timestamp: string
+  height: string
+  eventIndex: number
+}
+
+/** Results for values of several kinds: how many agree, and which differ. */
+export type JudgedReport<Kind extends string, Reason extends string, Difference> = Record<Kind, Counts> & {
+  unknownReasons: Partial<Record<Reason, number>>
+  /** The first of each market, period and group, up to a limit. */
+  differences: Difference[]
+  /** How many there are, those beyond the limit with them. */
+  differenceCount: number
+}
+
+/** A value that has been judged. */
+export type Judgement<Kind, Reason, Difference> = {
+  kind: Kind
+  marketId: string
+  seq: bigint
+  /** Unix nanoseconds. */
+  timestamp: bigint
+  place: Place
+  /** Null if nothing is known to compare with. */
+  agrees: boolean | null
+  /** Why a value that is not as expected may still be right; without anything to compare with, why that is so. */
+  doubt: Reason | null
+  /** Of the differences of a group in a period only the first is reported. */
+  group: string
+  /** Describes the value if it differs. */
+  difference: (place: DifferencePlace) => Difference
+}
+
+/** Differences that are reported one by one. */
+const MAX_REPORTED = 1_000
+
+/** Counts judgements, and keeps the first that differs of each market, period and group. */
+export class Judgements<Kind extends string, Reason extends string, Difference extends { further: number }> {
+  readonly report: JudgedReport<Kind, Reason, Difference>
+  readonly #filter: VerifyFilter
+  /** Of each market the last period that differs: events come in the order of the periods. */
+  readonly #periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
+
+  constructor(filter: VerifyFilter, kinds: readonly Kind[]) {
+    this.#filter = filter
+    const counts = kinds.map((kind): [Kind, Counts] => [kind, { agree: 0, differ: 0, unknown: 0 }])
+    this.report = {
+      ...(Object.fromEntries(counts) as Record<Kind, Counts>),
+      ...{ unknownReasons: {}, differences: [], differenceCount: 0 },
+    }
+  }
+
+  add(judgement: Judgement<Kind, Reason, Difference>): void {
+    const { kind, seq, agrees, doubt } = judgement
+    if (agrees === null || (!agrees && doubt !== null)) this.addUnknown(kind, seq, 1, doubt!)
+    else if (this.#filter.seq !== null && this.#filter.seq !== seq) return
+    else if (agrees) this.report[kind].agree++
+    else {
+      this.report[kind].differ++
+      this.#addDifference(judgement)
+    }
+  }
+
+  /** Counts values of which nothing can be said. */
+  addUnknown(kind: Kind, seq: bigint, times: number, reason: Reason): void {
+    if (times === 0 || (this.#filter.seq !== null && this.#filter.seq !== seq)) return
+    const { [kind]: counts, unknownReasons } = this.report
+    counts.unknown += times
+    unknownReasons[reason] = (unknownReasons[reason] ?? 0) + times
+  }
+
+  #addDifference({
+    marketId,
+    seq,
+    timestamp,
+    place,
+    group,
+    difference,
+  }: Judgement<Kind, Reason, Difference>): void {
+    let period = this.#periods.get(marketId)
+    if (period?.seq !== seq) {
+      period = { seq, first: new Map() }
+      this.#periods.set(marketId, period)
+    }
+    const known = period.first.get(group)
+    if (known !== undefined) {
+      known.further++
+      return
+    }
+    const first = difference({
+      ...{ marketId, seq: seq.toString(), timestamp: timestamp.toString() },
+      ...{ height: place.height.toString(), eventIndex: place.index },
+    })
+    period.first.set(group, first)
+    this.report.differenceCount++
+    if (this.report.differences.length < MAX_REPORTED) this.report.differences.push(first)
+  }
+}

@@ -1,0 +1,256 @@
+import type { Place } from '#core/domain/place'
+import type {
+  AuctionEvent,
+  FundingPeriodDataPointEvent,
+  FundingPeriodEvent,
+  MarketDataEvent,
+} from '#core/events/event'
+import {
+  createMarketVerifier,
+  type MarketVerifier,
+  type TwapMethod,
+  type TwapVerdict,
+} from '#core/funding/market-verifier'
+import { SOURCES } from '#core/resources/funding-period-data-points/description'
+import { FundingRun } from './funding-run.ts'
+import type { UnknownReason } from './judgements.ts'
+import type { ParameterSource } from './parameters.ts'
+import type { Tally, TwapKind } from './tally.ts'
+
+export type MarketRunOptions = {
+  marketId: string
+  method: TwapMethod
+  tally: Tally
+  /** Whether it is given every market data that the core has sent. */
+  knowsMarketData: boolean
+  parametersOf: ParameterSource
+}
+
+const REPORTED_AS = {
+  'data point': 'dataPoints',
+  'closing TWAP': 'closingTwaps',
+  'opening TWAP': 'openingTwaps',
+} as const satisfies Record<TwapKind, string>
+
+/** State of a source in the current period. */
+type SourceState = { firstTime: bigint; lastTime: bigint } | null
+
+const CAUSES = {
+  refused: 'the core sends no such point: it refuses one with that time here (docs/twap.md, incoming points)',
+  ownPrice: "the first point of a source is sent with its own price; this one's TWAP or price was changed",
+  mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of one of them, was changed',
+  carriedPast:
+    "the period ends before its last point, and the core's sum had passed that point (docs/twap.md, the plain formula)",
+  closing: 'every point agrees: the TWAP was changed, or an event that affects it is missing',
+  afterPoints: 'earlier points of the period differ',
+  opening: 'it is not the price of the carried-over point: it, or that point, was changed',
+} as const
+
+/**
+ * Judges the TWAPs of one market from its events in stream order, and counts the results. A TWAP only counts as
+ * different if nothing that affects it can be missing; otherwise it is unknown.
+ */
+export class MarketRun {
+  readonly #options: MarketRunOptions
+  readonly #verifier: MarketVerifier
+  readonly #funding: FundingRun
+  #period: { seq: bigint; start: bigint; sources: [SourceState, SourceState] } | null = null
+  /** Whether it is known if an auction was in progress when the period began. */
+  #knowsAuctions = false
+  /** Whether an auction has begun or ended since it was not known. */
+  #sawAuction = false
+  /** Why a source's points may not be all there, in the current period. */
+  #doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
+  #differs: [boolean, boolean] = [false, false]
+  /** How many TWAPs of each source have agreed, in the period judged last. */
+  #agreed: { seq: bigint; counts: [number, number] } = { seq: -1n, counts: [0, 0] }
+  /** Why a period was not seen from its beginning. */
+  #lost: UnknownReason = 'events missing'
+
+  constructor(options: MarketRunOptions) {
+    this.#options = options
+    this.#verifier = createMarketVerifier(options.method)
+    const { marketId, tally, parametersOf } = options
+    this.#funding = new FundingRun({ marketId, tally, parametersOf })
+  }
+
+  auction(event: AuctionEvent): void {
+    if (!event.openingAuction) this.#sawAuction = true
+    this.#verifier.take(event)
+  }
+
+  /**
+   * A period begins. `doubts`: why points of its external and its internal source may be missing; `isStored`:
+   * whether its own TWAPs are known.
+   */
+  open(
+    event: FundingPeriodEvent,
+    place: Place,
+    {
+      doubts = [null, null],
+      isStored = true,
+    }: { doubts?: [UnknownReason | null, UnknownReason | null]; isStored?: boolean } = {},
+  ): void {
+    const verdict = this.#verifier.take(event)
+    this.#period = { seq: event.seq, start: event.start, sources: [null, null] }
+    // The carried-over point belongs to the previous period.
+    this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
+    this.#differs = [false, false]
+    // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).
+    this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
+    for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
+    if (isStored)
+      this.#judgePeriod(event, place, 'opening TWAP', verdict?.of === 'period-opened' ? verdict : null)
+    this.#doubts = doubts
+  }
+
+  close(event: FundingPeriodEvent, place: Place): void {
+    const verdict = this.#verifier.take(event)
+    this.#judgePeriod(event, place, 'closing TWAP', verdict?.of === 'period-closed' ? verdict : null)
+    const doubt = this.#knowsAuctions ? null : 'auctions not known'
+    this.#funding.closed(event, place, this.#verifier.running(), { doubt, lost: this.#lost })
+  }
+
+  point(event: FundingPeriodDataPointEvent, place: Place): void {
+    const { seq, source, timestamp } = event
+    const taken = this.#verifier.take(event)
+    const verdict = taken?.of === 'data-point' ? taken.twap : null
+    // With such a price the verifier cannot reckon on either.
+    if (!/^\d+$/.test(event.price)) this.forget()
+    // The core sends points of two sources only.
+    if (source === 0) {
+      this.#options.tally.twaps.addUnknown('dataPoints', seq, 1, 'source unspecified')
+      return
+    }
+    const period = this.#period
+    const state = period?.seq === seq ? (period.sources[source - 1] ?? null) : null
+    const isMean = state !== null && timestamp > state.firstTime && timestamp > period!.start
+    if (isMean && verdict !== null) this.#seeMean(event.twap)
+    this.#judge({
+      of: 'data point',
+      seq,
+      source,
+      timestamp,
+      place,
+      verdict,
+      cause: verdict?.expected === null ? CAUSES.refused : isMean ? CAUSES.mean : CAUSES.ownPrice,
+      dependsOnAuctions: isMean,
+    })
+    if (period?.seq !== seq) return
+    period.sources[source - 1] = {
+      firstTime: state === null || timestamp < state.firstTime ? timestamp : state.firstTime,
+      lastTime: state === null || timestamp > state.lastTime ? timestamp : state.lastTime,
+    }
+  }
+
+  /** The core sent market data in a block of this time (Unix nanoseconds). */
+  marketDataSent(event: MarketDataEvent, blockTime: bigint, place: Place): void {
+    this.#verifier.marketDataSent(blockTime)
+    const running = this.#verifier.running()
+    const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
+    const { figures } = event
+    if (figures?.isMalformed) this.#funding.unreadable(place, blockTime, running)
+    else if (figures?.perpetual) {
+      const doubts = { doubt, lost: this.#lost }
+      this.#funding.estimated(figures.perpetual, { blockTime, place }, running, doubts)
+    }
+  }
+
+  /** Events are missing here, for a reason. */
+  forget(reason: UnknownReason = 'events missing'): void {
+    this.#lost = reason
+    this.#verifier.forget()
+    this.#period = null
+    this.#knowsAuctions = false
+    this.#sawAuction = false
+  }
+
+  /**
+   * A mean over some time was sent. It would be 0 if all of that time lay in an auction, so that another one
+   * shows that none was in progress; unless one has begun or ended since, which changes the mean in other ways.
+   */
+  #seeMean(twap: string): void {
+    if (!this.#sawAuction && twap !== '0') this.#knowsAuctions = true
+  }
+
+  #judgePeriod(
+    event: FundingPeriodEvent,
+    place: Place,
+    of: 'closing TWAP' | 'opening TWAP',
+    verdict: { internalTwap: TwapVerdict; externalTwap: TwapVerdict } | null,
+  ): void {
+    const isClosing = of === 'closing TWAP'
+    const sent = [event.externalTwap, event.internalTwap]
+    for (const source of [1, 2] as const) {
+      const own = source === 1 ? verdict?.externalTwap : verdict?.internalTwap
+      // A source without points has no TWAP.
+      if (sent[source - 1] === null && (own ?? null) === null) continue
+      if (own?.sent === null && own.expected === null) continue
+      const last = this.#period?.sources[source - 1]?.lastTime ?? null
+      const isDatedBack = isClosing && last !== null && last > event.end!
+      this.#judge({
+        of,
+        seq: event.seq,
+        source,
+        timestamp: isClosing ? event.end! : event.start,
+        place,
+        verdict: own ?? null,
+        cause: this.#causeOf(of, source, isDatedBack),
+        isOfNoLength: isClosing && event.end === event.start,
+        isDatedBack,
+      })
+    }
+  }
+
+  #causeOf(of: 'closing TWAP' | 'opening TWAP', source: 1 | 2, isDatedBack: boolean): string {
+    if (of === 'opening TWAP') return CAUSES.opening
+    if (this.#differs[source - 1]) return CAUSES.afterPoints
+    return isDatedBack && this.#options.method === 'plain-formula' ? CAUSES.carriedPast : CAUSES.closing
+  }
+
+  #judge({
+    of,
+    cause,
+    source,
+    verdict,
+    dependsOnAuctions = true,
+    isDatedBack = false,
+    isOfNoLength = false,
+    ...judged
+  }: {
+    of: TwapKind
+    seq: bigint
+    source: 1 | 2
+    timestamp: bigint
+    place: Place
+    verdict: TwapVerdict | null
+    cause: string
+    dependsOnAuctions?: boolean
+    isDatedBack?: boolean
+    isOfNoLength?: boolean
+  }): void {
+    const { marketId, tally, method, knowsMarketData } = this.#options
+    const dependsOnMarketData = isDatedBack && method === 'running-sum' && !knowsMarketData
+    const doubt =
+      this.#doubts[source - 1] ??
+      (this.#knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
+      (dependsOnMarketData ? 'market data not kept' : null) ??
+      (verdict?.followsRefusal ? 'message refused' : null)
+    if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[source - 1] = true
+    if (this.#agreed.seq !== judged.seq) this.#agreed = { seq: judged.seq, counts: [0, 0] }
+    const agreedBefore = this.#agreed.counts[source - 1]!
+    if (verdict?.agrees) this.#agreed.counts[source - 1]!++
+    tally.twaps.add({
+      ...judged,
+      kind: isOfNoLength ? 'closingTwapsOfNoLength' : REPORTED_AS[of],
+      marketId,
+      agrees: verdict === null ? null : verdict.agrees,
+      doubt: verdict === null ? this.#lost : doubt,
+      group: SOURCES[source],
+      difference: ({ marketId, seq, ...at }) => ({
+        ...{ marketId, seq, source: SOURCES[source], of, ...at },
+        ...{ sent: verdict!.sent, expected: verdict!.expected, cause, agreedBefore, further: 0 },
+      }),
+    })
+  }
+}

@@ -1,0 +1,47 @@
+import type { Place } from '#core/domain/place'
+import type { FundingParameters, InstrumentEvent } from '#core/events/event'
+import { noFunding } from '#core/resources/instruments/decode'
+
+/** The funding parameters of a market, as far as they are known. */
+export type StandingParameters = {
+  parameters: FundingParameters
+  /** Whether an event that changed them may be missing: what does not follow from them is then unknown. */
+  mayHaveChanged: boolean
+}
+
+/** Returns a market's parameters at a position in the stream; null if they are unknown. */
+export type ParameterSource = (marketId: string, place: Place) => StandingParameters | null
+
+/** Parameters given by the user: they apply in every market, instead of those of its events. */
+export type GivenParameters = Partial<FundingParameters>
+
+/**
+ * The parameters of a source with those that are given in their place. If any is given, no market is without: of
+ * one that the source does not know the others are empty, which is no interest, no clamps and no limits.
+ */
+export function withGiven(source: ParameterSource, given: GivenParameters): ParameterSource {
+  if (Object.keys(given).length === 0) return source
+  return (marketId, place) => ({
+    parameters: { ...(source(marketId, place)?.parameters ?? noFunding()), ...given },
+    mayHaveChanged: false,
+  })
+}
+
+/** Remembers the parameters of perpetual markets from their events, given in the order of the stream. */
+export class MarketParameters {
+  readonly #markets = new Map<string, StandingParameters>()
+
+  /** Takes a market's next event; `mayHaveChanged`: another one that stood near it may be missing. */
+  take({ marketId, funding }: InstrumentEvent, mayHaveChanged = false): void {
+    if (funding === null) this.#markets.delete(marketId)
+    else this.#markets.set(marketId, { parameters: funding, mayHaveChanged })
+  }
+
+  /** Events are missing here, and market events may be among them. */
+  forget(): void {
+    for (const standing of this.#markets.values()) standing.mayHaveChanged = true
+  }
+
+  /** The parameters after the events so far. */
+  readonly source: ParameterSource = (marketId) => this.#markets.get(marketId) ?? null
+}

@@ -1,0 +1,89 @@
+import type { SOURCES } from '#core/resources/funding-period-data-points/description'
+import { StoreError } from '#core/store/store'
+import {
+  type DifferencePlace,
+  type JudgedReport,
+  Judgements,
+  type UnknownReason,
+  type VerifyFilter,
+} from './judgements.ts'
+
+/** The kind of a TWAP: of a data point, or of a period that ends or begins. */
+export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
+
+/** The first TWAP that differs, of a market, a period and a source. */
+export type Difference = DifferencePlace & {
+  source: (typeof SOURCES)[number]
+  of: TwapKind
+  sent: string | null
+  expected: string | null
+  /** A likely cause, in words. */
+  cause: string
+  /** TWAPs of the same period and source that agreed before. */
+  agreedBefore: number
+  /** Further ones of the same period and source that differ. */
+  further: number
+}
+
+/** How the report counts TWAPs: closing ones of periods that begin and end at the same time apart. */
+const TWAPS = ['dataPoints', 'closingTwaps', 'openingTwaps', 'closingTwapsOfNoLength'] as const
+
+/** Why nothing can be said of a payment or an estimate. */
+export type FundingUnknownReason =
+  | UnknownReason
+  | 'parameters not known'
+  | 'parameters may have changed'
+  | 'not a number'
+
+/** A value as it was sent, and as it should have been; null if there is none. */
+export type FundingValue = { name: string; sent: string | null; expected: string | null }
+
+/** The first of a kind that differs, of a market and a period: at the period's end, or the second of an estimate's block. */
+export type FundingDifference = DifferencePlace & {
+  of: 'paid period' | 'estimate'
+  /** The values that differ. */
+  values: FundingValue[]
+  /** Further ones of the same kind, market and period that differ. */
+  further: number
+}
+
+/**
+ * How the report counts funding: periods with a payment and a rate agree if both do, the core's own estimates in market
+ * data where period, TWAPs, payment and rate all do.
+ */
+const FUNDING = ['paidPeriods', 'estimates'] as const
+
+export type FundingReport = JudgedReport<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
+
+/** Results of a verification; those of payments, rates and estimates have their own differences. */
+export type VerifyReport = { markets: number } & JudgedReport<
+  (typeof TWAPS)[number],
+  UnknownReason,
+  Difference
+> & { funding: FundingReport }
+
+/** Called now and then with the result so far. */
+export type VerifyProgress = (report: VerifyReport) => void
+
+/** The error for the beginning of a market's id that is that of several. */
+export function severalMarkets(marketId: string, markets: number): StoreError {
+  return new StoreError(
+    `--market ${marketId} is ambiguous: it matches the ids of ${markets} markets; give more digits`,
+  )
+}
+
+/** Counts the judgements of a verification. */
+export class Tally {
+  markets = 0
+  readonly twaps: Judgements<(typeof TWAPS)[number], UnknownReason, Difference>
+  readonly funding: Judgements<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
+
+  constructor(filter: VerifyFilter) {
+    this.twaps = new Judgements(filter, TWAPS)
+    this.funding = new Judgements(filter, FUNDING)
+  }
+
+  get report(): VerifyReport {
+    return { markets: this.markets, ...this.twaps.report, funding: this.funding.report }
+  }
+}

@@ -1,0 +1,157 @@
+import type { Logger } from 'pino'
+import type { Block } from '#core/blocks/block'
+import { BlockAssembler } from '#core/blocks/block-assembler'
+import type { LeftOutReason } from '#core/events/left-out'
+import type { TwapMethod } from '#core/funding/market-verifier'
+import { leftOutLogger } from '#core/ingest/ingest-files'
+import type { ReadProgress } from '#core/records/event-file'
+import { orderEventFiles } from '#core/records/event-order'
+import type { EventInput } from '#core/records/event-paths'
+import { type CutOffNotice, noEventsError, readRecords } from '#core/records/read-records'
+import type { VerifyFilter } from './judgements.ts'
+import { MarketRun } from './market-run.ts'
+import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
+import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
+
+export type VerifyFilesOptions = {
+  input: EventInput
+  method: TwapMethod
+  filter: VerifyFilter
+  /** Funding parameters that count instead of those of market events; none by default. */
+  parameters?: GivenParameters
+  log: Logger
+  signal: AbortSignal
+  onProgress?: VerifyProgress
+}
+
+/** The results, the truncated files, and the error that stopped the reading, if any. */
+export type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
+
+/** Reasons for which an event is left out that no TWAP depends on. */
+const HARMLESS: readonly LeftOutReason[] = [
+  'invalid market ID',
+  'invalid party ID',
+  'unknown provision status',
+  'height of 2^63 or more',
+  'unknown asset status',
+]
+
+/** Reasons for which a market event is left out that might have changed funding parameters. */
+const OF_PARAMETERS: readonly LeftOutReason[] = [
+  'invalid asset ID',
+  'unknown market state',
+  'unknown trading mode',
+  'decimal places of 2^63 or more',
+  'text of more than 1,024 characters',
+]
+
+/** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
+export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
+  const { input, method, filter, log, signal } = options
+  const tally = new Tally(filter)
+  const runs = new Map<string, MarketRun>()
+  const markets = new MarketParameters()
+  const parametersOf = withGiven(markets.source, options.parameters ?? {})
+  let lastHeight: bigint | null = null
+  let isDamaged = false
+  /** Whether an event of the block was left out that might have changed funding parameters. */
+  let lacksParameters = false
+
+  function runOf(marketId: string): MarketRun {
+    let run = runs.get(marketId)
+    if (run === undefined) {
+      run = new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
+      runs.set(marketId, run)
+      tally.markets++
+    }
+    return run
+  }
+
+  function forgetAll(): void {
+    for (const run of runs.values()) run.forget()
+    markets.forget()
+  }
+
+  function takeBlock(block: Block): void {
+    const { height } = block
+    const isIncomplete =
+      assembler.coverage?.gaps.some(({ from, kind }) => kind === 'incomplete' && from === height) ?? false
+    if ((lastHeight !== null && height !== lastHeight + 1n) || isIncomplete || isDamaged) forgetAll()
+    if (lacksParameters) markets.forget()
+    lastHeight = height
+    takeEvents(block, isIncomplete || isDamaged || lacksParameters)
+    // The block's missing events may be anywhere in it.
+    if (isIncomplete || isDamaged) forgetAll()
+    else if (lacksParameters) markets.forget()
+    isDamaged = false
+    lacksParameters = false
+  }
+
+  function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
+    for (const { index, event } of events) {
+      if (filter.marketId !== null && 'marketId' in event && !event.marketId.startsWith(filter.marketId))
+        continue
+      const place = { height, index }
+      switch (event.kind) {
+        case 'market-data':
+          runs.get(event.marketId)?.marketDataSent(event, timestamp, place)
+          break
+        case 'auction':
+          runOf(event.marketId).auction(event)
+          break
+        case 'funding-period':
+          if (event.end === null) runOf(event.marketId).open(event, place)
+          else runOf(event.marketId).close(event, place)
+          break
+        case 'funding-period-data-point':
+          runOf(event.marketId).point(event, place)
+          break
+        case 'market':
+          markets.take(event, mayHaveChanged)
+          break
+        case 'asset':
+        case 'checkpoint':
+        case 'liquidity-provision':
+          break
+        default:
+          event satisfies never
+      }
+    }
+  }
+
+  const logLeftOut = leftOutLogger(log)
+  const assembler = new BlockAssembler({
+    coverage: null,
+    onBlock: takeBlock,
+    onLeftOut: (reason, position) => {
+      if (OF_PARAMETERS.includes(reason)) lacksParameters = true
+      else if (!HARMLESS.includes(reason)) isDamaged = true
+      logLeftOut(reason, position)
+    },
+    allowGap: true,
+    strict: false,
+  })
+  const reading: ReadProgress = { bytesRead: 0 }
+
+  const cutOff: CutOffNotice[] = []
+  let failure: Error | null = null
+  try {
+    for (const { path } of await orderEventFiles(input.files, signal)) {
+      if (signal.aborted) break
+      const end = await readRecords({
+        path,
+        progress: reading,
+        sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
+        log,
+        signal,
+        onChunk: () => options.onProgress?.(tally.report),
+      })
+      if (end.cutOff !== null) cutOff.push(end.cutOff)
+    }
+    const { records } = assembler.counts
+    failure = noEventsError(input.files, { records, interrupted: signal.aborted })
+  } catch (error) {
+    failure = error as Error
+  }
+  return { report: tally.report, cutOff, failure }
+}

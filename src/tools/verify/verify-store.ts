@@ -1,0 +1,120 @@
+import { byFrom } from '#core/domain/coverage'
+import { isBefore, type Place } from '#core/domain/place'
+import type { FundingParameters } from '#core/events/event'
+import type { TwapMethod } from '#core/funding/market-verifier'
+import { readCoverage } from '#core/store/readings/coverage'
+import { prunedBeforeOf } from '#core/store/readings/holdings'
+import { refuseOldSchema } from '#core/store/schema-version'
+import type { Store } from '#core/store/store'
+import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
+import { tableOf } from '#core/store/tables'
+import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { withOpen } from '#core/with-open'
+import type { VerifyFilter } from './judgements.ts'
+import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
+import type { StoredStream } from './stored-market.ts'
+import { StoredMarket } from './stored-market.ts'
+import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
+
+export type VerifyStoreOptions = {
+  method: TwapMethod
+  filter: VerifyFilter
+  /** Funding parameters that count instead of those that the store holds. */
+  parameters?: GivenParameters
+  signal: AbortSignal
+  onProgress?: VerifyProgress
+}
+
+/**
+ * Recomputes the TWAPs of a store in one snapshot, market by market and period by period. If data may be missing, an
+ * unexpected TWAP is unknown: after a gap, after pruned points, and if it depends on market data, which are not stored.
+ *
+ * @throws {StoreError} if there is no store, or it is not of this program's schema.
+ */
+export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
+  await refuseOldSchema(store)
+  const { method, filter, signal, onProgress, parameters = {} } = options
+  const tally = new Tally(filter)
+  await withOpen(store.openTableReader(), async (reader) => {
+    const stream = await readStream(reader)
+    if (stream === null) return
+    const parametersOf = withGiven(await storedParameters(reader), parameters)
+    for (const [marketId, number] of await marketsOf(reader, filter)) {
+      tally.markets++
+      const market = new StoredMarket({
+        reader,
+        stream,
+        marketId,
+        number,
+        method,
+        tally,
+        parametersOf,
+        signal,
+      })
+      await market.verify(filter.seq)
+      onProgress?.(tally.report)
+    }
+  })
+  return tally.report
+}
+
+/** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
+async function storedParameters(reader: TableReader): Promise<ParameterSource> {
+  const table = tableOf('instruments')
+  const markets = new Map<string, { parameters: FundingParameters; from: Place }>()
+  for await (const chunk of walkTable(reader, table)) {
+    for (const row of chunk) {
+      const named = namedRow(table, row)
+      const { market_id, interest_rate } = named
+      if (interest_rate == null) continue
+      markets.set(market_id!, {
+        parameters: {
+          interestRate: interest_rate,
+          clampLowerBound: named.clamp_lower_bound ?? '',
+          clampUpperBound: named.clamp_upper_bound ?? '',
+          scalingFactor: named.scaling_factor ?? null,
+          lowerBound: named.rate_lower_bound ?? null,
+          upperBound: named.rate_upper_bound ?? null,
+        },
+        from: placeOfRow(named),
+      })
+    }
+  }
+  return (marketId, place) => {
+    const known = markets.get(marketId)
+    if (known === undefined) return null
+    return { parameters: known.parameters, mayHaveChanged: isBefore(place, known.from) }
+  }
+}
+
+/** Null if no block is held. */
+async function readStream(reader: TableReader): Promise<StoredStream | null> {
+  const coverage = await reader.run(readCoverage())
+  if (coverage === null) return null
+  const { first, gaps, imported } = coverage
+  const [pruned] = await reader.read(tableOf('pruned'), ALL_ROWS, 1)
+  return {
+    first,
+    gaps: [...gaps, ...imported.map((range) => ({ ...range, kind: 'imported' as const }))].sort(byFrom),
+    pruned: prunedBeforeOf(pruned?.slice(1)),
+  }
+}
+
+/** Ids of the markets with periods or points; their numbers in the store, null if no point was ever held. */
+async function marketsOf(
+  reader: TableReader,
+  { marketId }: VerifyFilter,
+): Promise<Map<string, string | null>> {
+  const markets = new Map<string, string | null>()
+  const add = (id: string, number: string | null) => {
+    if (marketId === null || id.startsWith(marketId)) markets.set(id, number)
+  }
+  for await (const chunk of walkTable(reader, tableOf('funding_periods'))) {
+    for (const [id] of chunk) add(id!, null)
+  }
+  for await (const chunk of walkTable(reader, tableOf('markets'))) {
+    for (const [number, id] of chunk) add(id!, number!)
+  }
+  if (marketId !== null && markets.size > 1) throw severalMarkets(marketId, markets.size)
+  return markets
+}
