@@ -53,8 +53,9 @@ export function* writePoints(
   const gone: GonePoints = new Map()
   const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
   const heldUpTo = before?.height ?? -1n
-  const history = given.filter(({ height }) => height <= heldUpTo)
-  if (history.length > 0) yield* deleteUnplacedPoints(history, gone)
+  // Without imports only history may come with events of points that an import has brought.
+  const copied = imported.length > 0 ? given : given.filter(({ height }) => height <= heldUpTo)
+  if (copied.length > 0) yield* deleteUnplacedPoints(copied, gone)
   const points = yield* withoutExactCopies(given)
   const runs = runsOf(points)
   for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })

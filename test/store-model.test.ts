@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { EventStreamError } from '#core/records/record-position'
+import { ingestFiles } from '#core/ingest/ingest-files'
+import { findEventFiles } from '#core/records/event-paths'
+import type { PruneBound } from '#core/store/pruning/prune-bound'
+import { pruneStore } from '#core/store/pruning/prune-store'
+import type { Writer } from '#core/store/store'
+import { checkWithFiles, problemsOf } from './fixtures/check.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { fileOf, joinRecords, type MadeBlock, recordsOf } from './fixtures/event-stream.ts'
+import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
+import { dumpOf, ingestWell } from './fixtures/ingest-bytes.ts'
+import { startLyra } from './fixtures/program.ts'
+import { contentsOf, heights, range, streamOf } from './fixtures/random-streams.ts'
+import { runsOf } from './fixtures/sampling.ts'
+import { inScope } from './fixtures/scope.ts'
+import { SILENT } from './fixtures/service.ts'
+import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { StreamModel } from './fixtures/stream-model.ts'
+
+/*
+ * Whatever is done to a store, it holds what the rules say (StreamModel): sequences of commands in any order on a stream
+ * of few blocks and few different values, so that rows coincide. After each the tables equal the model's, and
+ * `lyra check` finds nothing.
+ */
+
+/** What is done to a store, and to its model. */
+type Change = (model: StreamModel) => void
+
+/** The rules' side: everything done so far, so that a killed ingestion can be done again up to any record. */
+class Rules {
+  readonly #changes: Change[] = []
+  #model = new StreamModel()
+  isPruned = false
+
+  do(change: Change): void {
+    this.#changes.push(change)
+    change(this.#model)
+  }
+
+  dump(): StoreDump {
+    return this.#model.dump()
+  }
+
+  /** The tables if something else were done as well. */
+  dumpWith(change: Change): StoreDump {
+    const model = new StreamModel()
+    for (const done of [...this.#changes, change]) done(model)
+    return model.dump()
+  }
+}
+
+/** The store, a writer of it that stays open, and the stream that is ingested into it. */
+class Tried {
+  readonly scope: TestContext
+  readonly store: string
+  readonly blocks: readonly MadeBlock[]
+  #writer: Writer | null = null
+
+  constructor(scope: TestContext, kind: StoreKind, blocks: readonly MadeBlock[]) {
+    this.scope = scope
+    this.store = kind.create(scope)
+    this.blocks = blocks
+    scope.after(() => this.close())
+  }
+
+  async writer(): Promise<Writer> {
+    this.#writer ??= await openStore(this.store).openWriter()
+    return this.#writer
+  }
+
+  async close(): Promise<void> {
+    await this.#writer?.close()
+    this.#writer = null
+  }
+
+  /** The blocks of several ranges, one after another, whatever their order. */
+  piece(ranges: readonly Range[]): MadeBlock[] {
+    return ranges.flatMap(({ from, to }) =>
+      this.blocks.filter(({ height }) => height >= from && height <= to),
+    )
+  }
+}
+
+type Range = { from: number; to: number }
+
+/** A command, as fast-check runs it; the tables are compared after it. */
+class Command implements fc.AsyncCommand<Rules, Tried> {
+  readonly #what: string
+  readonly #run: (rules: Rules, tried: Tried) => Promise<void>
+
+  constructor(what: string, run: (rules: Rules, tried: Tried) => Promise<void>) {
+    this.#what = what
+    this.#run = run
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(rules: Rules, tried: Tried): Promise<void> {
+    await this.#run(rules, tried)
+    assertSameDump(await dumpStore(tried.store), rules.dump(), this.#what)
+    assert.deepEqual(await problemsOf(tried.store), [], this.#what)
+  }
+
+  toString(): string {
+    return this.#what
+  }
+}
+
+/** Ingests bytes by the writer that stays open. */
+async function ingest(rules: Rules, tried: Tried, bytes: Buffer, allowGap: boolean): Promise<void> {
+  const { failure } = await ingestFiles({
+    input: findEventFiles([fileWith(tried.scope, bytes)]),
+    writer: await tried.writer(),
+    ...{ log: SILENT, allowGap, strict: false },
+  })
+  // A history that stays incomplete is only said at the end.
+  const stoppedAt = failure instanceof EventStreamError ? failure.position.record : Number.POSITIVE_INFINITY
+  rules.do((model) => model.ingest(bytes, { stoppedAt, allowGap }))
+}
+
+const textOf = (ranges: readonly Range[]) => ranges.map(({ from, to }) => `${from}-${to}`).join(' ')
+
+const ranges = fc.array(range, { minLength: 1, maxLength: 3 })
+
+/** Pieces in any order, some blocks of them twice. */
+const ingestion = fc
+  .tuple(ranges, fc.boolean())
+  .map(
+    ([some, allowGap]) =>
+      new Command(`ingest ${textOf(some)}${allowGap ? ' --allow-gap' : ''}`, (rules, tried) =>
+        ingest(rules, tried, fileOf(...tried.piece(some)), allowGap),
+      ),
+  )
+
+/** A file that ends anywhere, within a record too. */
+const cutIngestion = fc
+  .tuple(ranges, fc.double({ min: 0, max: 1, noNaN: true }))
+  .map(
+    ([some, part]) =>
+      new Command(`ingest ${textOf(some)}, cut at ${part}`, (rules, tried) => {
+        const bytes = fileOf(...tried.piece(some))
+        return ingest(rules, tried, bytes.subarray(0, Math.floor(bytes.length * part)), true)
+      }),
+  )
+
+/** Records that are repeated, exchanged and lost. */
+const disorder = fc
+  .tuple(range, fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 4 }), fc.boolean())
+  .map(
+    ([one, moves, allowGap]) =>
+      new Command(`ingest ${textOf([one])} in disorder ${JSON.stringify(moves)}`, (rules, tried) => {
+        const records = recordsOf(fileOf(...tried.piece([one])))
+        for (const [index, [from, to]] of moves.entries()) {
+          const [record] = records.splice(from % records.length, index % 2)
+          records.splice(to % (records.length + 1), 0, record ?? records[from % records.length]!)
+        }
+        return ingest(rules, tried, joinRecords(records), allowGap)
+      }),
+  )
+
+const incomplete = heights.map(
+  (height) =>
+    new Command(`ingest ${height} without an event`, (rules, tried) => {
+      const some = tried
+        .piece([{ from: height, to: height }])
+        .map((block) => ({ ...block, without: [2 + Math.floor((block.events?.length ?? 0) / 2)] }))
+      return ingest(rules, tried, fileOf(...some), true)
+    }),
+)
+
+const importing = fc
+  .tuple(range, heights, fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6 }))
+  .map(
+    ([{ from, to }, below, blocksOfCommit, commits]) =>
+      new Command(
+        `import ${from}-${to}, rows from ${Math.min(from, below)}, ${commits} commits of ${blocksOfCommit}`,
+        async (rules, tried) => {
+          await tried.close()
+          const done = await importBlocks(tried.store, blocksOf(fileOf(...tried.blocks)), {
+            ...{ from: BigInt(from), to: BigInt(to), rowsFrom: BigInt(Math.min(from, below)) },
+            ...{ blocksOfCommit, commits },
+          })
+          for (const commit of done) rules.do((model) => model.import(commit))
+        },
+      ),
+  )
+
+const pruning = fc
+  .oneof(
+    heights.map((height): PruneBound => ({ by: 'height', before: BigInt(height) })),
+    fc.constantFrom(1_001n, 2_000n, 40_000_000_300n).map((before): PruneBound => ({ by: 'time', before })),
+  )
+  .map(
+    (bound) =>
+      new Command(`prune by ${bound.by} before ${bound.before}`, async (rules, tried) => {
+        // Beside the writer, as `--keep` does.
+        await pruneStore(openStore(tried.store), bound)
+        rules.do((model) => model.prune(bound))
+        rules.isPruned = true
+      }),
+  )
+
+const restart = fc.constant(new Command('restart', (_, tried) => tried.close()))
+
+/** Killed at any moment, an ingestion has done its work up to some record. */
+const kill = fc
+  .tuple(ranges, fc.integer({ min: 250, max: 900 }))
+  .map(
+    ([some, delay]) =>
+      new Command(`kill the ingestion of ${textOf(some)} after ${delay} ms`, async (rules, tried) => {
+        await tried.close()
+        const bytes = fileOf(...tried.piece(some))
+        const path = fileWith(tried.scope, bytes)
+        const { child, outcome } = startLyra(tried.scope, [
+          ...['ingest', '--allow-gap', '--store', tried.store, path],
+        ])
+        await Promise.race([outcome, sleep(delay)])
+        child.kill('SIGKILL')
+        await outcome
+        const dump = JSON.stringify(await dumpStore(tried.store))
+        const ends = recordsOf(bytes).map(({ offset, bytes: { length } }) => offset + length)
+        const change =
+          ([...ends, 0] as const)
+            .toReversed()
+            .map(
+              (end): Change =>
+                (model) =>
+                  model.ingest(bytes.subarray(0, end), { allowGap: true }),
+            )
+            .find((change) => JSON.stringify(rules.dumpWith(change)) === dump) ?? (() => {})
+        rules.do(change)
+      }),
+  )
+
+for (const kind of STORE_KINDS) {
+  describe(`a store (${kind.name})`, () => {
+    test('holds what the rules say after any commands, and everything once all events are ingested', async () => {
+      const commands = fc.commands(
+        [ingestion, ingestion, cutIngestion, disorder, incomplete, importing, importing, pruning, restart, kill],
+        { maxCommands: 12, size: '+1' },
+      )
+      await fc.assert(
+        fc.asyncProperty(streamOf(contentsOf(false)), commands, (blocks, list) =>
+          inScope(async (scope) => {
+            const [rules, tried] = [new Rules(), new Tried(scope, kind, blocks)]
+            // A store is there once it was opened for writing.
+            await tried.writer()
+            await fc.asyncModelRun(() => ({ model: rules, real: tried }), list)
+            await tried.close()
+            const bytes = fileOf(...blocks)
+            const { told } = await checkWithFiles(tried.store, fileWith(scope, bytes, 'whole.evts'))
+            const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
+            if (!rules.isPruned) assert.deepEqual(differences, [])
+            await ingestWell(scope, tried.store, bytes, { allowGap: true })
+            assert.deepEqual(await problemsOf(tried.store), [])
+            if (rules.isPruned) return
+            assertSameDump(await dumpStore(tried.store), await dumpOf(scope, kind, bytes), 'all events')
+          }),
+        ),
+        { numRuns: runsOf('change', kind), seed: 1 },
+      )
+    })
+  })
+}
