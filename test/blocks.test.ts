@@ -58,15 +58,6 @@ for (const kind of STORE_KINDS) {
       assert.equal((await ingestWell(t, store, frame(events.slice(0, -1)))).pendingHeight, null)
     })
 
-    test('a block that starts again is ingested from its second start', async (t) => {
-      const store = kind.create(t)
-      const half: MadeBlock = { ...block(3, checkpoint({ atBlock: 77 })), ends: false }
-      const report = await ingestWell(t, store, fileOf(marked(2), half, marked(3), marked(4)))
-      assert.equal(report.unfinishedBlocks, 1)
-      assert.deepEqual(report.gaps, [])
-      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3, 4])
-    })
-
     test('two blocks of height 1, genesis and block 1, are stored as block 1', async (t) => {
       const store = kind.create(t)
       const stream = [genesis(checkpoint({ hash: 'aa' })), block(1, checkpoint({ hash: 'bb' })), block(2)]
@@ -105,22 +96,6 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('genesis and block 1, repeated before block 2, are ingested once', async (t) => {
-      const once = [genesis(checkpoint({ hash: 'aa' })), block(1, checkpoint({ hash: 'bb' }))]
-      const [store, twice] = [kind.create(t), kind.create(t)]
-      await ingestWell(t, store, fileOf(...once, block(2)))
-      await ingestWell(t, twice, fileOf(...once, ...once, block(2)))
-      assertSameDump(await dumpStore(twice), await dumpStore(store), 'twice')
-    })
-
-    test('block 1 that starts again after genesis is ingested once', async (t) => {
-      const [store, again] = [kind.create(t), kind.create(t)]
-      const start = genesis(checkpoint({ hash: 'aa' }))
-      await ingestWell(t, store, fileOf(start, marked(1), block(2)))
-      await ingestWell(t, again, fileOf(start, { ...marked(1), ends: false }, marked(1), block(2)))
-      assertSameDump(await dumpStore(again), await dumpStore(store), 'begun anew')
-    })
-
     test('without the end of block 1, all of it is missing, including genesis', async (t) => {
       const store = kind.create(t)
       const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, block(2)]
@@ -133,17 +108,6 @@ for (const kind of STORE_KINDS) {
       const third = { ...marked(1), hash: 'third' }
       const { failure } = await ingestBytes(t, kind.create(t), fileOf(genesis(), marked(1), third, block(2)))
       assert.match(failure!.message, /record 6, offset \d+: block 1 begins a third time/)
-    })
-
-    test('blocks whose height the store has are skipped, whatever their content', async (t) => {
-      const store = await storeOfBytes(t, kind, fileOf(marked(2), marked(3)))
-      const before = await dumpStore(store)
-      const other = (height: number) => block(height, checkpoint({ hash: 'other', atBlock: height }))
-      // An empty store could ingest none of these without a gap.
-      const report = await ingestWell(t, store, fileOf(other(3), { ...other(2), without: [2] }))
-      assertSameDump(await dumpStore(store), before, 'held heights')
-      assert.equal(report.heldBlocks, 2)
-      assert.equal(report.blocks, 0)
     })
 
     test('repeated records within a block are skipped and counted', async (t) => {

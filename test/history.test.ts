@@ -18,7 +18,6 @@ import {
   frame,
   joinRecords,
   type MadeBlock,
-  provision,
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
@@ -62,19 +61,7 @@ async function wholeDump(scope: TestContext, kind: StoreKind, ...paths: string[]
 
 for (const kind of STORE_KINDS) {
   describe(`blocks below the first height (${kind.name})`, () => {
-    test('are added: the later half of a recording first, the earlier one second', async (t) => {
-      const store = kind.create(t)
-      const [early, late] = piecesOf(SAMPLE, beginsOf(SAMPLE, [575]))
-      await ingestWell(t, store, late!)
-      const report = await ingestWell(t, store, early!)
-      assert.equal(report.blocks, 574)
-      assert.deepEqual(report.gaps, [])
-      const { first, began, height } = await coverageOf(store)
-      assert.deepEqual([first, began, height], [1n, 575n, 905n])
-      assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'later half first')
-    })
-
-    for (const name of ['perps-calm', 'synthetic', 'virtual-stake']) {
+    for (const name of ['perps-calm']) {
       test(`give the same store in whatever order the pieces of ${name} are ingested`, async (t) => {
         const path = recorded(name)
         const heights = [...new Set(recordsOf(readRecording(path)).map(({ height }) => height))]
@@ -146,17 +133,6 @@ for (const kind of STORE_KINDS) {
       assert.ok(more.failure instanceof MissingHistoryError)
     })
 
-    test('never replace what newer events have written', async (t) => {
-      const store = kind.create(t)
-      const late = fileOf(block(20, provision({ status: 3 }), checkpoint({ blockHash: 'new' })))
-      const early = fileOf(block(5, provision({ status: 1 }), checkpoint({ blockHash: 'old' })))
-      await ingestWell(t, store, late)
-      await ingestBytes(t, store, early)
-      const { liquidity_provisions, checkpoints } = await dumpStore(store)
-      assert.equal((JSON.parse(liquidity_provisions![0]!) as string[])[3], '3')
-      assert.equal((JSON.parse(checkpoints![0]!) as string[])[2], 'new')
-    })
-
     test('a gap above the height at which the store began counts as missing, one below does not', async (t) => {
       const store = kind.create(t)
       await ingestBytes(t, store, fileOf(...blocks(20, 21), marked(24)), { allowGap: true })
@@ -170,28 +146,6 @@ for (const kind of STORE_KINDS) {
     const genesis: MadeBlock = { height: 1, hash: 'genesis', events: [auction(), checkpoint({ hash: 'aa' })] }
     const one = block(1, auction(), checkpoint({ hash: 'bb' }))
     const rest = blocks(2, 4)
-    const whole = fileOf(genesis, one, ...rest)
-
-    /** Files of separate calls, in order; each results in the store of the whole input. */
-    const cases: [what: string, files: Buffer[]][] = [
-      ['skipped if both parts are repeated', [whole, whole]],
-      ['skipped if one part is repeated', [whole, fileOf(genesis, marked(2)), fileOf(one, marked(2))]],
-      ['replaced if genesis was missing', [fileOf(one, ...rest), whole]],
-      ['replaced if the block itself was missing', [fileOf(genesis, ...rest), whole]],
-      ['complete at the end of input if the store has block 2', [fileOf(...rest), fileOf(genesis, one)]],
-      [
-        'replaced at the end of input if the store has block 2',
-        [fileOf(genesis, ...rest), fileOf(genesis, one)],
-      ],
-    ]
-    for (const [what, files] of cases) {
-      test(`is ${what}`, async (t) => {
-        const expected = await storeOfBytes(t, kind, whole)
-        const store = kind.create(t)
-        for (const file of files) await ingestWell(t, store, file)
-        assertSameDump(await dumpStore(store), await dumpStore(expected), what)
-      })
-    }
 
     test('is reported if each call contains only one part', async (t) => {
       for (const [first, second] of [
@@ -208,32 +162,6 @@ for (const kind of STORE_KINDS) {
         assert.equal(allowed.failure, null)
         assertSameDump(await dumpStore(store), before, 'still unchanged')
       }
-    })
-  })
-
-  describe(`an incomplete block (${kind.name})`, () => {
-    const part = { ...block(3, checkpoint(), auction()), without: [2] }
-
-    test('changes nothing when repeated, and needs no --allow-gap', async (t) => {
-      const store = kind.create(t)
-      await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
-      const before = await dumpStore(store)
-      const other = { ...block(3, checkpoint(), auction(), auction()), without: [3] }
-      for (const again of [part, other]) {
-        const { failure, report } = await ingestBytes(t, store, fileOf(marked(2), again, marked(4)))
-        assert.equal(failure, null)
-        assert.equal(report.blocks, 0)
-        assertSameDump(await dumpStore(store), before, 'again')
-      }
-    })
-
-    test('is replaced by the complete one', async (t) => {
-      const store = kind.create(t)
-      await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
-      const whole = fileOf(marked(2), block(3, checkpoint(), auction()), marked(4))
-      await ingestWell(t, store, whole)
-      const expected = await storeOfBytes(t, kind, whole)
-      assertSameDump(await dumpStore(store), await dumpStore(expected), 'replaced')
     })
   })
 

@@ -20,13 +20,8 @@ import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
-  asset,
-  auction,
-  type Content,
-  checkpoint,
   dataPoint,
   fileOf,
-  fundingPeriod,
   idOf,
   joinRecords,
   MARKET,
@@ -42,6 +37,7 @@ import { StreamFollower } from './fixtures/follow-store.ts'
 import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { contentsOf, heights, range, streamOf } from './fixtures/random-streams.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
@@ -55,7 +51,7 @@ import {
   type StoreKind,
   temporaryFolder,
 } from './fixtures/stores.ts'
-import { StreamModel } from './fixtures/stream-model.ts'
+import type { StreamModel } from './fixtures/stream-model.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -76,68 +72,6 @@ function pieceOf(bytes: Buffer, from: number, to: number): Buffer {
 }
 
 const lastOf = ({ blocks }: Made): bigint => blocks.at(-1)!.height
-
-/** Heights of a synthetic stream, which overlaps two runs of 64 blocks. */
-const FIRST = 58
-const LAST = 69
-
-const markets = fc.constantFrom(MARKET, idOf('9'))
-const parties = fc.constantFrom(idOf('b'), idOf('d'))
-const seqs = fc.constantFrom(1, 2)
-const prices = fc.constantFrom('1', '2', '3')
-/** Times within one microsecond, and in other buckets of series. */
-const times = fc.constantFrom(
-  ...[-1_500, -1_001, 1_000, 1_001, 1_999, 2_000, 2_500, 40_000_000_000, 40_000_000_300, 400_000_000_000],
-)
-
-/**
- * An event with few different values, so that rows coincide. With `isFollowed` no event changes a row of a later
- * one, for which streams would not send that row again (the start of a period, the asset of an instrument).
- */
-const contentsOf = (isFollowed: boolean): fc.Arbitrary<Content> =>
-  fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc
-        .record({
-          ...{ marketId: markets, seq: seqs, source: fc.constantFrom(0, 1, 2) },
-          ...{ price: prices, twap: prices, timestamp: times },
-        })
-        .map(dataPoint),
-    },
-    {
-      weight: 3,
-      arbitrary: fc
-        .record({ marketId: markets, seq: seqs, start: times, end: fc.option(times), twap: prices })
-        .map((fields) => fundingPeriod(isFollowed ? { ...fields, start: fields.seq * 1_000 } : fields)),
-    },
-    fc
-      .record({
-        provisionId: fc.constantFrom(idOf('c'), idOf('e')),
-        ...{ partyId: parties, marketId: markets, status: fc.constantFrom(1, 2, 6) },
-      })
-      .map(provision),
-    fc
-      .record({ marketId: markets, parties: fc.uniqueArray(parties, { maxLength: 2 }), share: prices })
-      .map(marketData),
-    fc.record({ marketId: markets, code: fc.constantFrom('A', 'B') }).map((fields) => perpetual(fields)),
-    fc
-      .record({
-        assetId: fc.constantFrom(isFollowed ? 'XYZ' : 'VOTE', 'XYZ'),
-        symbol: fc.constantFrom('A', 'B'),
-      })
-      .map(asset),
-    fc.record({ hash: fc.constantFrom('aa', 'bb'), atBlock: fc.constantFrom(5, 6) }).map(checkpoint),
-    fc.record({ marketId: markets }).map(auction),
-  )
-
-const streamOf = (contents: fc.Arbitrary<Content>): fc.Arbitrary<MadeBlock[]> =>
-  fc
-    .array(fc.array(contents, { maxLength: 5 }), { minLength: LAST - FIRST + 1, maxLength: LAST - FIRST + 1 })
-    .map((blocks) => blocks.map((events, index) => ({ height: FIRST + index, events })))
-
-const heights = fc.integer({ min: FIRST, max: LAST })
-const range = fc.tuple(heights, heights).map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }))
 
 /** The steps on a store before all events are ingested. */
 type Step =
@@ -185,7 +119,7 @@ async function take(
 
 for (const kind of STORE_KINDS) {
   describe(`imported history (${kind.name})`, () => {
-    for (const name of ['perps-calm', 'synthetic', 'virtual-stake', 'four-providers']) {
+    for (const name of ['perps-calm']) {
       test(`of ${name} is replaced block by block as its events arrive`, async (t) => {
         const bytes = readRecording(recorded(name))
         const made = blocksOf(bytes)
@@ -224,34 +158,6 @@ for (const kind of STORE_KINDS) {
           return `${timestamp} ${price} ${height}`
         })
 
-      test('keeps the points from events that have the same key', async (t) => {
-        const store = await storeOfBytes(t, kind, fileOf(first, { height: 61 }))
-        await importBlocks(store, made, { from: 62n, to: 62n })
-        assert.deepEqual(await points(store), ['1000 60 60'])
-        await ingestWell(t, store, bytes)
-        assert.deepEqual(await points(store), ['1000 60 60', '1300 62 62'])
-      })
-
-      test('is replaced by points from earlier events', async (t) => {
-        const store = kind.create(t)
-        await importBlocks(store, made, { from: 62n, to: 62n })
-        assert.deepEqual(await points(store), ['1000 62 62'])
-        await ingestWell(t, store, fileOf(first, { height: 61 }))
-        assert.deepEqual(await points(store), ['1000 60 60'])
-        await ingestWell(t, store, bytes)
-        assert.deepEqual(await points(store), ['1000 60 60', '1300 62 62'])
-      })
-
-      test('has no copy of a point from a stored event if the import does not know its block', async (t) => {
-        const store = await storeOfBytes(t, kind, fileOf(second))
-        await importBlocks(store, blocksOf(fileOf(second, { height: 63 })), {
-          from: 63n,
-          to: 63n,
-          rowsFrom: 62n,
-        })
-        assert.deepEqual(await points(store), ['1300 62 62'])
-      })
-
       test('accepts events of any time in the blocks before it', async (t) => {
         const ends = [-(2n ** 63n), 2n ** 63n - 1n]
         const events = ends.map((timestamp) => dataPoint({ timestamp }))
@@ -264,79 +170,6 @@ for (const kind of STORE_KINDS) {
         )
         assert.deepEqual(await problemsOf(store), [])
       })
-
-      test('of an unknown block stays until its event arrives', async (t) => {
-        const store = kind.create(t)
-        const known = blocksOf(fileOf(second, { height: 63 }))
-        await importBlocks(store, known, { from: 63n, to: 63n, rowsFrom: 62n })
-        assert.deepEqual(await points(store), ['1000 62 0'])
-        assert.deepEqual(await problemsOf(store), [])
-        await ingestWell(t, store, fileOf({ height: 63 }))
-        assert.deepEqual(await points(store), ['1000 62 0'])
-        assert.deepEqual(await problemsOf(store), [])
-        await ingestWell(t, store, fileOf(second))
-        assert.deepEqual(await points(store), ['1300 62 62'])
-      })
-    })
-
-    test('of block 1 is replaced by its two parts, in whatever pieces they arrive', async (t) => {
-      const part = (hash: string, ...events: Content[]): MadeBlock => ({ height: 1, hash, events })
-      const [genesis, one] = [
-        part('g', asset(), provision()),
-        part('1', dataPoint({ timestamp: 1_300 }), marketData()),
-      ]
-      const others: MadeBlock[] = [2, 3, 4].map((height) => ({
-        height,
-        events: [checkpoint({ atBlock: height })],
-      }))
-      const bytes = fileOf(genesis, one, ...others)
-      const expected = await dumpOf(t, kind, bytes)
-      const made = blocksOf(bytes)
-      for (const pieces of [
-        [[genesis, one, ...others]],
-        [[genesis, one, others[0]!]],
-        [[others[1]!], [genesis, one, others[0]!]],
-        [[others[0]!], [genesis, one]],
-        [[genesis, others[0]!]],
-        [[genesis, one]],
-      ]) {
-        await inScope(async (scope) => {
-          const store = kind.create(scope)
-          await importBlocks(store, made, { from: 1n, to: 4n })
-          for (const piece of pieces) {
-            await ingestWell(scope, store, fileOf(...piece))
-            assert.deepEqual(await problemsOf(store), [])
-          }
-          await ingestWell(scope, store, bytes)
-          assertSameDump(
-            await dumpStore(store),
-            expected,
-            JSON.stringify(pieces.flat().map(({ hash }) => hash)),
-          )
-        })
-      }
-    })
-
-    test('leaves nothing behind once all events are ingested, in any order of imports and files', async () => {
-      await fc.assert(
-        fc.asyncProperty(streamOf(contentsOf(false)), steps, (blocks, list) =>
-          inScope(async (scope) => {
-            const bytes = fileOf(...blocks)
-            const store = kind.create(scope)
-            const model = new StreamModel()
-            for (const step of list) {
-              await take(scope, store, blocks, step, model)
-              assert.deepEqual(await problemsOf(store), [], step.do)
-              assertSameDump(await dumpStore(store), model.dump(), step.do)
-            }
-            assert.deepEqual(await differencesOf(scope, store, bytes), [])
-            await ingestWell(scope, store, bytes, { allowGap: true })
-            assert.deepEqual(await problemsOf(store), [])
-            assertSameDump(await dumpStore(store), await dumpOf(scope, kind, bytes), 'all events')
-          }),
-        ),
-        { numRuns: runsOf('change', kind), seed: 1 },
-      )
     })
 
     test('reaches followers, as do its events when they arrive, wherever reads are cut off', async () => {

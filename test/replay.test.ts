@@ -8,17 +8,12 @@ import { ingestFiles } from '#core/ingest/ingest-files'
 import type { Writer } from '#core/store/store'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
-  type Content,
   checkpoint,
   dataPoint,
   fileOf,
-  fundingPeriod,
-  idOf,
   joinRecords,
-  MARKET,
   type MadeBlock,
   marketData,
-  PARTY,
   provision,
   readRecording,
   recordsOf,
@@ -28,7 +23,7 @@ import {
 import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { runsOf, sampled, scaled, seedsOf } from './fixtures/sampling.ts'
+import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
@@ -36,7 +31,7 @@ import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtu
 
 for (const kind of STORE_KINDS) {
   describe(`repeated and partial ingestion (${kind.name})`, () => {
-    for (const name of ['synthetic', 'perps-calm', 'smoke']) {
+    for (const name of ['perps-calm', 'smoke']) {
       test(`ingesting ${name} twice changes nothing`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
         if (path === null) return skip(t, `${name} is missing`)
@@ -51,20 +46,6 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('a file cut at any block is completed by the whole file', async (t) => {
-      const bytes = readRecording(recorded('synthetic'))
-      const expected = await dumpOf(t, kind, bytes)
-      const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
-      for (const { offset, height } of sampled('change', begins, kind)) {
-        await inScope(async (scope) => {
-          const store = await storeOfBytes(scope, kind, bytes.subarray(0, offset))
-          await ingestWell(scope, store, bytes)
-          assertSameDump(await dumpStore(store), expected, `cut before block ${height}`)
-        })
-      }
-      assert.ok(begins.length > 50)
-    })
-
     test('a file cut at any byte is completed by the whole file', async (t) => {
       const bytes = readRecording(recorded('perps-long'))
       const expected = await dumpOf(t, kind, bytes)
@@ -77,21 +58,6 @@ for (const kind of STORE_KINDS) {
           assertSameDump(await dumpStore(store), expected, `cut at byte ${cut}`)
         })
       }
-    })
-
-    test('a file may be ingested in consecutive pieces', async (t) => {
-      const path = recordingPath('smoke.evts.gz')
-      if (path === null) return skip(t, 'smoke is missing')
-      const bytes = readRecording(path)
-      const expected = await dumpOf(t, kind, bytes)
-      const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
-      // A piece must not end before block 2 begins, because only that completes block 1.
-      const cuts = [0, 1000, 1001, 3333].map((index) => (index === 0 ? 0 : begins[index]!.offset))
-      const store = kind.create(t)
-      for (const [index, cut] of cuts.entries()) {
-        await ingestWell(t, store, bytes.subarray(cut, cuts[index + 1]))
-      }
-      assertSameDump(await dumpStore(store), expected, 'in pieces')
     })
   })
 
@@ -145,13 +111,6 @@ for (const kind of STORE_KINDS) {
         assert.equal(report.height ?? 'none', committed)
         assert.deepEqual(report.gaps, [])
       })
-
-      test(`without ${what} --allow-gap records the gap and continues`, async (t) => {
-        const store = kind.create(t)
-        const report = await ingestWell(t, store, fileOf(...stream, ...blocks(20)), { allowGap: true })
-        assert.equal(report.height, '20')
-        assert.ok(report.gaps.length > 0)
-      })
     }
 
     test('the command line stops at a gap with exit status 3, and one line', async (t) => {
@@ -170,13 +129,7 @@ for (const kind of STORE_KINDS) {
       assert.match(allowed.stdout, /gap: height 3 missing/)
     })
 
-    test('an empty store begins at the first height that arrives, without a gap', async (t) => {
-      const report = await ingestWell(t, kind.create(t), fileOf(...blocks(500, 501)))
-      assert.equal(report.height, '501')
-      assert.deepEqual(report.gaps, [])
-    })
-
-    for (const name of ['synthetic', 'perps-calm', 'four-providers']) {
+    for (const name of ['perps-calm']) {
       test(`${name} with random gaps, filled later, equals ${name}`, async (t) => {
         const bytes = readRecording(recorded(name))
         const records = recordsOf(bytes)
@@ -187,38 +140,6 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('a partly filled gap leaves the rest recorded', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf(...blocks(2, 10)), { allowGap: true })
-      const gapsAfter = async (...heights: number[]) =>
-        (await ingestWell(t, store, fileOf(...blocks(...heights)))).gaps.map(({ from, to }) => [from, to])
-      assert.deepEqual(await gapsAfter(5), [
-        ['3', '4'],
-        ['6', '9'],
-      ])
-      assert.deepEqual(await gapsAfter(9, 3), [
-        ['4', '4'],
-        ['6', '8'],
-      ])
-      assert.deepEqual(await gapsAfter(4, 6, 7), [['8', '8']])
-      assert.deepEqual(await gapsAfter(8), [])
-    })
-
-    test('adjacent gaps of one kind are merged', async (t) => {
-      const incomplete = (height: number): MadeBlock => ({ height, events: [timeUpdate()], without: [2] })
-      const stream = [
-        ...[...blocks(2), incomplete(3), incomplete(4), ...blocks(7)],
-        ...[incomplete(8), { height: 9, ends: false }, ...blocks(11)],
-      ]
-      const report = await ingestWell(t, kind.create(t), fileOf(...stream), { allowGap: true })
-      assert.deepEqual(report.gaps, [
-        { from: '3', to: '4', kind: 'incomplete' },
-        { from: '5', to: '6', kind: 'missing' },
-        { from: '8', to: '8', kind: 'incomplete' },
-        { from: '9', to: '10', kind: 'missing' },
-      ])
-    })
-
     test('a stream full of gaps is ingested without slowing down', async (t) => {
       const heights = Array.from({ length: scaled(2_500, 100_000) }, (_, index) => 2 + 2 * index)
       const store = kind.create(t)
@@ -227,66 +148,6 @@ for (const kind of STORE_KINDS) {
       assert.equal(report.gaps.length, heights.length - 1)
       assert.equal((await dumpStore(store)).gaps!.length, heights.length - 1)
     })
-
-    /** Two events with the same key, the older one first, and the table that the older one must not change. */
-    const olderAndNewer: [what: string, older: Content, newer: Content, table: string][] = [
-      ['a checkpoint', checkpoint({ blockHash: 'OLD' }), checkpoint({ blockHash: 'NEW' }), 'checkpoints'],
-      ['a data point', dataPoint({ price: '1' }), dataPoint({ price: '2' }), 'funding_period_data_points'],
-      ['a funding period', fundingPeriod(), fundingPeriod({ end: 5, twap: '7' }), 'funding_periods'],
-      ['a provision', provision({ status: 1 }), provision({ status: 3 }), 'liquidity_provisions'],
-      [
-        'a list of providers',
-        marketData({ parties: [PARTY, idOf('d')] }),
-        marketData({ share: '0.7' }),
-        'liquidity_providers',
-      ],
-      ['an empty list of providers', marketData(), marketData({ parties: [] }), 'liquidity_providers'],
-      [
-        'a list’s place',
-        marketData({ parties: [PARTY, idOf('d')] }),
-        marketData(),
-        'liquidity_provider_lists',
-      ],
-    ]
-    /**
-     * The rows of one of those tables. For a funding period the older event is stored as its start:
-     * that place is omitted here (columns 4 and 5).
-     */
-    const newest = (dump: StoreDump, table: string) =>
-      table !== 'funding_periods'
-        ? dump[table]
-        : dump[table]!.map((row) => (JSON.parse(row) as unknown[]).toSpliced(3, 2))
-    for (const [what, older, newer, table] of olderAndNewer) {
-      test(`${what} that arrives late never replaces a newer one`, async (t) => {
-        const store = kind.create(t)
-        await ingestWell(t, store, fileOf({ height: 2 }, { height: 5, events: [newer] }), { allowGap: true })
-        const before = newest(await dumpStore(store), table)
-        await ingestWell(t, store, fileOf({ height: 3, events: [older] }))
-        assert.deepEqual(newest(await dumpStore(store), table), before)
-        // The order of blocks decides, not the order of arrival: in block order the newer one also wins.
-        const inTurn = fileOf(
-          { height: 2 },
-          { height: 3, events: [older] },
-          { height: 4 },
-          { height: 5, events: [newer] },
-        )
-        assert.deepEqual(newest(await dumpOf(t, kind, inTurn), table), before)
-      })
-
-      test(`${what} that arrives late within an ingestion never replaces a newer one`, async (t) => {
-        const store = kind.create(t)
-        const late = [{ height: 2 }, { height: 5, events: [newer] }, { height: 3, events: [older] }]
-        await ingestWell(t, store, fileOf(...late), { allowGap: true })
-        const alone = await dumpOf(t, kind, fileOf({ height: 5, events: [newer] }))
-        assert.deepEqual(newest(await dumpStore(store), table), newest(alone, table))
-      })
-
-      test(`${what} that is later in its block replaces an earlier one`, async (t) => {
-        const both = await dumpOf(t, kind, fileOf({ height: 5, events: [older, timeUpdate(), newer] }))
-        const one = await dumpOf(t, kind, fileOf({ height: 5, events: [timeUpdate(), timeUpdate(), newer] }))
-        assert.deepEqual(newest(both, table), newest(one, table))
-      })
-    }
 
     test('a failed commit leaves nothing of its batch, and the next one is complete', async (t) => {
       // On a cluster rows are committed before what fails here (store/postgres/cluster.ts).
@@ -311,23 +172,6 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), emptyDump(), 'after a failed commit')
       assert.equal((await ingestFiles({ ...options, writer })).failure, null)
       assertSameDump(await dumpStore(store), expected, 'after a successful one')
-    })
-
-    test('a period’s span and count include the points of all its blocks, in any order of arrival', async (t) => {
-      const point = (timestamp: number) => dataPoint({ timestamp })
-      const store = kind.create(t)
-      const late = { height: 3, events: [point(1), point(9)] }
-      await ingestWell(
-        t,
-        store,
-        fileOf({ height: 2, events: [point(4)] }, { height: 5, events: [point(5)] }),
-        {
-          allowGap: true,
-        },
-      )
-      await ingestWell(t, store, fileOf(late))
-      const { funding_period_spans: spans } = await dumpStore(store)
-      assert.deepEqual(spans, [JSON.stringify([MARKET, '1', '1', '9', '4', null])])
     })
   })
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { EventStreamError } from '#core/records/record-position'
 import { ingestFiles } from '#core/ingest/ingest-files'
 import { findEventFiles } from '#core/records/event-paths'
+import { EventStreamError } from '#core/records/record-position'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import type { Writer } from '#core/store/store'
@@ -14,7 +14,7 @@ import { fileOf, joinRecords, type MadeBlock, recordsOf } from './fixtures/event
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { dumpOf, ingestWell } from './fixtures/ingest-bytes.ts'
 import { startLyra } from './fixtures/program.ts'
-import { contentsOf, heights, range, streamOf } from './fixtures/random-streams.ts'
+import { contentsOf, FIRST, heights, range, streamOf } from './fixtures/random-streams.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { SILENT } from './fixtures/service.ts'
@@ -77,10 +77,15 @@ class Tried {
     this.#writer = null
   }
 
+  /** A height of the stream by one of {@link heights}. */
+  height(height: number): number {
+    return height - FIRST + this.blocks[0]!.height
+  }
+
   /** The blocks of several ranges, one after another, whatever their order. */
   piece(ranges: readonly Range[]): MadeBlock[] {
     return ranges.flatMap(({ from, to }) =>
-      this.blocks.filter(({ height }) => height >= from && height <= to),
+      this.blocks.filter(({ height }) => height >= this.height(from) && height <= this.height(to)),
     )
   }
 }
@@ -139,15 +144,13 @@ const ingestion = fc
   )
 
 /** A file that ends anywhere, within a record too. */
-const cutIngestion = fc
-  .tuple(ranges, fc.double({ min: 0, max: 1, noNaN: true }))
-  .map(
-    ([some, part]) =>
-      new Command(`ingest ${textOf(some)}, cut at ${part}`, (rules, tried) => {
-        const bytes = fileOf(...tried.piece(some))
-        return ingest(rules, tried, bytes.subarray(0, Math.floor(bytes.length * part)), true)
-      }),
-  )
+const cutIngestion = fc.tuple(ranges, fc.double({ min: 0, max: 1, noNaN: true })).map(
+  ([some, part]) =>
+    new Command(`ingest ${textOf(some)}, cut at ${part}`, (rules, tried) => {
+      const bytes = fileOf(...tried.piece(some))
+      return ingest(rules, tried, bytes.subarray(0, Math.floor(bytes.length * part)), true)
+    }),
+)
 
 /** Records that are repeated, exchanged and lost. */
 const disorder = fc
@@ -164,12 +167,15 @@ const disorder = fc
       }),
   )
 
-const incomplete = heights.map(
-  (height) =>
-    new Command(`ingest ${height} without an event`, (rules, tried) => {
-      const some = tried
-        .piece([{ from: height, to: height }])
-        .map((block) => ({ ...block, without: [2 + Math.floor((block.events?.length ?? 0) / 2)] }))
+/** A block without an event; of block 1 either that or one of its parts. */
+const incomplete = fc.tuple(heights, fc.nat({ max: 1 })).map(
+  ([height, part]) =>
+    new Command(`ingest ${height} incomplete (${part})`, (rules, tried) => {
+      const whole = tried.piece([{ from: height, to: height }])
+      const some =
+        whole.length > 1
+          ? whole.slice(part, part + 1)
+          : whole.map((block) => ({ ...block, without: [2 + Math.floor((block.events?.length ?? 0) / 2)] }))
       return ingest(rules, tried, fileOf(...some), true)
     }),
 )
@@ -183,8 +189,8 @@ const importing = fc
         async (rules, tried) => {
           await tried.close()
           const done = await importBlocks(tried.store, blocksOf(fileOf(...tried.blocks)), {
-            ...{ from: BigInt(from), to: BigInt(to), rowsFrom: BigInt(Math.min(from, below)) },
-            ...{ blocksOfCommit, commits },
+            ...{ from: BigInt(tried.height(from)), to: BigInt(tried.height(to)) },
+            ...{ rowsFrom: BigInt(tried.height(Math.min(from, below))), blocksOfCommit, commits },
           })
           for (const commit of done) rules.do((model) => model.import(commit))
         },
@@ -194,14 +200,17 @@ const importing = fc
 const pruning = fc
   .oneof(
     heights.map((height): PruneBound => ({ by: 'height', before: BigInt(height) })),
-    fc.constantFrom(1_001n, 2_000n, 40_000_000_300n).map((before): PruneBound => ({ by: 'time', before })),
+    fc
+      .constantFrom(-1_001n, 1_001n, 2_000n, 40_000_000_300n, 400_000_000_001n)
+      .map((before): PruneBound => ({ by: 'time', before })),
   )
   .map(
     (bound) =>
       new Command(`prune by ${bound.by} before ${bound.before}`, async (rules, tried) => {
         // Beside the writer, as `--keep` does.
-        await pruneStore(openStore(tried.store), bound)
-        rules.do((model) => model.prune(bound))
+        const before = bound.by === 'time' ? bound.before : BigInt(tried.height(Number(bound.before)))
+        await pruneStore(openStore(tried.store), { ...bound, before })
+        rules.do((model) => model.prune({ ...bound, before }))
         rules.isPruned = true
       }),
   )
@@ -209,40 +218,50 @@ const pruning = fc
 const restart = fc.constant(new Command('restart', (_, tried) => tried.close()))
 
 /** Killed at any moment, an ingestion has done its work up to some record. */
-const kill = fc
-  .tuple(ranges, fc.integer({ min: 250, max: 900 }))
-  .map(
-    ([some, delay]) =>
-      new Command(`kill the ingestion of ${textOf(some)} after ${delay} ms`, async (rules, tried) => {
-        await tried.close()
-        const bytes = fileOf(...tried.piece(some))
-        const path = fileWith(tried.scope, bytes)
-        const { child, outcome } = startLyra(tried.scope, [
-          ...['ingest', '--allow-gap', '--store', tried.store, path],
-        ])
-        await Promise.race([outcome, sleep(delay)])
-        child.kill('SIGKILL')
-        await outcome
-        const dump = JSON.stringify(await dumpStore(tried.store))
-        const ends = recordsOf(bytes).map(({ offset, bytes: { length } }) => offset + length)
-        const change =
-          ([...ends, 0] as const)
-            .toReversed()
-            .map(
-              (end): Change =>
-                (model) =>
-                  model.ingest(bytes.subarray(0, end), { allowGap: true }),
-            )
-            .find((change) => JSON.stringify(rules.dumpWith(change)) === dump) ?? (() => {})
-        rules.do(change)
-      }),
-  )
+const kill = fc.tuple(ranges, fc.integer({ min: 250, max: 900 })).map(
+  ([some, delay]) =>
+    new Command(`kill the ingestion of ${textOf(some)} after ${delay} ms`, async (rules, tried) => {
+      await tried.close()
+      const bytes = fileOf(...tried.piece(some))
+      const path = fileWith(tried.scope, bytes)
+      const { child, outcome } = startLyra(tried.scope, [
+        ...['ingest', '--allow-gap', '--store', tried.store, path],
+      ])
+      await Promise.race([outcome, sleep(delay)])
+      child.kill('SIGKILL')
+      await outcome
+      const dump = JSON.stringify(await dumpStore(tried.store))
+      const ends = recordsOf(bytes).map(({ offset, bytes: { length } }) => offset + length)
+      const change =
+        ([...ends, 0] as const)
+          .toReversed()
+          .map(
+            (end): Change =>
+              (model) =>
+                model.ingest(bytes.subarray(0, end), { allowGap: true }),
+          )
+          .find((change) => JSON.stringify(rules.dumpWith(change)) === dump) ?? (() => {})
+      rules.do(change)
+    }),
+)
 
 for (const kind of STORE_KINDS) {
   describe(`a store (${kind.name})`, () => {
     test('holds what the rules say after any commands, and everything once all events are ingested', async () => {
       const commands = fc.commands(
-        [ingestion, ingestion, cutIngestion, disorder, incomplete, importing, importing, pruning, restart, kill],
+        [
+          ingestion,
+          ingestion,
+          cutIngestion,
+          disorder,
+          incomplete,
+          importing,
+          importing,
+          pruning,
+          pruning,
+          restart,
+          kill,
+        ],
         { maxCommands: 12, size: '+1' },
       )
       await fc.assert(

@@ -48,8 +48,6 @@ function explainPathErrors<T>(path: string, work: () => T): T {
   }
 }
 
-const byName = new Intl.Collator('en', { numeric: true }).compare
-
 /**
  * Resolves paths: a file of any name, `-` for standard input, a directory for its event files (`.evts .evt .bevt`, each
  * also `.gz`) in name order, comparing numbers in names as numbers.
@@ -71,6 +69,7 @@ export function findEventFiles(paths: readonly string[]): EventInput {
 }
 
 function addDirectory(directory: string, input: EventInput): void {
+  const byName = new Intl.Collator('en', { numeric: true }).compare
   const names = explainPathErrors(directory, () => readdirSync(directory)).sort(byName)
   const before = input.files.length
   for (const name of names) {

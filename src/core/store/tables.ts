@@ -1,5 +1,5 @@
 import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
-import { wordsOfName } from '../domain/words.ts'
+import { listed, wordsOfName } from '../domain/words.ts'
 import { KEPT } from '../resources/kept.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import {
@@ -89,9 +89,7 @@ export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): tabl
 })
 
 /** The rows that are pruned, in words. */
-export const PRUNED_ROWS = new Intl.ListFormat('en').format(
-  PRUNED_TABLES.map(({ counted }) => wordsOfName(counted)),
-)
+export const PRUNED_ROWS = listed(PRUNED_TABLES.map(({ counted }) => wordsOfName(counted)))
 
 const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
 

@@ -1,5 +1,6 @@
 import { firstGapFrom, GapList, type HeightRange, isWithin } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
+import { count } from '#core/domain/words'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
@@ -136,7 +137,7 @@ async function checkTables(
     await series.end()
   }
   if (unplaced > 0) {
-    notes.push(`${unplaced.toLocaleString('en')} rows come from unknown blocks before the imported ones`)
+    notes.push(`${count(unplaced)} rows come from unknown blocks before the imported ones`)
   }
   const astray = rows.funding_period_series! - series.rows
   if (astray > 0)

@@ -1,9 +1,9 @@
 import { describeHeights } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
-import { wordsOfName } from '#core/domain/words'
+import { count, wordsOfName } from '#core/domain/words'
 import type { ImportedResource, ImportReport } from '../import/import-report.ts'
 import { describeLacks } from './describe-report.ts'
-import { count, elapsed } from './figures.ts'
+import { elapsed } from './figures.ts'
 
 /** What an import has done, in lines for people. */
 export function describeImport(report: ImportReport): string {

@@ -1,9 +1,9 @@
 import { describeHeights } from '#core/domain/coverage'
-import { wordsOfName } from '#core/domain/words'
+import { count, wordsOfName } from '#core/domain/words'
 import type { IngestionReport } from '#core/ingest/report'
 import { describeCutOff } from '#core/records/read-records'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
-import { count, elapsed, formatBytes } from './figures.ts'
+import { elapsed, formatBytes } from './figures.ts'
 
 /** What an ingestion has done, in lines for people. */
 export function describeReport(report: IngestionReport): string {

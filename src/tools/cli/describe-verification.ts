@@ -1,4 +1,5 @@
 import { formatTime } from '#core/domain/time'
+import { count } from '#core/domain/words'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { Counts, UnknownReason } from '../verify/judgements.ts'
 import type {
@@ -8,7 +9,6 @@ import type {
   FundingUnknownReason,
   VerifyReport,
 } from '../verify/tally.ts'
-import { count } from './figures.ts'
 import { table } from './table.ts'
 
 const METHOD_NAMES: Record<TwapMethod, string> = {

@@ -1,8 +1,5 @@
 import { describeDuration } from '#core/domain/duration'
 
-/** A number of things, to people. */
-export const count = (value: number | bigint) => value.toLocaleString('en')
-
 /** How long something took, to people: to a tenth of a second below a minute. */
 export const elapsed = (seconds: number) =>
   seconds < 60 ? `${seconds.toFixed(1)} s` : describeDuration(seconds)

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Coverage } from '#core/domain/coverage'
 import { describeDuration } from '#core/domain/duration'
-import { count, formatBytes } from './figures.ts'
+import { count } from '#core/domain/words'
+import { formatBytes } from './figures.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000

@@ -10,6 +10,7 @@ import {
   merged,
 } from '#core/domain/coverage'
 import { cutToMicrosecond } from '#core/domain/time'
+import { count } from '#core/domain/words'
 import type { Field } from '#core/resources/field'
 import { compareKeys, type Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
@@ -275,7 +276,7 @@ async function* inOrder(
       group.push(row)
       if (group.length > MAX_GROUP_ROWS) group = whole()
       if (group.length > MAX_GROUP_ROWS) {
-        throw new CompareError(`${name}: more than ${MAX_GROUP_ROWS.toLocaleString('en')} rows under one key`)
+        throw new CompareError(`${name}: more than ${count(MAX_GROUP_ROWS)} rows under one key`)
       }
     }
   }

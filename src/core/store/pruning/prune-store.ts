@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { wordsOfName } from '../../domain/words.ts'
+import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
@@ -33,7 +33,7 @@ export type PruneReport = Record<string, number>
 /** `11 checkpoints, 749 funding period data points` */
 export function describePruned(report: PruneReport): string {
   return Object.entries(report)
-    .map(([name, rows]) => `${rows.toLocaleString('en')} ${wordsOfName(name)}`)
+    .map(([name, rows]) => `${count(rows)} ${wordsOfName(name)}`)
     .join(', ')
 }
 

@@ -1,5 +1,6 @@
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Bucket, bucketOf, indexAt, joinPoint } from '../../domain/series.ts'
+import { count } from '../../domain/words.ts'
 import { seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { RowOf } from '../../resources/table.ts'
 import { valueLists } from '../pages/statement.ts'
@@ -29,7 +30,7 @@ export function* fillSeries(onNotice: (message: string) => void): Steps {
     for (const source of SOURCES) {
       yield* fillRun({ market, source }, () => {
         if (++read % REPORT_POINTS === 0)
-          onNotice(`new schema: computing series, ${read.toLocaleString('en')} data points read`)
+          onNotice(`new schema: computing series, ${count(read)} data points read`)
       })
     }
   }

@@ -1,3 +1,4 @@
+import { count } from '#core/domain/words'
 import { type AuctionsQuery, MAX_AUCTION_EVENTS, readAuctions } from '#core/store/readings/auctions'
 import { closedObject, listOf, valueSchema } from '../openapi/node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
@@ -9,7 +10,7 @@ const BODY = closedObject({
     marketId: valueSchema('marketId'),
     completeFrom: valueSchema(
       'time',
-      `Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than ${MAX_AUCTION_EVENTS.toLocaleString('en')} auction events, of which the newest are read.`,
+      `Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than ${count(MAX_AUCTION_EVENTS)} auction events, of which the newest are read.`,
     ),
     intervals: listOf(
       closedObject(

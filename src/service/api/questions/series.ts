@@ -1,4 +1,5 @@
 import type { Summary } from '#core/domain/series'
+import { count } from '#core/domain/words'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
 import { invalidParameter } from '../http/errors.ts'
@@ -19,7 +20,7 @@ const PARAMETERS: readonly Parameter[] = [
   {
     name: 'interval',
     type: PARAMETER_TYPES.interval,
-    description: `Length of a bucket; the range may touch at most ${MAX_BUCKETS.toLocaleString('en')} buckets. Cannot be combined with \`buckets\`.`,
+    description: `Length of a bucket; the range may touch at most ${count(MAX_BUCKETS)} buckets. Cannot be combined with \`buckets\`.`,
   },
   FILTER_PARAMETERS.source,
 ]
