@@ -11,6 +11,9 @@ import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
 
 const POINTS = 'funding_period_data_points'
 
+/** Changes nothing, and fails for a user who may not write. */
+export const TRY_TO_WRITE: WriteStep = { text: 'update pruned set id = id where false', values: [[]] }
+
 /** Notes a bound by which rows go; one that reaches further is left. */
 export function noteBound({ by, before }: PruneBound): WriteStep {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'

@@ -19,6 +19,7 @@ import {
   READ_RUNNING,
   type RunningPeriod,
   shrinkSpans,
+  TRY_TO_WRITE,
 } from './prune-statements.ts'
 
 /** Rows examined in one transaction, which takes a few milliseconds. */
@@ -79,6 +80,12 @@ export async function pruneStore(
   }
 
   await withOpen(store.openUpkeep(), async (upkeep) => {
+    if (!isDryRun) {
+      await upkeep.write(function* () {
+        yield TRY_TO_WRITE
+        return 0
+      })
+    }
     for (const table of PRUNED_TABLES) {
       if (table === dataPointTable) continue
       await walk<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
