@@ -140,7 +140,11 @@ for (const kind of STORE_KINDS) {
 
   describe(`checking a store in ${kind.name}`, () => {
     test('finds no problem in any recording, and no difference from its file', async (t) => {
-      for (const name of sampled('seconds', ['synthetic', 'perps-long', 'virtual-stake', 'four-providers'])) {
+      for (const name of sampled(
+        'seconds',
+        ['synthetic', 'perps-long', 'virtual-stake', 'four-providers'],
+        kind,
+      )) {
         const path = recorded(name)
         const store = await storeOf(t, kind, path)
         const { told, compared } = await checkWithFiles(store, path)

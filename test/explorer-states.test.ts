@@ -444,7 +444,7 @@ describe('the explorer in each state', () => {
     await page.getByText('No funding of this market').waitFor()
   })
 
-  test('a market is picked by code, name or id, by keyboard alone', async ({ openRecording }) => {
+  looksTest('a market is picked by code, name or id, by keyboard alone', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     const picker = page.getByRole('combobox', { name: 'Market' })

@@ -100,7 +100,7 @@ for (const kind of STORE_KINDS) {
       const random = createRandom(13)
       const made = blocksOf(readFileSync(file))
       let kills = 0
-      for (let chain = 0; kills < runsOf('process'); chain++) {
+      for (let chain = 0; kills < runsOf('process', kind); chain++) {
         await inScope(async (scope) => {
           const store = kind.create(scope)
           await importBlocks(store, made, { from: 1n, to: BigInt(BLOCKS) })
@@ -121,7 +121,8 @@ for (const kind of STORE_KINDS) {
       test(`${command} killed at random moments resumes, and results in the same tables`, async (t) => {
         const random = createRandom(command === 'ingest' ? 11 : 12)
         let kills = 0
-        for (let chain = 0; kills < runsOf('process'); chain++) {
+        for (let chain = 0; kills < runsOf('process', kind); chain++) {
+          const before = kills
           await inScope(async (scope) => {
             const store = kind.create(scope)
             const args = COMMANDS[command](store, file)
@@ -135,6 +136,8 @@ for (const kind of STORE_KINDS) {
             await finish(scope, command, args)
             assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
           })
+          // The machine may have been busier when the whole was measured.
+          if (kills === before) wholeMs /= 2
         }
         t.diagnostic(`${kills} kills`)
       })
@@ -142,7 +145,7 @@ for (const kind of STORE_KINDS) {
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       test(`${signal} ends ingest with exit status 130 after committing the batch in progress`, async () => {
-        for (let run = 0; run < runsOf('seconds'); run++) {
+        for (let run = 0; run < runsOf('seconds', kind); run++) {
           await inScope(async (scope) => {
             const store = kind.create(scope)
             const args = COMMANDS.ingest(store, '-')

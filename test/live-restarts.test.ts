@@ -85,7 +85,7 @@ describe('a core that continues with its next event after a restart of Lyra', ()
         const core = startCore(t, port, blocksPerSecond)
         /** Heights of the events that killed processes had not read. */
         const unread = new Set<bigint>()
-        const rounds = runsOf('process')
+        const rounds = runsOf('process', kind)
         const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(buffer))
         for (let round = 0; round < rounds; round++) {
           const service = await startLive(t, store, buffer, args)

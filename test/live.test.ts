@@ -77,7 +77,7 @@ for (const kind of STORE_KINDS) {
       const random = createRandom(7)
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
-      const kills = runsOf('process')
+      const kills = runsOf('process', kind)
       let from = 0
       for (let round = 0; round < kills; round++) {
         const { service, core } = await startWithCore(t, store, buffer)

@@ -229,7 +229,7 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
 for (const kind of STORE_KINDS) {
   describe(`series of data points (${kind.name})`, () => {
     test('follow from the points in any order of arrival, before and after pruning and in a copy', async (t) => {
-      for (const seed of seedsOf('seconds')) {
+      for (const seed of seedsOf('seconds', kind)) {
         const store = await fill(kind, t, seed)
         const base = await serve(t, store)
         assert.deepEqual(await problemsOf(store), [])

@@ -229,7 +229,7 @@ for (const kind of STORE_KINDS) {
       })()
       const events: ServerEvent[] = []
       let id: string | undefined
-      const kills = runsOf('process')
+      const kills = runsOf('process', kind)
       for (let kill = 0; kill <= kills; kill++) {
         const { service, base } = await startService(t, ['--store', store])
         const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}${id === undefined ? '&afterBlock=0' : ''}`
