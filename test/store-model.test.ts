@@ -152,7 +152,7 @@ const cutIngestion = fc.tuple(ranges, fc.double({ min: 0, max: 1, noNaN: true })
     }),
 )
 
-/** Records that are repeated, exchanged and lost. */
+/** Records that are repeated, and others that are moved. */
 const disorder = fc
   .tuple(range, fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 4 }), fc.boolean())
   .map(
