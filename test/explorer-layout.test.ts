@@ -285,7 +285,7 @@ describe('the layout of the explorer', () => {
 })
 
 describe('the charts of the explorer', () => {
-  looksTest('write the number of a period whole or not at all', async ({ openRecording }) => {
+  test('write the number of a period whole or not at all', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     const { edges } = await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
@@ -359,36 +359,29 @@ describe('the charts of the explorer', () => {
     assert.ok(perDrawing < 0.1 * width * height, `${perDrawing} of ${width * height}`)
   })
 
-  looksTest(
-    'explain bands and patterns, and show who pays without relying on colours',
-    async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING)
-      // The charts are busy until the slowest of their answers is drawn.
-      await page.route('**/auctions/**', async (route) => {
-        await setTimeout(1_000)
-        await route.continue()
-      })
-      await page.goto(FUNDING)
-      await settled(page)
-      const key = page.locator('.bar-key')
-      for (const name of [
-        'longs pay',
-        'shorts pay',
-        'estimate',
-        'in auction',
-        'every other funding period',
-      ]) {
-        assert.ok((await key.innerText()).includes(name), name)
-      }
-      const image = await page.locator('.bar-key .key.shorts').evaluate((element) => {
-        // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
-        return (globalThis as any).getComputedStyle(element).backgroundImage as string
-      })
-      assert.match(image, /gradient/, 'shorts are hatched')
-    },
-  )
+  test('explain bands and patterns, and show who pays without relying on colours', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING)
+    // The charts are busy until the slowest of their answers is drawn.
+    await page.route('**/auctions/**', async (route) => {
+      await setTimeout(1_000)
+      await route.continue()
+    })
+    await page.goto(FUNDING)
+    await settled(page)
+    const key = page.locator('.bar-key')
+    for (const name of ['longs pay', 'shorts pay', 'estimate', 'in auction', 'every other funding period']) {
+      assert.ok((await key.innerText()).includes(name), name)
+    }
+    const image = await page.locator('.bar-key .key.shorts').evaluate((element) => {
+      // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
+      return (globalThis as any).getComputedStyle(element).backgroundImage as string
+    })
+    assert.match(image, /gradient/, 'shorts are hatched')
+  })
 
-  looksTest('are saved with their legend, unit and mode', async ({ openRecording }) => {
+  test('are saved with their legend, unit and mode', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     await page.goto(`${FUNDING}&bars=cumulative&hide=internal-price`)
@@ -427,7 +420,7 @@ describe('the charts of the explorer', () => {
     )
   })
 
-  looksTest('keep the chosen point while zooming by keyboard', async ({ openRecording }) => {
+  test('keep the chosen point while zooming by keyboard', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     await settled(page)

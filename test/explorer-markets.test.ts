@@ -14,7 +14,6 @@ import {
   ETH,
   FUNDING,
   generate,
-  looksTest,
   SOL,
   settled,
   explorerTest as test,
@@ -333,7 +332,7 @@ describe("the explorer's requests", () => {
     await page.getByText(since).waitFor()
   })
 
-  looksTest('are compared over the time of which all their periods are loaded', async ({ t, open }) => {
+  test('are compared over the time of which all their periods are loaded', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const periodsEvery = (marketId: string, hours: number, count: number, fundingRate: string) =>
       Array.from({ length: count }, (_, index) =>
@@ -359,59 +358,58 @@ describe("the explorer's requests", () => {
     }
   })
 
-  looksTest(
-    'of more funding periods than fit on a page are five, with sums by day, and the page names the omitted ones',
-    async ({ t, open }) => {
-      const { store, live } = await createLiveStore(t)
-      const count = 5_200
-      const periods = Array.from({ length: count }, (_, seq) => ({
-        kind: 'funding-period' as const,
-        marketId: LIVE_MARKET,
-        seq: BigInt(seq),
-        start: timeOf(seq * 3_600),
-        end: timeOf((seq + 1) * 3_600),
-        fundingPayment: '100',
-        fundingRate: '0.0001',
-        internalTwap: '1',
-        externalTwap: '1',
-      }))
-      await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
-      const { page } = await open(store)
-      const asked = watchRequests(page)
-      await page.goto('/?view=funding&span=all')
-      await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
-      await settled(page)
-      const charts = asked.filter((path) =>
-        /\/series\/|estimates|rates|funding-periods\/[0-9a-f]{64}$/.test(path),
-      )
-      assert.equal(charts.length, 5, charts.join())
-      // Figures are of all periods, those that are not listed too.
-      await page.getByText('Cumulative (5,200 periods due)').waitFor()
-      const exact = (name: string) =>
-        page.locator(`data[data-figure="${name}"]`).first().getAttribute('value')
-      assert.equal(Number(await exact('cumulative')), 0.52)
-      assert.equal(await exact('position-total'), '-520000')
-      await page.getByText('rates are drawn in sums by day').waitFor()
-      // At the start of the last bucket.
-      await eventually(
-        () => page.locator('[data-figure="cumulative-at"]').innerText(),
-        (text) => Number.parseFloat(text) > 51.8,
-      )
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.locator('section[aria-labelledby="periods-title"] .csv').click(),
-      ])
-      assert.equal(
-        readFileSync(await download.path(), 'utf8')
-          .trim()
-          .split(/\r?\n/).length,
-        count + 1,
-      )
-      // A short range in the past is complete.
-      await page.goto(`/?view=funding&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
-      await page.getByText('Cumulative (10 periods due)').waitFor()
-      assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')
-      assert.equal(await page.getByText('more than 5,000').count(), 0)
-    },
-  )
+  test('of more funding periods than fit on a page are five, with sums by day, and the page names the omitted ones', async ({
+    t,
+    open,
+  }) => {
+    const { store, live } = await createLiveStore(t)
+    const count = 5_200
+    const periods = Array.from({ length: count }, (_, seq) => ({
+      kind: 'funding-period' as const,
+      marketId: LIVE_MARKET,
+      seq: BigInt(seq),
+      start: timeOf(seq * 3_600),
+      end: timeOf((seq + 1) * 3_600),
+      fundingPayment: '100',
+      fundingRate: '0.0001',
+      internalTwap: '1',
+      externalTwap: '1',
+    }))
+    await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
+    const { page } = await open(store)
+    const asked = watchRequests(page)
+    await page.goto('/?view=funding&span=all')
+    await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
+    await settled(page)
+    const charts = asked.filter((path) =>
+      /\/series\/|estimates|rates|funding-periods\/[0-9a-f]{64}$/.test(path),
+    )
+    assert.equal(charts.length, 5, charts.join())
+    // Figures are of all periods, those that are not listed too.
+    await page.getByText('Cumulative (5,200 periods due)').waitFor()
+    const exact = (name: string) => page.locator(`data[data-figure="${name}"]`).first().getAttribute('value')
+    assert.equal(Number(await exact('cumulative')), 0.52)
+    assert.equal(await exact('position-total'), '-520000')
+    await page.getByText('rates are drawn in sums by day').waitFor()
+    // At the start of the last bucket.
+    await eventually(
+      () => page.locator('[data-figure="cumulative-at"]').innerText(),
+      (text) => Number.parseFloat(text) > 51.8,
+    )
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('section[aria-labelledby="periods-title"] .csv').click(),
+    ])
+    assert.equal(
+      readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split(/\r?\n/).length,
+      count + 1,
+    )
+    // A short range in the past is complete.
+    await page.goto(`/?view=funding&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
+    await page.getByText('Cumulative (10 periods due)').waitFor()
+    assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')
+    assert.equal(await page.getByText('more than 5,000').count(), 0)
+  })
 })

@@ -3,7 +3,7 @@ import { describe, type TestContext } from 'node:test'
 import type { FundingPeriodEvent, InstrumentEvent } from '#core/events/event'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { idOf } from './fixtures/event-stream.ts'
-import { looksTest, explorerTest as test } from './fixtures/explorer.ts'
+import { explorerTest as test } from './fixtures/explorer.ts'
 import { createLiveStore, periodEvent, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
 
 const HOUR = 3_600
@@ -193,7 +193,7 @@ describe("the explorer's funding rates", () => {
     await eventually(reading, (text) => /^A\/PERP, 8 hours from \S+ \d\d:00 UTC: /.test(text))
   })
 
-  looksTest('are cumulated up to any time of the chart', async ({ t, open }) => {
+  test('are cumulated up to any time of the chart', async ({ t, open }) => {
     const { page } = await open(await storeOf(t))
     const [made] = MARKETS as [Made]
     const [from, to] = [timeOf(10 * 24 * HOUR), timeOf(20 * 24 * HOUR)]

@@ -1,3 +1,5 @@
+import { count } from './words.ts'
+
 const UNITS = [
   ['day', 86_400],
   ['h', 3_600],
@@ -13,14 +15,14 @@ export function describeDuration(seconds: number): string {
   let rest = Math.max(0, Math.round(seconds))
   const parts: string[] = []
   for (const [unit, length] of UNITS) {
-    const count = Math.floor(rest / length)
-    rest -= count * length
-    if (count === 0 && parts.length === 0 && unit !== 's') continue
-    if (count > 0 || parts.length === 0) {
-      parts.push(`${count.toLocaleString('en')} ${unit === 'day' && count !== 1 ? 'days' : unit}`)
+    const number = Math.floor(rest / length)
+    rest -= number * length
+    if (number === 0 && parts.length === 0 && unit !== 's') continue
+    if (number > 0 || parts.length === 0) {
+      parts.push(`${count(number)} ${unit === 'day' && number !== 1 ? 'days' : unit}`)
     }
     // A unit after a zero unit is too small to matter: `1 day`, not `1 day 3 min`.
-    if (parts.length === 2 || count === 0 || (unit === 'day' && count >= MANY_DAYS)) break
+    if (parts.length === 2 || number === 0 || (unit === 'day' && number >= MANY_DAYS)) break
   }
   return parts.join(' ')
 }

@@ -6,7 +6,7 @@ import { lyra } from '../service/lyra.ts'
 /** Gaps of which the time is asked: the last ones. */
 const MOST_GAPS = 8
 
-/** How long to wait for the rows about a gap. */
+/** How long to wait for the rows about a gap, and before asking again if they did not come. */
 const WAIT_MS = 4_000
 
 /** Blocks before a gap that are searched for the market's last point: more if it was quiet. */
@@ -19,7 +19,7 @@ const known = new Map<string, Shade>()
  * The time span of a gap's blocks: from the market's last internal point before it to its first later one after it. The
  * coverage only has heights, so the stream is asked for the rows of the blocks about it. A point's own time does not tell
  * on which side it lies: an oracle may date a point back, and a new period repeats the last point of the one before. Null
- * if there is no point on one side.
+ * if there is no point on one side; an error if the rows took longer than `WAIT_MS`.
  */
 async function askGapTime(
   client: Pick<LyraClient, 'streamFundingPeriodDataPoints'>,
@@ -49,6 +49,8 @@ async function askGapTime(
       if (!isAfter && (last === null || time > last)) last = time
     }
   }
+  // A stream whose signal aborts ends without an error.
+  stop.throwIfAborted()
   return null
 }
 
@@ -59,21 +61,31 @@ export function useGapTimes(marketId: string, gaps: Coverage['blocks']['gaps']):
   const key = last.map(({ from, to }) => `${from}-${to}`).join(' ')
   useEffect(() => {
     const stop = new AbortController()
+    let again: ReturnType<typeof setTimeout> | undefined
     const ask = async () => {
       const found: Shade[] = []
+      let failed = false
       for (const gap of last) {
         const name = `${marketId} ${gap.from}-${gap.to}`
         const shade =
-          known.get(name) ?? (await askGapTime(lyra, marketId, gap, stop.signal).catch(() => null))
+          known.get(name) ??
+          (await askGapTime(lyra, marketId, gap, stop.signal).catch(() => {
+            failed = true
+            return null
+          }))
         if (stop.signal.aborted) return
         if (shade === null) continue
         known.set(name, shade)
         found.push(shade)
       }
       setShades(found)
+      if (failed) again = setTimeout(ask, WAIT_MS)
     }
     void ask()
-    return () => stop.abort()
+    return () => {
+      stop.abort()
+      clearTimeout(again)
+    }
   }, [marketId, key])
   return shades
 }
