@@ -50,7 +50,7 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
         height,
         timestamp,
         gaps: [],
-        resourceGaps: [],
+        since: [],
         imported: [],
       })
     }

@@ -25,7 +25,7 @@ export async function makeYearOfPeriods(store: string): Promise<void> {
     })
     await writer.commit(batch, {
       ...{ chainId: 'lyra-bench', first: height, began: height, height, timestamp, blockOne: null },
-      ...{ gaps: [], resourceGaps: [], imported: [] },
+      ...{ gaps: [], since: [], imported: [] },
     })
   } finally {
     await writer.close()

@@ -155,7 +155,7 @@ for (const kind of STORE_KINDS) {
           imported: ____,
           markets,
           pruned: __,
-          kept_from: ___,
+          since: ___,
           stream,
           ...tables
         } = await rowCounts(store)
@@ -444,7 +444,6 @@ async function rowCounts(store: string): Promise<Record<string, number>> {
 function withoutSpans({
   funding_period_spans: _,
   funding_period_block_spans: __,
-  funding_period_imported_spans: ____,
   funding_period_series: ___,
   ...tables
 }: Record<string, number>) {

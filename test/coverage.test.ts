@@ -29,6 +29,7 @@ async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
 const SAMPLE_COVERAGE = {
   chainId: 'core-scenarios',
   blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
+  since: [],
   checkpoints: { count: '36', firstTimestamp: '1696500024000000000', lastTimestamp: '1696500899000000000' },
   fundingPeriodDataPoints: [
     {

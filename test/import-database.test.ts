@@ -179,8 +179,8 @@ for (const kind of STORE_KINDS) {
         ],
       )
       assert.deepEqual(
-        report.resourceGaps.map(({ resource }) => resource),
-        ['checkpoints', 'instrumentTerms', 'instruments', 'liquidityProviderHistory', 'liquidityProviders'],
+        report.imported.map(({ lacks }) => lacks),
+        [['checkpoints', 'instrumentTerms', 'instruments', 'liquidityProviders']],
       )
       assert.equal(
         report.leftOut['its block is not in the source'],

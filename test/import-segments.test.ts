@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
+import { describeImport } from '#tools/cli/describe-import'
 import { ImportGapError } from '#tools/import/import-error'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import { importInto, importWhole } from './fixtures/import.ts'
@@ -308,12 +309,13 @@ for (const kind of ANY_STORE_KIND) {
           ['fundingPeriods', 'currentstate/funding_period has no column internal_twap'],
         ],
       )
-      const range = { from: '1', to: '300' }
-      assert.deepEqual(report.resourceGaps, [
-        { resource: 'fundingPeriodDataPoints', ...range },
-        { resource: 'fundingPeriods', ...range },
-        { resource: 'liquidityProviderHistory', ...range },
+      assert.deepEqual(report.imported, [
+        { from: '1', to: '300', lacks: ['fundingPeriodDataPoints', 'fundingPeriods'] },
       ])
+      assert.match(
+        describeImport({ ...report, foreignFiles: [] }),
+        /fundingPeriods: not imported in heights 1 to 300/,
+      )
     })
 
     test('with a gap between them stop there; --allow-gap records the gap, to be filled later', async (t) => {
@@ -323,23 +325,16 @@ for (const kind of ANY_STORE_KIND) {
       assert.match(failure.message, /expected block 301, found block 601: heights 301 to 600 missing/)
       assert.equal(report.height, '300')
       assert.deepEqual(
-        report.resourceGaps.map(({ resource }) => resource),
-        [
-          'fundingPeriods',
-          'instrumentTerms',
-          'instruments',
-          'liquidityProviderHistory',
-          'liquidityProviders',
-          'marketData',
-        ],
+        report.imported.map(({ lacks }) => lacks),
+        [['fundingPeriods', 'instrumentTerms', 'instruments', 'liquidityProviders', 'marketData']],
       )
       const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
       assert.equal(allowed.failure, null)
       assert.deepEqual(allowed.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
-      assert.deepEqual(
-        allowed.report.resourceGaps.map(({ resource }) => resource),
-        ['liquidityProviderHistory', 'liquidityProviderHistory'],
-      )
+      assert.deepEqual(allowed.report.imported, [
+        { from: '1', to: '300' },
+        { from: '601', to: '900' },
+      ])
       const { report: filled } = await importWhole(store, PATHS)
       assert.deepEqual(filled.gaps, [])
       assert.equal(filled.blocks, 300)
@@ -388,7 +383,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(failure, null)
       assert.ok(report.interrupted)
       assert.equal(report.height, '300')
-      assert.equal(report.resourceGaps.length, 6)
+      assert.equal(report.imported[0]!.lacks!.length, 5)
       await importWhole(store, PATHS)
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'interrupted')
     })

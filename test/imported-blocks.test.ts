@@ -4,12 +4,15 @@ import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Block } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
+import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { RESOURCES } from '#core/resources/resources'
 import { copyStore } from '#core/store/copy-store'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { readCoverage } from '#core/store/readings/coverage'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
+import { decodeStreamCursor } from '#service/stream/stream-cursor'
 import { checkStore } from '#tools/check/check-store'
+import { describeReport } from '#tools/cli/describe-report'
 import { describeStatus } from '#tools/cli/describe-status'
 import { describeVerification } from '#tools/cli/describe-verification'
 import { statusOfService } from '#tools/status/service-status'
@@ -36,7 +39,7 @@ import { ETH, explorerTest } from './fixtures/explorer.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { contentsOf, heights, imports, range, streamOf, withoutAnEvent } from './fixtures/random-streams.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -65,16 +68,11 @@ async function differencesOf(scope: TestContext, store: string, bytes: Buffer): 
   return told.filter(({ what }) => !what.startsWith('nothing to compare'))
 }
 
-/** The records of selected blocks of a file. */
-function pieceOf(bytes: Buffer, from: number, to: number): Buffer {
-  return joinRecords(recordsOf(bytes).filter(({ height }) => height >= from && height <= to))
-}
-
 const lastOf = ({ blocks }: Made): bigint => blocks.at(-1)!.height
 
 /** The steps on a store before all events are ingested. */
 type Step =
-  | { do: 'import'; from: number; to: number; rowsFrom: number; blocksOfCommit: number; commits: number }
+  | { do: 'import'; from: number; to: number; blocksOfCommit: number; commits: number }
   | { do: 'ingest'; from: number; to: number }
   | { do: 'ingest incomplete'; height: number }
 
@@ -89,9 +87,9 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 async function take(scope: TestContext, store: string, blocks: MadeBlock[], step: Step): Promise<void> {
   if (step.do === 'import') {
-    const { from, to, rowsFrom, blocksOfCommit, commits } = step
+    const { from, to, blocksOfCommit, commits } = step
     await importBlocks(store, blocksOf(fileOf(...blocks)), {
-      ...{ from: BigInt(from), to: BigInt(to), rowsFrom: BigInt(rowsFrom), blocksOfCommit, commits },
+      ...{ from: BigInt(from), to: BigInt(to), blocksOfCommit, commits },
     })
     return
   }
@@ -104,68 +102,68 @@ async function take(scope: TestContext, store: string, blocks: MadeBlock[], step
 
 for (const kind of STORE_KINDS) {
   describe(`imported history (${kind.name})`, () => {
-    test('of a recording is replaced block by block as its events arrive', async (t) => {
+    test('of a recording is final: its events are skipped and counted', async (t) => {
       const bytes = readRecording(recorded('perps-calm'))
       const made = blocksOf(bytes)
-      const expected = await dumpOf(t, kind, bytes)
+      const [first, middle] = [made.blocks[0]!.height, lastOf(made) / 2n]
       const store = kind.create(t)
-      await importBlocks(store, made, { from: 1n, to: lastOf(made), blocksOfCommit: 100 })
-      assert.deepEqual(await problemsOf(store), [])
-      const before = await coverageOf(store)
-      assert.deepEqual(before.imported, [{ from: made.blocks[0]!.height, to: lastOf(made) }])
-      assert.deepEqual(await differencesOf(t, store, bytes), [])
-      const middle = Number(lastOf(made)) / 2
-      const later = pieceOf(bytes, Math.floor(middle) + 1, Number(lastOf(made)))
-      const half = await ingestWell(t, store, later)
-      assert.ok(half.blocks > 0)
-      assert.equal(half.replacedBlocks, half.blocks)
-      assert.deepEqual(await problemsOf(store), [])
+      await importBlocks(store, made, { from: first, to: middle, blocksOfCommit: 100 })
+      const { imported } = await coverageOf(store)
+      assert.deepEqual(imported, [{ from: first, to: middle, lacks: '' }])
       const rest = await ingestWell(t, store, bytes)
-      assert.equal(half.replacedBlocks + rest.replacedBlocks, made.blocks.length)
-      assert.deepEqual((await coverageOf(store)).imported, [])
+      const count = made.blocks.filter(({ height }) => height <= middle).length
+      assert.equal(rest.importedBlocks, count)
+      assert.equal(rest.heldBlocks, count)
+      assert.equal(rest.blocks, made.blocks.length - count)
+      assert.match(
+        describeReport(rest),
+        new RegExp(`${count} of these were imported, and stay so: ingest the`),
+      )
+      assert.deepEqual((await coverageOf(store)).imported, imported)
       assert.deepEqual(await problemsOf(store), [])
-      assertSameDump(await dumpStore(store), expected, 'all events')
+      assert.deepEqual(await differencesOf(t, store, bytes), [])
+      const before = await dumpStore(store)
+      assert.equal((await ingestWell(t, store, bytes)).importedBlocks, count)
+      assertSameDump(await dumpStore(store), before, 'events of all blocks again')
     })
 
-    describe('with times that differ only in nanoseconds', () => {
-      const point = (height: number, timestamp: number): MadeBlock => ({
-        height,
-        events: [dataPoint({ timestamp, price: String(height) })],
-      })
-      const [first, second] = [point(60, 1_000), point(62, 1_300)]
-      const bytes = fileOf(first, { height: 61 }, second)
-      const made = blocksOf(bytes)
-      const points = async (store: string) =>
-        (await dumpStore(store)).funding_period_data_points!.map((row) => {
-          const [, , timestamp, , price, , height] = JSON.parse(row) as string[]
-          return `${timestamp} ${price} ${height}`
-        })
-
-      test('has no copy of a point of unknown block once its event arrives, also beyond the last block', async (t) => {
-        const store = kind.create(t)
-        const known = blocksOf(fileOf(second, { height: 63 }))
-        await importBlocks(store, known, { from: 63n, to: 63n, rowsFrom: 62n })
-        assert.deepEqual(await points(store), ['1000 62 0'])
-        await ingestWell(t, store, fileOf(point(64, 1_300)))
-        assert.deepEqual(await points(store), ['1300 64 64'])
-        assert.deepEqual(await problemsOf(store), [])
-      })
-
-      test('accepts events of any time in the blocks before it', async (t) => {
-        const ends = [-(2n ** 63n), 2n ** 63n - 1n]
-        const events = ends.map((timestamp) => dataPoint({ timestamp }))
-        const store = kind.create(t)
-        await importBlocks(store, made, { from: 62n, to: 62n })
-        await ingestWell(t, store, fileOf({ height: 60, events }, { height: 61 }))
-        assert.deepEqual(
-          (await points(store)).map((row) => row.split(' ')[0]!).toSorted(),
-          ['1000', ...ends.map(String)].toSorted(),
-        )
-        assert.deepEqual(await problemsOf(store), [])
-      })
+    test('is streamed with ids that lie outside of its blocks, which are whole for every store', async (t) => {
+      const base = await serve(t, await halfImported(t, kind))
+      const stop = new AbortController()
+      t.after(() => stop.abort())
+      const path = `/api/v2/stream/funding-period-data-points?marketId=${ETH}&afterBlock=0`
+      const answer = await fetch(`${base}${path}`, { signal: stop.signal })
+      const places = new Set<string>()
+      let rest = ''
+      for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+        const events = (rest + piece).split('\n\n')
+        rest = events.pop()!
+        for (const event of events) {
+          const id = /^id: (.*)$/m.exec(event)?.[1]
+          if (id === undefined) continue
+          const { tail } = decodeStreamCursor(fundingPeriodDataPoints, { marketId: ETH }, id)!
+          if (tail.height <= 450n) assert.equal(tail.index, 0, id)
+          places.add(`${tail.height}-${tail.index}`)
+        }
+        if (places.has('906-0')) break
+      }
+      assert.ok(places.size > 400, `${places.size} places`)
+      assert.ok(
+        [...places].some((place) => !place.endsWith('-0')),
+        'places within other blocks',
+      )
     })
 
-    test('reaches followers, as do its events when they arrive, wherever reads are cut off', async () => {
+    test('accepts events of any time in the blocks before it', async (t) => {
+      const events = [-(2n ** 63n), 2n ** 63n - 1n].map((timestamp) => dataPoint({ timestamp }))
+      const store = kind.create(t)
+      await importBlocks(store, blocksOf(fileOf(block(61), block(62))), { from: 62n, to: 62n })
+      await ingestWell(t, store, fileOf({ height: 60, events }, { height: 61 }))
+      assert.equal((await dumpStore(store)).funding_period_data_points!.length, 3)
+      assert.deepEqual(await problemsOf(store), [])
+    })
+
+    test('reaches followers, as do the events of other blocks, wherever reads are cut off', async () => {
       const cuts = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 6 })
       await fc.assert(
         fc.asyncProperty(streamOf(contentsOf(true)), steps, cuts, (blocks, list, lengths) =>
@@ -226,7 +224,7 @@ for (const kind of STORE_KINDS) {
       const [ofStore, ofService] = [await statusOfStore(openStore(store)), await statusOfService(base)]
       assert.deepEqual(ofService.coverage, ofStore.coverage)
       for (const report of [ofStore, ofService]) {
-        assert.match(describeStatus(report), /imported blocks +1 to 450\n.*event files replace them\n/)
+        assert.match(describeStatus(report), /imported blocks +1 to 450\n.*import what they lack\n/)
       }
     })
 
@@ -235,9 +233,9 @@ for (const kind of STORE_KINDS) {
       const heights = Array.from({ length: 5_600 }, (_, index) => 10 + index)
       const isMissing = (height: number) => height % 5 === 4
       const made = blocksOf(fileOf(...heights.filter((height) => !isMissing(height)).map(block)))
-      await importBlocks(store, made, { from: 10n, to: 6_000n })
       const fromEvents = heights.filter((height) => height > 3_000 && height % 5 < 2)
       await ingestWell(t, store, fileOf(...fromEvents.map(block)), { allowGap: true })
+      await importBlocks(store, made, { from: 10n, to: 6_000n })
       const base = await serve(t, store)
       const parts: CoverageBody['coverage'][] = []
       for (let after: string | null = ''; after !== null; after = parts.at(-1)!.next) {
@@ -271,7 +269,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('is copied and pruned like others, and event files replace the remaining imported blocks', async (t) => {
+    test('is copied and pruned like others', async (t) => {
       const store = await halfImported(t, kind)
       const copy = kind.create(t)
       await copyStore(openStore(store), openStore(copy))
@@ -281,18 +279,9 @@ for (const kind of STORE_KINDS) {
         await openStore(store).backup!(backup)
         assert.deepEqual(await digestStore(backup, true), await digestStore(store, true))
       }
-      await ingestWell(t, copy, readRecording(SAMPLE))
-      const whole = await storeOfBytes(t, kind, readRecording(SAMPLE))
-      assertSameDump(await dumpStore(copy), await dumpStore(whole), 'copied')
-
       await pruneStore(openStore(store), { by: 'height', before: 400n })
       assert.deepEqual(await problemsOf(store), [])
-      assert.deepEqual((await dumpStore(store)).imported, ['["1","450"]'])
-      await ingestWell(t, store, readRecording(SAMPLE))
-      assert.deepEqual(await problemsOf(store), [])
-      const { pruned: _, ...restored } = await dumpStore(store)
-      const { pruned: __, ...expected } = await dumpStore(whole)
-      assertSameDump({ ...restored }, { ...expected }, 'pruned, and ingested again')
+      assert.deepEqual((await dumpStore(store)).imported, ['["1","450",""]'])
     })
 
     test('has the estimate of a running period, whether its blocks are imported or not', async (t) => {
@@ -341,31 +330,24 @@ for (const kind of STORE_KINDS) {
     const damages: [what: string, sql: string, found: RegExp][] = [
       [
         'ranges that overlap',
-        'insert into imported values (400, 420)',
+        "insert into imported values (400, 420, '')",
         /imported \(400\): it begins at or before|imported/,
       ],
       [
         'a range above the last block',
-        'insert into imported values (900, 910)',
+        "insert into imported values (900, 910, '')",
         /beyond the last block, 905/,
       ],
       ['a range below the first block', 'update imported set from_height = 0', /before the first block, 1/],
-      ['a range that ends before it begins', 'insert into imported values (600, 599)', /before it begins/],
+      [
+        'a range that ends before it begins',
+        "insert into imported values (600, 599, '')",
+        /before it begins/,
+      ],
       [
         'a range within a gap',
         "insert into gaps values (10, 12, 'missing')",
         /blocks, 10 to 12, are recorded as a gap/,
-      ],
-      ['spans without imported blocks', 'delete from imported', /no block of these 64 is imported/],
-      [
-        'spans that are gone',
-        'delete from funding_period_imported_spans',
-        /funding_period_imported_spans .*: missing/,
-      ],
-      [
-        'spans that are too short',
-        'update funding_period_imported_spans set first_timestamp = last_timestamp',
-        /funding_period_imported_spans .*: it covers/,
       ],
       [
         'a row of block 0 with an index',
@@ -412,7 +394,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const state = [provision(), marketData(), perpetual()]
       const made = blocksOf(fileOf({ height: 5, events: state }, block(6), block(7)))
-      await importBlocks(store, made, { from: 6n, to: 7n, rowsFrom: 5n })
+      await importBlocks(store, made, { from: 6n, to: 7n })
       const { problems, notes } = await checkStore(openStore(store))
       assert.deepEqual(problems.reported, [])
       assert.match(notes.join('\n'), /^\d+ rows come from unknown blocks before the imported ones/m)
@@ -421,8 +403,9 @@ for (const kind of STORE_KINDS) {
       assert.match(text, /AB\/PERP/)
       await ingestWell(t, store, fileOf({ height: 5, events: state }))
       const whole = await storeOfBytes(t, kind, fileOf({ height: 5, events: state }, block(6), block(7)))
-      await ingestWell(t, store, fileOf({ height: 5, events: state }, block(6), block(7)))
-      assertSameDump(await dumpStore(store), await dumpStore(whole), 'all events')
+      const [given, expected] = [await dumpStore(store), await dumpStore(whole)]
+      for (const table of ['instruments', 'assets', 'funding_periods', 'liquidity_provisions'])
+        assert.deepEqual(given[table], expected[table], table)
     })
   })
 }
@@ -433,10 +416,10 @@ test('a file of events that is cut within an imported block leaves it imported',
   await importBlocks(store, blocksOf(bytes), { from: 5n, to: 7n })
   const records = recordsOf(bytes).filter(({ height }) => height <= 6)
   await ingestWell(t, store, joinRecords(records.slice(0, -1)))
-  assert.deepEqual((await dumpStore(store)).imported, ['["6","7"]'])
+  assert.deepEqual((await dumpStore(store)).imported, ['["5","7",""]'])
   // Live events continue after the imported blocks.
   await ingestWell(t, store, fileOf(block(8), block(9)))
-  assert.deepEqual((await dumpStore(store)).imported, ['["6","7"]'])
+  assert.deepEqual((await dumpStore(store)).imported, ['["5","7",""]'])
   assert.deepEqual((await dumpStore(store)).gaps, [])
 })
 

@@ -29,7 +29,7 @@ const blocks = {
   imported: [] as unknown[],
   lastTimestamp: '1696500904000000000',
 }
-const coverage = { chainId: 'test-chain', blocks, next: null as string | null, prunedBefore: null }
+const coverage = { chainId: 'test-chain', blocks, since: [], next: null as string | null, prunedBefore: null }
 
 /** Who believes what a service answers. */
 const READERS: [name: string, read: (base: string) => Promise<unknown>][] = [

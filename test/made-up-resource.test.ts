@@ -47,7 +47,7 @@ const ON_EVERY_STORE: [file: string, names: string[]][] = [
       ...['describes pages of trades', 'requests for trades'],
     ],
   ],
-  ['fixtures/trades/wire.test.ts', ['trades get from the wire', 'as incomplete for trades']],
+  ['fixtures/trades/wire.test.ts', ['trades get from the wire', 'trades from its next block on']],
   ['fixtures/trades/question.test.ts', ['is answered over HTTP', 'is known to', 'is a method']],
 ]
 

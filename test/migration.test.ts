@@ -7,7 +7,11 @@ import { Client } from 'pg'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { readPosition } from '#core/store/readings/coverage'
 import type { TextCell } from '#core/store/tables'
-import { fileOf, message, perpetual } from './fixtures/event-stream.ts'
+import { problemsOf } from './fixtures/check.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
+import { fileOf, joinRecords, message, perpetual, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
+import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -73,7 +77,10 @@ for (const kind of STORE_KINDS) {
         upgraded.stdout,
         new RegExp(`upgraded the schema from version ${before} to ${newest}$`, 'm'),
       )
-      assert.match(upgraded.stdout, /^\w+: stored from block \d+ on; missing in .*ingest the event files/m)
+      assert.match(
+        upgraded.stdout,
+        /^\w+: stored from block \d+ on\nto have it in all blocks, ingest the event files into a new store/m,
+      )
       const again = await runWell(t, ['migrate', '--store', old])
       assert.match(again.stdout, new RegExp(`the schema is up to date, version ${newest}$`, 'm'))
       await runWell(t, ['migrate', '--check', '--store', old])
@@ -142,7 +149,39 @@ for (const kind of STORE_KINDS) {
       assert.ok((await codes()).includes('EVENT'))
     })
 
-    test('without schedules and SLA parameters says so, and has them after a new ingestion', async (t) => {
+    test('with imported blocks is upgraded to the tables of today', async (t) => {
+      const store = kind.create(t)
+      const bytes = readRecording(SAMPLE)
+      await ingestWell(t, store, joinRecords(recordsOf(bytes).filter(({ height }) => height > 430)), {
+        allowGap: true,
+      })
+      await importBlocks(store, blocksOf(bytes), { from: 1n, to: 430n })
+      const before = await dumpStore(store)
+      await beforeFinalImports(kind, store)
+      // One row for each source and 64 blocks with imported points; events have points in the last of these, too.
+      await runSql(
+        store,
+        `insert into funding_period_imported_spans
+        select market, source, height / 64, min(timestamp), max(timestamp)
+        from funding_period_data_points where height <= 430 group by market, source, height / 64;
+        delete from funding_period_block_spans where blocks <= 6;
+        insert into funding_period_block_spans
+        select market, 6, min(timestamp), max(timestamp)
+        from funding_period_data_points where height > 430 and height < 448 group by market;
+        insert into kept_from values ('liquidityProviderHistory', 1, 431), ('instruments', 1, 431),
+          ('checkpoints', 431, 440), ('marketData', 1, 500)`,
+      )
+      await runWell(t, ['migrate', '--store', store])
+      // No import brings the history of providers; the others count where they are missing.
+      const expected = {
+        imported: ['["1","430","instruments marketData"]'],
+        since: ['["checkpoints","440"]', '["marketData","500"]'],
+      }
+      assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
+      assert.deepEqual(await problemsOf(store), [])
+    })
+
+    test('without schedules and SLA parameters says so, also after its files are ingested again', async (t) => {
       const events = [perpetual({}, { 7: YEARLY })]
       const [file, later] = ['some.evts', 'later.evts'].map((name) => join(temporaryFolder(t), name))
       writeFileSync(file!, fileOf({ height: 1 }, { height: 2, events }))
@@ -154,19 +193,17 @@ for (const kind of STORE_KINDS) {
       await runWell(t, ['migrate', '--store', old])
       const lackOf = async () => {
         const { stdout } = await runLyra(t, ['status', '--json', '--store', old])
-        return (JSON.parse(stdout).resourceGaps as { resource: string }[]).map(({ resource }) => resource)
+        const since = JSON.parse(stdout).coverage.since as { resource: string; height: string }[]
+        return since.map(({ resource, height }) => `${resource} ${height}`)
       }
       const scheduleOf = async () => {
         const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
         return JSON.parse(stdout).funding.schedule
       }
-      const lacked = ['instrumentTerms', 'liquidityProviderHistory']
+      const lacked = ['instrumentTerms 3', 'liquidityProviderHistory 3']
       assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
-      await runWell(t, ['ingest', '--store', old, later!])
-      assert.deepEqual(await lackOf(), lacked)
-      await runWell(t, ['ingest', '--store', old, file!])
-      assert.deepEqual(await lackOf(), [])
-      assert.deepEqual(await scheduleOf(), { initial: null, every: '31536000000000000' })
+      await runWell(t, ['ingest', '--store', old, file!, later!])
+      assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
     })
   })
 
@@ -228,7 +265,22 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
     store,
     'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
   )
-  const before = kind.schemaVersion - 3
+  await beforeFinalImports(kind, store, 4)
+}
+
+/** Takes a store back by some schema versions, the last of which makes imported blocks final. */
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 1): Promise<void> {
+  await runSql(
+    store,
+    `create table funding_period_imported_spans (market bigint not null, source smallint not null,
+      blocks bigint not null, first_timestamp bigint not null, last_timestamp bigint not null,
+      primary key (market, source, blocks));
+    create table kept_from (resource text not null, missing_from bigint not null, height bigint not null,
+      primary key (resource, missing_from));
+    drop table since;
+    alter table imported drop column lacks`,
+  )
+  const before = kind.schemaVersion - versions
   await runSql(
     store,
     kind.name === 'sqlite'

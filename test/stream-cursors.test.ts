@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Coverage, type Gap, rangesOf } from '#core/domain/coverage'
+import type { Coverage, Gap } from '#core/domain/coverage'
 import { advance, heldOf, type Lacks } from '#core/domain/lacks'
 import { isBefore, type Place } from '#core/domain/place'
 import { checkpoints } from '#core/resources/checkpoints/description'
@@ -20,8 +20,8 @@ const OLD_MARKET = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7b
 /** The first block that arrives: others arrive above it, below it, and in gaps. */
 const BEGAN = 12n
 
-/** The coverage of a store with these blocks, the imported ones among them. */
-function coverageOf(held: ReadonlySet<number>, imported: ReadonlySet<number> = new Set()): Coverage {
+/** The coverage of a store with these blocks. */
+function coverageOf(held: ReadonlySet<number>): Coverage {
   const heights = [...held].sort((a, b) => a - b)
   const gaps: Gap[] = []
   for (const [index, height] of heights.entries()) {
@@ -38,18 +38,14 @@ function coverageOf(held: ReadonlySet<number>, imported: ReadonlySet<number> = n
     height,
     timestamp: height,
     gaps,
-    resourceGaps: [],
-    imported: rangesOf([...imported].map(BigInt)),
+    since: [],
+    imported: [],
   }
 }
 
 /** The events that the store has and the cursor lacks, in order. */
-function eventsOf(
-  lacks: Lacks,
-  held: ReadonlySet<number>,
-  imported: ReadonlySet<number> = new Set(),
-): Place[] {
-  return heldOf(lacks, coverageOf(held, imported)).flatMap((range) =>
+function eventsOf(lacks: Lacks, held: ReadonlySet<number>): Place[] {
+  return heldOf(lacks, coverageOf(held)).flatMap((range) =>
     [...held]
       .sort((a, b) => a - b)
       .flatMap((height) =>
@@ -63,92 +59,51 @@ const nameOf = ({ height, index }: Place) => `${height}-${index}`
 
 describe('the cursor of a stream', () => {
   // In each step a block arrives, above, below or in a gap, and a part of the missing events is read.
-  for (const [what, isImported] of [
-    ['every event once, in whatever order blocks arrive and wherever the stream is cut', fc.constant(false)],
-    ['every imported block once, and to its events once they arrive', fc.boolean()],
-  ] as const) {
-    test(`leads to ${what}`, () => {
-      const steps = fc.array(
-        fc.record({
-          block: fc.integer({ min: 1, max: HEIGHTS }),
-          isImported,
-          read: fc.integer({ min: 0, max: 12 }),
-        }),
-        { minLength: 5, maxLength: 60 },
-      )
-      fc.assert(
-        fc.property(steps, (list) => {
-          const held = new Set([Number(BEGAN)])
-          const imported = new Set<number>()
-          const had: string[] = []
-          let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
-          const isOfImport = ({ height }: Place) => imported.has(Number(height))
-          const read = (count: number) => {
-            const events = eventsOf(lacks, held, imported)
-            // Imported blocks are not split.
-            let end = Math.min(count, events.length)
-            while (end > 0 && end < events.length && isOfImport(events[end - 1]!)) {
-              if (events[end]!.height !== events[end - 1]!.height) break
-              end++
-            }
-            const taken = events.slice(0, end)
-            had.push(...taken.map((place) => `${isOfImport(place) ? 'imported ' : ''}${nameOf(place)}`))
-            const last = taken.at(-1)
-            const coverage = coverageOf(held, imported)
-            if (taken.length === events.length) lacks = advance(lacks, coverage, null)
-            else if (last !== undefined) {
-              lacks = advance(
-                lacks,
-                coverage,
-                isOfImport(last) ? { height: last.height + 1n, index: 0 } : last,
-              )
-            }
-            const cursor = encodeStreamCursor(checkpoints, {}, lacks)
-            assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
-          }
-          const all = new Set<string>()
-          for (const { block, isImported, read: count } of list) {
-            if (isImported && !held.has(block)) imported.add(block)
-            if (!isImported) imported.delete(block)
-            held.add(block)
-            read(count)
-          }
-          read(Number.POSITIVE_INFINITY)
-          for (const height of held) {
-            for (let index = 1; index <= EVENTS_OF_BLOCK; index++)
-              all.add(`${imported.has(height) ? 'imported ' : ''}${height}-${index}`)
-          }
-          assert.equal(new Set(had).size, had.length, 'none twice')
-          assert.deepEqual(
-            [...all].filter((name) => !had.includes(name)),
-            [],
-            'all events',
-          )
-          assert.deepEqual(eventsOf(lacks, held, imported), [])
-        }),
-        { numRuns: runsOf('call'), seed: 1 },
-      )
-    })
-  }
+  test('leads to every event once, in whatever order blocks arrive and wherever the stream is cut', () => {
+    const steps = fc.array(
+      fc.record({ block: fc.integer({ min: 1, max: HEIGHTS }), read: fc.integer({ min: 0, max: 12 }) }),
+      { minLength: 5, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(steps, (list) => {
+        const held = new Set([Number(BEGAN)])
+        const had: string[] = []
+        let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
+        const read = (count: number) => {
+          const events = eventsOf(lacks, held)
+          const taken = events.slice(0, count)
+          had.push(...taken.map(nameOf))
+          const last = taken.at(-1)
+          if (taken.length === events.length) lacks = advance(lacks, coverageOf(held), null)
+          else if (last !== undefined) lacks = advance(lacks, coverageOf(held), last)
+          const cursor = encodeStreamCursor(checkpoints, {}, lacks)
+          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
+        }
+        for (const { block, read: count } of list) {
+          held.add(block)
+          read(count)
+        }
+        read(Number.POSITIVE_INFINITY)
+        const all = [...held].flatMap((height) =>
+          Array.from({ length: EVENTS_OF_BLOCK }, (_, index) => `${height}-${index + 1}`),
+        )
+        assert.equal(new Set(had).size, had.length, 'none twice')
+        assert.deepEqual(
+          all.filter((name) => !had.includes(name)),
+          [],
+          'all events',
+        )
+        assert.deepEqual(eventsOf(lacks, held), [])
+      }),
+      { numRuns: runsOf('call'), seed: 1 },
+    )
+  })
 
-  test('with imported blocks is valid on a store that has them from events, and vice versa', () => {
-    const held = new Set([11, 12, 13, 14])
-    const [events, imports] = [coverageOf(held), coverageOf(held, new Set([12, 13]))]
-    const range = (height: bigint, to: bigint, index = 0) => ({ height, index, to })
-    const lacks: Lacks = { first: 11n, gaps: [], tail: { height: 11n, index: 0 } }
-    const hadImports = advance(lacks, imports, null)
-    assert.deepEqual(hadImports.gaps, [{ ...range(12n, 13n), imported: true }])
-    assert.deepEqual(heldOf(hadImports, imports), [])
-    assert.deepEqual(heldOf(hadImports, events), [range(12n, 13n)])
-    // After a part of a block's events, all of its imported rows are sent, and later its other events.
-    const within = advance(lacks, events, { height: 12n, index: 2 })
-    assert.deepEqual(heldOf(within, imports), [range(12n, 14n)])
-    const onward = advance(hadImports, events, { height: 12n, index: 2 })
-    assert.deepEqual(onward.gaps, [{ ...range(12n, 13n, 2), imported: true }])
-    const cursor = encodeStreamCursor(checkpoints, {}, onward)
-    assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), onward)
-    assert.deepEqual(heldOf(onward, imports), [])
-    assert.deepEqual(heldOf(onward, events), [range(12n, 13n, 2)])
+  test('of version 0.2 that names imported blocks has had these', () => {
+    const id = 's1_b_u-1_c-0-1-1_k-0-2_p-2-1-1_-JvI'
+    const lacks = { first: 11n, gaps: [{ height: 20n, index: 0, to: 22n }], tail: { height: 30n, index: 1 } }
+    assert.deepEqual(decodeStreamCursor(checkpoints, {}, id), lacks)
+    assert.notEqual(encodeStreamCursor(checkpoints, {}, lacks), id)
   })
 
   test('belongs to one resource and market, and uses the characters of all cursors', () => {
@@ -190,8 +145,6 @@ describe('the cursor of a stream', () => {
     const first = 0n
     const lawful = Array.from({ length: 64 }, (_, n) => gap(BigInt(2 * n), BigInt(2 * n)))
     assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: lawful, tail })), null)
-    const followed = [gap(5n, 6n), { ...gap(7n, 9n, 3), imported: true as const }]
-    assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: followed, tail })), null)
     for (const [what, lacks] of [
       ['65 gaps', { first, gaps: [...lawful, gap(500n, 500n)], tail }],
       ['the same gap twice', { first, gaps: [gap(5n, 9n), gap(5n, 9n)], tail }],

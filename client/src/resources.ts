@@ -329,10 +329,20 @@ export type Coverage = {
       kind: 'missing' | 'incomplete'
     }[]
     /** Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown. */
-    imported: BlockRange[]
+    imported: {
+      from: string
+      to: string
+      /** Resources that the source did not have, or that are not imported yet. Left out if there are none. */
+      lacks?: string[]
+    }[]
     /** Unix nanoseconds. */
     lastTimestamp: string
   }
+  /** Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store. */
+  since: {
+    resource: string
+    height: string
+  }[]
   /** Times are those of the blocks that contained the rows. */
   checkpoints: {
     count: string

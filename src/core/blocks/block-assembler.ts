@@ -4,7 +4,7 @@ import {
   GapList,
   type HeightRange,
   holdAll,
-  ResourceGapList,
+  isWithin,
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
@@ -12,7 +12,7 @@ import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
-import { decodeEvent, isReadKind, kindsLacked } from '../resources/arrivals.ts'
+import { decodeEvent, isReadKind } from '../resources/arrivals.ts'
 import { type Block, ChainError, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import type { HeightClass, OpenBlock } from './open-block.ts'
@@ -51,6 +51,8 @@ export type AssemblerCounts = {
   unfinishedBlocks: number
   /** Whole blocks that the store held already. */
   heldBlocks: number
+  /** Those of them whose rows come from an import: their events are not used. */
+  importedBlocks: number
   leftOut: Map<LeftOutReason, number>
 }
 
@@ -82,14 +84,13 @@ export class BlockAssembler {
     repeated: 0,
     unfinishedBlocks: 0,
     heldBlocks: 0,
+    importedBlocks: 0,
     leftOut: new Map(),
   }
   readonly #options: AssemblerOptions
   readonly #envelope = createEnvelope()
-  #coverage: Omit<Coverage, 'gaps' | 'resourceGaps' | 'imported'> | null
+  #coverage: Omit<Coverage, 'gaps'> | null
   readonly #gaps: GapList
-  readonly #resourceGaps: ResourceGapList
-  readonly #imported: GapList<HeightRange>
   #chainId: string | null
   #chainIdBytes: DataView
   #open: OpenBlock | null = null
@@ -102,21 +103,13 @@ export class BlockAssembler {
     this.#options = options
     this.#coverage = options.coverage
     this.#gaps = new GapList(options.coverage?.gaps ?? [])
-    this.#resourceGaps = new ResourceGapList(options.coverage?.resourceGaps ?? [])
-    this.#imported = new GapList<HeightRange>(options.coverage?.imported ?? [])
     this.#chainId = options.coverage?.chainId ?? null
     this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
   }
 
   /** The store's coverage once every block handed on is committed. */
   get coverage(): Coverage | null {
-    if (this.#coverage === null) return null
-    return {
-      ...this.#coverage,
-      gaps: this.#gaps.all,
-      resourceGaps: this.#resourceGaps.all,
-      imported: this.#imported.all,
-    }
+    return this.#coverage === null ? null : { ...this.#coverage, gaps: this.#gaps.all }
   }
 
   /** The chain that events have to be of; null before the first event, if nothing is held. */
@@ -218,7 +211,6 @@ export class BlockAssembler {
       timestamp,
       hash,
       class: known,
-      only: known === 'lacks' ? kindsLacked(this.#resourceGaps.at(height)).numbers : null,
       idPrefix: `${height}-`,
       lastIndex: 0,
       heldIndex: 0,
@@ -241,12 +233,8 @@ export class BlockAssembler {
         this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', position)
       }
       if (block.incomplete) this.counts.unfinishedBlocks++
-      else if (this.#lacksHeldPart(hashes, position)) this.#complete(block)
+      else if (this.#lacksHeldPart(hashes, position)) this.counts.heldBlocks++
       else this.#emit(block, hashes)
-    } else if (ended?.block.class === 'lacks') {
-      const { block, hashes } = ended
-      if (this.#coverage!.blockOne!.every((hash) => hashes.includes(hash))) this.#complete(block)
-      else this.counts.heldBlocks++
     }
     this.#blockOne.clear()
   }
@@ -260,7 +248,7 @@ export class BlockAssembler {
     if (this.#blockOne.hasEnded(hash)) return 'held'
     this.#blockOne.checkPart(hash, position)
     const known = this.#classify(1n, position)
-    if (known !== 'held' && known !== 'lacks') return known
+    if (known !== 'held' || this.#isImported(1n)) return known
     const held = this.#coverage?.blockOne
     return held?.includes(hash) && !this.#blockOne.ended?.isNew ? known : 'fills'
   }
@@ -268,10 +256,9 @@ export class BlockAssembler {
   /** Whether the store has a part of block 1 that the input does not; their order is then unknown. */
   #lacksHeldPart(hashes: readonly string[], position: RecordPosition): boolean {
     const known = this.#classify(1n, position)
-    if (known !== 'held' && known !== 'lacks') return false
+    if (known !== 'held') return false
     const held = this.#coverage!.blockOne
-    // Imports, and stores that came from version 0.1.0, do not know their parts: two parts are more than one, one may be
-    // the one held.
+    // Stores that came from version 0.1.0 do not know their parts: two parts are more than one, one may be the one held.
     if (held === null) return hashes.length < 2
     if (held.every((hash) => hashes.includes(hash))) return false
     if (this.#mayMiss(1n, 1n)) return true
@@ -299,9 +286,8 @@ export class BlockAssembler {
     if (height === from) return 'next'
     if (this.#coverage !== null && height < this.#coverage.first) return 'below'
     if (height < from) {
-      if (this.#gaps.has(height)) return 'fills'
-      if (this.#imported.has(height)) return 'imported'
-      return this.#resourceGaps.at(height).length > 0 ? 'lacks' : 'held'
+      // Imported blocks are final.
+      return this.#gaps.has(height) ? 'fills' : 'held'
     }
     if (this.#mayMiss(from, height - 1n)) return 'beyond'
     throw new GapError(
@@ -392,14 +378,6 @@ export class BlockAssembler {
 
   #markIncomplete(open: OpenBlock, missing: string, position: RecordPosition): void {
     if (open.class === 'held') return
-    if (open.class === 'imported') {
-      // An imported block is worth more than a part of its events.
-      open.class = 'held'
-      open.events = []
-      open.weight = 0
-      open.incomplete = true
-      return
-    }
     // A block recorded as incomplete may arrive incomplete again.
     const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
     if (!isKnown && !this.#mayMiss(open.height, open.height)) {
@@ -417,7 +395,6 @@ export class BlockAssembler {
     const index = this.#nextIndex(position)
     const open = this.#open
     if (index === null || open === null || open.class === 'held') return
-    if (open.only !== null && !open.only.has(this.#envelope.kind)) return
     const event = decodeEvent(this.#envelope, this.#leaveOut)
     if (event === null) return
     open.weight += EVENT_WEIGHT + BYTE_WEIGHT * (this.#envelope.bodyEnd - this.#envelope.bodyStart)
@@ -446,10 +423,20 @@ export class BlockAssembler {
   #end(): void {
     const open = this.#open!
     this.#open = null
-    if (open.class === 'held') this.counts.heldBlocks++
+    // Block 1 has two parts.
+    if (open.class === 'held' && (open.height !== 1n || this.#blockOne.ended === null))
+      this.#countHeld(open.height)
     if (open.height === 1n) this.#blockOne.endPart(open)
-    else if (open.class === 'lacks') this.#complete(open)
     else if (open.class !== 'held') this.#emit(open)
+  }
+
+  #countHeld(height: bigint): void {
+    this.counts.heldBlocks++
+    if (this.#isImported(height)) this.counts.importedBlocks++
+  }
+
+  #isImported(height: bigint): boolean {
+    return isWithin(this.#coverage?.imported ?? [], height)
   }
 
   /** Hands a whole block on; `hashes` are those of block 1's parts. */
@@ -457,14 +444,12 @@ export class BlockAssembler {
     const { height, timestamp, events, weight } = open
     const known = this.#gaps.at(height)?.kind
     if (known === 'incomplete' && open.incomplete) {
-      this.#complete(open)
+      this.counts.heldBlocks++
       return
     }
     const first = this.#coverage?.first ?? this.#firstBegun!
     const replacesAfter = open.class === 'fills' && known !== 'missing' ? open.heldIndex : null
     if (open.class === 'fills') this.#gaps.fill(height)
-    if (open.class === 'imported') this.#imported.fill(height)
-    if (open.class === 'fills' || open.class === 'imported') this.#resourceGaps.fill(height)
     if (open.class === 'below' && height + 1n < first) {
       this.#gaps.add({ from: height + 1n, to: first - 1n, kind: 'missing' })
     }
@@ -474,27 +459,7 @@ export class BlockAssembler {
     if (open.incomplete) this.#gaps.add({ from: height, to: height, kind: 'incomplete' })
     this.#cover(open, first, hashes)
     this.counts.blocks++
-    const block = { height, timestamp, events, weight, replacesAfter }
-    this.#options.onBlock(open.class === 'imported' ? { ...block, replacesImport: true } : block)
-  }
-
-  /** A stored block arrived again: hands on the events of resources that it is missing, if any. */
-  #complete(open: OpenBlock): void {
-    const { height, timestamp, events, weight } = open
-    this.counts.heldBlocks++
-    const resources = this.#resourceGaps.at(height)
-    // Of a block that is held whole no part is enough.
-    if (resources.length === 0 || (open.class === 'lacks' && open.incomplete)) return
-    this.#resourceGaps.fill(height)
-    const { kinds } = kindsLacked(resources)
-    this.#options.onBlock({
-      height,
-      timestamp,
-      events: events.filter(({ event }) => kinds.has(event.kind)),
-      weight,
-      replacesAfter: null,
-      isAddition: true,
-    })
+    this.#options.onBlock({ height, timestamp, events, weight, replacesAfter })
   }
 
   /** Adds a block to the coverage. */
@@ -506,16 +471,10 @@ export class BlockAssembler {
     const before = this.#coverage
     const blockOne = hashes ?? before?.blockOne ?? null
     if (before === null) {
-      this.#coverage = { chainId: this.#chainId!, first, began: first, blockOne, height, timestamp }
+      const ends = { first, began: first, blockOne, height, timestamp }
+      this.#coverage = { chainId: this.#chainId!, ...ends, since: [], imported: [] }
     } else if (known === 'fills') this.#coverage = { ...before, blockOne }
-    else if (known === 'imported') {
-      // An import knows times to the microsecond.
-      this.#coverage = {
-        ...before,
-        blockOne,
-        timestamp: height === before.height ? timestamp : before.timestamp,
-      }
-    } else if (known === 'below') this.#coverage = { ...before, first: height, blockOne }
+    else if (known === 'below') this.#coverage = { ...before, first: height, blockOne }
     else this.#coverage = { ...before, blockOne, height, timestamp }
   }
 }

@@ -28,7 +28,7 @@ export class BlockOne {
 
   /** Whether an ended part is not completely stored. */
   get isPending(): boolean {
-    return this.#ended?.isNew || this.#ended?.block.class === 'lacks'
+    return this.#ended?.isNew ?? false
   }
 
   /** The index of the last event of the parts that have ended: those of the next part continue there. */
@@ -67,8 +67,7 @@ export class BlockOne {
       open.incomplete ||= block.incomplete
       open.heldIndex = genesis.isNew ? block.heldIndex : block.lastIndex
     }
-    const isHeld = open.class === 'held' || open.class === 'lacks'
-    const isNew = !isHeld || genesis?.isNew === true
+    const isNew = open.class !== 'held' || genesis?.isNew === true
     this.#ended = { block: open, hashes: [...(genesis?.hashes ?? []), open.hash], isNew }
   }
 

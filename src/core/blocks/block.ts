@@ -12,10 +12,6 @@ export type Block = {
   events: BlockEvent[]
   /** Events after this index replace the stored ones of the block; null if none are stored. */
   replacesAfter: number | null
-  /** Set if the store holds the block from an import, which its events replace. */
-  replacesImport?: true
-  /** Set if the store holds the block, and these are the events that it lacked alone. */
-  isAddition?: true
   /** About how much memory the events take, in bytes. */
   weight: number
 }

@@ -1,10 +1,7 @@
 import type { BlockEvent } from './block.ts'
 
-/**
- * State of a height in the store: stored, stored without the events of some resources, imported, in a recorded gap,
- * below the first height, the next one, or beyond it.
- */
-export type HeightClass = 'held' | 'lacks' | 'imported' | 'fills' | 'below' | 'next' | 'beyond'
+/** State of a height in the store: stored, in a recorded gap, below the first height, the next one, or beyond it. */
+export type HeightClass = 'held' | 'fills' | 'below' | 'next' | 'beyond'
 
 /** A block that has begun. */
 export type OpenBlock = {
@@ -12,8 +9,6 @@ export type OpenBlock = {
   timestamp: bigint
   hash: string
   class: HeightClass
-  /** Of a stored block, the kinds of events still missing; null: all kinds. */
-  only: ReadonlySet<number> | null
   /** Common prefix of its events' ids, `<height>-`. */
   idPrefix: string
   lastIndex: number

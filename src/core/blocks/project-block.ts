@@ -4,10 +4,8 @@ import type { Block } from './block.ts'
 
 /** Adds a block's changes to a batch. */
 export function projectBlock(batch: Batch, block: Block): void {
-  if (block.isAddition) batch.additions++
-  else batch.blocks++
+  batch.blocks++
   const { height, replacesAfter } = block
-  if (block.replacesImport) batch.replacedImports.push(height)
   if (replacesAfter !== null) batch.replaced.push({ height, index: replacesAfter })
   const { events } = block
   for (let at = 0; at < events.length; at++) {

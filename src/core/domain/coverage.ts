@@ -6,14 +6,20 @@ export type Gap = {
   kind: 'missing' | 'incomplete'
 }
 
-/**
- * Heights of blocks, both ends included, that are held without the events that a resource is made from: a version
- * that did not know it has ingested them.
- */
-export type ResourceGap = { resource: string; from: bigint; to: bigint }
-
 /** Heights of blocks, both ends included. */
 export type HeightRange = { from: bigint; to: bigint }
+
+/**
+ * The height from which a store has all of a resource: a version that did not know it has ingested blocks below. Those
+ * that come later have it, but the height stays.
+ */
+export type Since = { resource: string; height: bigint }
+
+/**
+ * Imported heights; `lacks`: the resources whose rows were not to be had, or have not been written yet, by name,
+ * ascending, with spaces between.
+ */
+export type ImportedRange = HeightRange & { lacks: string }
 
 /** Orders ranges by their beginnings. */
 export const byFrom = (a: HeightRange, b: HeightRange) => Number(a.from - b.from)
@@ -39,21 +45,21 @@ export type Coverage = {
   timestamp: bigint
   /** Ascending, without overlap. */
   gaps: readonly Gap[]
-  /** By resource ascending and without overlap; never of heights that are missing. */
-  resourceGaps: readonly ResourceGap[]
+  /** By resource; without those that all blocks have. */
+  since: readonly Since[]
   /**
    * Heights whose rows come from an import and not from events: ascending, apart from each other, and never of heights
    * that are missing. A block counts as imported from the commit on that brings the last of its rows: a stream sends it
    * once.
    */
-  imported: readonly HeightRange[]
+  imported: readonly ImportedRange[]
 }
 
 /**
  * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap, changed in place. A stream
  * full of holes has as many gaps as blocks.
  */
-export class GapList<Range extends HeightRange & { kind?: Gap['kind'] } = Gap> {
+export class GapList<Range extends HeightRange & { kind?: Gap['kind']; lacks?: string } = Gap> {
   readonly #gaps: Range[]
   #snapshot: readonly Range[] | null
 
@@ -98,12 +104,12 @@ export class GapList<Range extends HeightRange & { kind?: Gap['kind'] } = Gap> {
     let start = index
     let end = index
     const before = this.#gaps[index - 1]
-    if (before !== undefined && before.kind === gap.kind && before.to + 1n === gap.from) {
+    if (before !== undefined && isAlike(before, gap) && before.to + 1n === gap.from) {
       joined.from = before.from
       start--
     }
     const after = this.#gaps[index]
-    if (after !== undefined && after.kind === gap.kind && gap.to + 1n === after.from) {
+    if (after !== undefined && isAlike(after, gap) && gap.to + 1n === after.from) {
       joined.to = after.to
       end++
     }
@@ -127,74 +133,68 @@ export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: b
   return low
 }
 
-/** The gaps of resources while blocks are ingested, as {@link GapList}. */
-export class ResourceGapList {
-  readonly #lists: Map<string, GapList<HeightRange>>
-  #snapshot: readonly ResourceGap[] | null
+/** Whether ranges that follow on each other are one. */
+const isAlike = (a: { kind?: string; lacks?: string }, b: { kind?: string; lacks?: string }) =>
+  a.kind === b.kind && a.lacks === b.lacks
 
-  constructor(gaps: readonly ResourceGap[]) {
-    const byResource = Map.groupBy(gaps, ({ resource }) => resource)
-    this.#lists = new Map(
-      [...byResource].map(([resource, own]) => [
-        resource,
-        new GapList<HeightRange>(own.map(({ from, to }) => ({ from, to }))),
-      ]),
-    )
-    this.#snapshot = gaps
-  }
+/** An imported range as JSON has it; `lacks` if there are such resources. */
+export type ImportedText = { from: string; to: string; lacks?: string[] }
 
-  /** The gaps as they are now; the same array until something changes. */
-  get all(): readonly ResourceGap[] {
-    this.#snapshot ??= [...this.#lists]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([resource, list]) => list.all.map(({ from, to }) => ({ resource, from, to })))
-    return this.#snapshot
-  }
-
-  /** The resources that are missing in a block. */
-  at(height: bigint): string[] {
-    return [...this.#lists].flatMap(([resource, list]) => (list.has(height) ? [resource] : []))
-  }
-
-  /** A block is held without the events of a resource. */
-  add(resource: string, height: bigint): void {
-    let list = this.#lists.get(resource)
-    if (list === undefined) {
-      list = new GapList<HeightRange>([])
-      this.#lists.set(resource, list)
-    }
-    list.add({ from: height, to: height })
-    this.#snapshot = null
-  }
-
-  /** Blocks hold the events of one resource now; their heights are ascending and apart. */
-  complete(resource: string, heights: readonly HeightRange[]): void {
-    const list = this.#lists.get(resource)
-    if (list === undefined) return
-    this.#lists.set(resource, new GapList<HeightRange>(without(list.all, heights)))
-    this.#snapshot = null
-  }
-
-  /** A block's events are there now, of every resource. */
-  fill(height: bigint): void {
-    for (const list of this.#lists.values()) {
-      if (!list.has(height)) continue
-      list.fill(height)
-      this.#snapshot = null
-    }
-  }
+export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
+  const ends = { from: from.toString(), to: to.toString() }
+  return lacks === '' ? ends : { ...ends, lacks: lacks.split(' ') }
 }
 
-/** The coverage of a resource: blocks without its events count as missing. */
+/** The imported heights whose rows of a resource were not to be had, or have not been written yet. */
+export function notImported({ imported }: Pick<Coverage, 'imported'>, resource: string): ImportedRange[] {
+  return imported.filter(({ lacks }) => lacks !== '' && lacks.split(' ').includes(resource))
+}
+
+/** The coverage of a resource: blocks whose rows of it an import has not written count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
-  const own = coverage.resourceGaps.filter((gap) => gap.resource === resource)
+  const own = notImported(coverage, resource)
   if (own.length === 0) return coverage
-  // Of a block that is incomplete some events are there; without those of the resource it is missing.
-  const lacking = new GapList(own.map(({ from, to }) => ({ from, to, kind: 'missing' })))
-  const gaps = coverage.gaps.filter(({ from, kind }) => kind === 'missing' || !lacking.has(from))
-  const all = [...gaps, ...lacking.all].sort(byFrom)
-  return { ...coverage, gaps: all, imported: without(coverage.imported, own) }
+  const lacking = own.map(({ from, to }): Gap => ({ from, to, kind: 'missing' }))
+  return { ...coverage, gaps: [...coverage.gaps, ...lacking].sort(byFrom) }
 }
+
+/**
+ * What a store lacks of resources, in words, and what to do, which is of no resource (`''`): resources that an older
+ * version did not know, and those of imported blocks.
+ */
+export function describeLacking({
+  since,
+  imported,
+}: {
+  since: readonly { resource: string; height: bigint | string }[]
+  imported: readonly ImportedText[]
+}): [resource: string, text: string][] {
+  const lacked = [...new Set(imported.flatMap(({ lacks = [] }) => lacks))].sort()
+  return [
+    ...since.map(({ resource, height }): [string, string] => [resource, `stored from block ${height} on`]),
+    ...(since.length === 0 ? [] : [['', REBUILD] as [string, string]]),
+    ...lacked.map((resource): [string, string] => {
+      const ranges = imported.filter(({ lacks = [] }) => lacks.includes(resource))
+      return [
+        resource,
+        `not imported in ${describeRanges(ranges, SHOWN_RANGES)}: its source did not have it, or the import was interrupted; then run it again`,
+      ]
+    }),
+  ]
+}
+
+const REBUILD = 'to have it in all blocks, ingest the event files into a new store, then switch to that'
+
+/** As {@link describeLacking}, of a coverage and in lines; none without one. */
+export function lackingIn(coverage: Coverage | null): string[] {
+  if (coverage === null) return []
+  const { since, imported } = coverage
+  const all = describeLacking({ since, imported: imported.map(importedText) })
+  return all.map(([resource, text]) => (resource === '' ? text : `${resource}: ${text}`))
+}
+
+/** Ranges of heights that are listed one by one. */
+const SHOWN_RANGES = 5
 
 /** The parts of ranges that lie in none of others; both ascending and without overlap. */
 export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {

@@ -15,8 +15,7 @@ export function isBefore(a: Place, b: Place): boolean {
 export const BEGINNING: Place = { height: 0n, index: 0 }
 
 /**
- * 2. An imported row whose block is unknown, or whose block's events have been ingested since: any event replaces it. It
- * is not sent to followers.
+ * 2. An imported row whose block is unknown: any row with a block replaces it. It is not sent to followers.
  */
 export const UNPLACED: Place = BEGINNING
 
@@ -48,9 +47,3 @@ export const earlierStartInSql = (given: string, known: string) =>
 
 /** Whether a row comes from no block, by its height. */
 export const noBlockInSql = (height: string) => `${height} = 0`
-
-/** Makes a row unplaced. */
-export const SET_UNPLACED = 'height = 0, event_index = 0'
-
-/** Makes a period's start unplaced. */
-export const SET_START_UNPLACED = 'start_height = 0, start_index = 0'

@@ -17,9 +17,6 @@ export class BatchWriter {
   /** The coverage at the last commit; null before the first. */
   committed: Coverage | null = null
   committedBlocks = 0
-  /** Blocks that were held, to which events of resources that they lacked have been added. */
-  completedBlocks = 0
-  replacedBlocks = 0
   readonly #writer: Writer
   readonly #onCommit: ((coverage: Coverage) => void) | undefined
   #batch = createBatch()
@@ -46,7 +43,7 @@ export class BatchWriter {
   }
 
   get #isEmpty(): boolean {
-    return this.#batch.blocks + this.#batch.additions === 0 && batchRows(this.#batch) === 0
+    return this.#batch.blocks === 0 && batchRows(this.#batch) === 0
   }
 
   /** Whether the batch is to be committed before more is added. */
@@ -117,8 +114,6 @@ export class BatchWriter {
   async #write(batch: Batch, coverage: Coverage): Promise<void> {
     await this.#writer.commit(batch, coverage)
     this.committedBlocks += batch.blocks
-    this.completedBlocks += batch.additions
-    this.replacedBlocks += batch.replacedImports.length
     countRows(this.rows, batch)
     this.committed = coverage
     this.#onCommit?.(coverage)

@@ -106,8 +106,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   const report: IngestionReport = {
     blocks: batches.committedBlocks,
     heldBlocks: counts.heldBlocks,
-    completedBlocks: batches.completedBlocks,
-    replacedBlocks: batches.replacedBlocks,
+    importedBlocks: counts.importedBlocks,
     records: counts.records,
     bytes: reading.bytesRead,
     rows: batches.rows,

@@ -1,4 +1,4 @@
-import type { Coverage, Gap, InText, ResourceGap } from '../domain/coverage.ts'
+import type { Coverage, Gap, InText } from '../domain/coverage.ts'
 import { inText } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
@@ -14,10 +14,8 @@ export type IngestionReport = {
   blocks: number
   /** Whole blocks that the store held already. */
   heldBlocks: number
-  /** Of these, blocks completed with events of resources that were not supported before. */
-  completedBlocks: number
-  /** Imported blocks replaced by their events. */
-  replacedBlocks: number
+  /** Of these, blocks of which the store has an import's rows. */
+  importedBlocks: number
   records: number
   /** Bytes read, as stored. */
   bytes: number
@@ -38,21 +36,16 @@ export type IngestionReport = {
   height: string | null
   /** The store's recorded gaps afterwards. */
   gaps: InText<Gap>[]
-  /** Heights of blocks that are held without the events of a resource, afterwards. */
-  resourceGaps: InText<ResourceGap>[]
   seconds: number
   interrupted: boolean
 }
 
 /** The coverage part of a report; null: the store is empty. */
-export function reportOfCoverage(
-  coverage: Coverage | null,
-): Pick<IngestionReport, 'height' | 'gaps' | 'resourceGaps'> {
-  const { height = null, gaps = [], resourceGaps = [] } = coverage ?? {}
+export function reportOfCoverage(coverage: Coverage | null): Pick<IngestionReport, 'height' | 'gaps'> {
+  const { height = null, gaps = [] } = coverage ?? {}
   return {
     height: height?.toString() ?? null,
     gaps: gaps.map(inText),
-    resourceGaps: resourceGaps.map(inText),
   }
 }
 

@@ -12,8 +12,6 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']
   /** The kinds of the envelope, as they are numbered (events/bus-event.ts). */
   numbers: readonly number[]
-  /** Resources reported as missing in blocks that were ingested without these events. */
-  lackedAs: readonly string[]
   /**
    * Decodes an event; null if nothing of it is kept.
    *

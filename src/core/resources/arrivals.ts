@@ -44,18 +44,3 @@ export function projectEvent(
 ): void {
   BY_KIND.get(event.kind)!.project(batch, event, place, block, at)
 }
-
-/** All resources that blocks may be reported to be missing. */
-export const LACKED_NAMES: readonly string[] = [...new Set(ARRIVALS.flatMap(({ lackedAs }) => lackedAs))]
-
-/** The kinds of events, decoded or by number, of resources that stored blocks may be missing. */
-export function kindsLacked(resources: readonly string[]): {
-  numbers: ReadonlySet<number>
-  kinds: ReadonlySet<DecodedEvent['kind']>
-} {
-  const lacked = ARRIVALS.filter(({ lackedAs }) => lackedAs.some((name) => resources.includes(name)))
-  return {
-    numbers: new Set(lacked.flatMap(({ numbers }) => numbers)),
-    kinds: new Set(lacked.map(({ kind }) => kind)),
-  }
-}

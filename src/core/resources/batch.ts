@@ -8,12 +8,8 @@ export type LiquidityProviderList = Place & { event: MarketDataEvent }
 /** Changes by a run of complete blocks, committed atomically. */
 export type Batch = {
   blocks: number
-  /** Blocks that are held already, of which the events of resources that they lacked are among the rows. */
-  additions: number
   /** Positions in partly stored blocks: stored events after them are replaced, auctions included. */
   replaced: Place[]
-  /** Imported heights whose events are among the rows: their imported rows are deleted first. */
-  replacedImports: bigint[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
   rows: Map<string, TableRow[]>
   /** By market id; the newest of each. */
@@ -21,10 +17,7 @@ export type Batch = {
 }
 
 export function createBatch(): Batch {
-  return {
-    ...{ blocks: 0, additions: 0, replaced: [], replacedImports: [] },
-    ...{ rows: new Map(), liquidityProviderLists: new Map() },
-  }
+  return { blocks: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
 }
 
 /** Adds a row of a table. */

@@ -9,7 +9,6 @@ import { fundingPeriodDataPoints } from './funding-period-data-points/descriptio
 import {
   blockSpanTable,
   dataPointTable,
-  importedSpanTable,
   periodSpanTable,
   seriesTable,
 } from './funding-period-data-points/table.ts'
@@ -32,15 +31,15 @@ import type { Table } from './table.ts'
 
 /** Something that a store keeps of the event stream: a folder beside this file. */
 export type Kept = {
-  /** Its name if it is reported as missing; the name of its resource, if it has one. */
+  /** Its name where a store lacks it; the name of its resource, if it has one. */
   name: string
   /** The resource that serves its rows; null if only others derive from them. */
   resource: Resource | null
-  /** The source events; events with several results are listed at one of them, with all names (`lackedAs`). */
+  /** The source events; events with several results are listed at one of them. */
   arrivals: readonly Arrival[]
   /**
-   * Its tables, in the order of writing. After a schema upgrade that creates the first of them, the store reports it as
-   * missing in older blocks (store/schema-version.ts).
+   * Its tables, in the order of writing. A store that is upgraded to the schema with the first of them has it
+   * from the next block on (store/schema-version.ts).
    */
   tables: readonly Table[]
 }
@@ -63,7 +62,7 @@ export const KEPT: readonly Kept[] = [
     name: 'fundingPeriodDataPoints',
     resource: fundingPeriodDataPoints,
     arrivals: [dataPointArrival],
-    tables: [dataPointTable, periodSpanTable, blockSpanTable, importedSpanTable, seriesTable],
+    tables: [dataPointTable, periodSpanTable, blockSpanTable, seriesTable],
   },
   { name: 'auctions', resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
   {

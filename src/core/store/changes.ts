@@ -71,9 +71,8 @@ const RESOURCES_OF = Map.groupBy(
   ({ table }) => table,
 )
 
-/** The changes of a batch that are visible in pages; {@link EVERY_CHANGE} if imported rows are removed. */
-export function changesOf(batch: Batch): Change[] | null {
-  if (batch.replacedImports.length > 0) return EVERY_CHANGE
+/** The changes of a batch that are visible in pages. */
+export function changesOf(batch: Batch): Change[] {
   const changes = new Map<string, Change>()
   const add = (table: string, scope: string | null) => {
     for (const { name } of RESOURCES_OF.get(table) ?? [])

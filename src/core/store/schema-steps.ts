@@ -326,5 +326,43 @@ export function schemaSteps(types: SchemaTypes): string[] {
   update instrument_terms set event_index = 0 where height = 0;
   update assets set event_index = 0 where height = 0;
     `,
+
+    `
+  -- Imported blocks are final: the times of their points stand with those of all others.
+  insert into funding_period_block_spans (market, blocks, first_timestamp, last_timestamp)
+  select market, blocks, min(first_timestamp), max(last_timestamp)
+  from funding_period_imported_spans where true group by market, blocks
+  on conflict (market, blocks) do update set
+    first_timestamp = case when excluded.first_timestamp < funding_period_block_spans.first_timestamp
+      then excluded.first_timestamp else funding_period_block_spans.first_timestamp end,
+    last_timestamp = case when excluded.last_timestamp > funding_period_block_spans.last_timestamp
+      then excluded.last_timestamp else funding_period_block_spans.last_timestamp end;
+  drop table funding_period_imported_spans;
+
+  -- Imported heights say themselves which resources their import has not brought: nothing else brings them any more.
+  -- No import brought the history of providers.
+  alter table imported add column lacks text not null default '';
+  update imported set lacks = coalesce((
+    select string_agg(resource, ' ') from (
+      select distinct resource from kept_from
+      where missing_from <= imported.to_height and height > imported.from_height
+        and resource <> 'liquidityProviderHistory'
+      order by resource
+    ) as lacked
+  ), '');
+
+  -- From which height on there is a resource that an older version did not know.
+  create table since (
+    resource ${key} not null primary key,
+    height ${int64} not null
+  )${keyed};
+
+  insert into since select resource, max(height) from kept_from
+  where not exists (
+    select 1 from imported where from_height <= kept_from.missing_from and to_height >= kept_from.height - 1
+  )
+  group by resource;
+  drop table kept_from;
+    `,
   ]
 }

@@ -37,15 +37,8 @@ export function madeBy({ oldest, steps }: Schema, { name }: Table): number {
   return oldest + step
 }
 
-/** Marks all stored runs of blocks as incomplete, up to the end of the last one. */
-const NOTE_LACK = `
-  insert into kept_from
-  select cast($1 as text), starts.height, coalesce(
-    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
-  from stream cross join (
-    select first_height as height from stream
-    union all select to_height + 1 from gaps where kind = 'missing'
-  ) as starts`
+/** Notes that a store has a resource from its next block on; one without blocks has it from the first. */
+const NOTE_SINCE = 'insert into since select cast($1 as text), height + 1 from stream'
 
 /** Whether the steps from a version on empty the series of all points: the first after the oldest schema does. */
 export function emptiesSeries({ oldest }: Schema, version: number): boolean {
@@ -53,8 +46,8 @@ export function emptiesSeries({ oldest }: Schema, version: number): boolean {
 }
 
 /**
- * What an upgrade from a version writes after its steps: which resources are missing in older blocks, to which event files
- * add them, and the series.
+ * What an upgrade from a version writes after its steps: from which height on there are resources that it did not know,
+ * and the series.
  */
 export function* completeUpgrade(
   schema: Schema,
@@ -62,7 +55,7 @@ export function* completeUpgrade(
   onNotice: (message: string) => void,
 ): Steps {
   const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
-  yield { text: NOTE_LACK, values: added.map(({ name }) => [name]) }
+  yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
   if (emptiesSeries(schema, version)) yield* fillSeries(onNotice)
 }
 

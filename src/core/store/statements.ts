@@ -15,14 +15,11 @@ export const READ_STREAM = `
 export const READ_GAPS = `
   select cast(from_height as text), cast(to_height as text), kind from gaps order by gaps.from_height`
 
-/** With the last height without a resource: the table has the first height with it. */
-export const READ_RESOURCE_GAPS = `
-  select resource, cast(missing_from as text), cast(height - 1 as text) from kept_from
-  order by resource, kept_from.missing_from`
+export const READ_SINCE = 'select resource, cast(height as text) from since order by resource'
 
 /** With the table's name in `order by`, as in READ_GAPS. */
 export const READ_IMPORTED = `
-  select cast(from_height as text), cast(to_height as text) from imported order by imported.from_height`
+  select cast(from_height as text), cast(to_height as text), lacks from imported order by imported.from_height`
 
 export const READ_ACCEPTED = `
   select cast(from_height as text), cast(to_height as text) from accepted_gaps order by accepted_gaps.from_height`

@@ -34,9 +34,9 @@ export const TABLES: readonly Table[] = [
   ...KEPT.flatMap(({ tables }) => tables),
   defineTable({
     ...TRAITS,
-    name: 'kept_from',
-    columns: { resource: text(), missing_from: integer(), height: natural() },
-    key: ['resource', 'missing_from'],
+    name: 'since',
+    columns: { resource: text(), height: natural() },
+    key: ['resource'],
   }),
   defineTable({
     ...TRAITS,
@@ -53,7 +53,7 @@ export const TABLES: readonly Table[] = [
   defineTable({
     ...TRAITS,
     name: 'imported',
-    columns: { from_height: integer(), to_height: integer() },
+    columns: { from_height: integer(), to_height: integer(), lacks: text() },
     key: ['from_height'],
   }),
   defineTable({
@@ -121,13 +121,8 @@ export function insertText({ name, columns }: Table): string {
   return `insert into ${name} (${names}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`
 }
 
-/**
- * `on conflict ... do update` of a table: which values of a row that is there stand, column by column.
- *
- * @param isImported the expression for whether a height is imported, where rows of events stand before those of imported
- * blocks, whatever their places
- */
-export function onConflict(table: Table, isImported: ((height: string) => string) | null = null): string {
+/** `on conflict ... do update` of a table: which values of a row that is there stand, column by column. */
+export function onConflict(table: Table): string {
   const { name, columns, keyLength } = table
   const key = columns.slice(0, keyLength).map((column) => column.name)
   const others = columns.slice(keyLength)
@@ -143,14 +138,7 @@ export function onConflict(table: Table, isImported: ((height: string) => string
     // Nobody who follows the stream has been sent an unplaced row.
     return `${head} ${all} where ${differs.join(' or ')} or ${noBlockInSql(`${name}.height`)}`
   }
-  if (others.every(({ merge }) => merge === 'newer')) {
-    if (isImported === null) return `${head} ${all} where ${isNewer}`
-    // An unplaced row is an import's, too.
-    const [given, known] = ['excluded', name].map(
-      (row) => `(${noBlockInSql(`${row}.height`)} or ${isImported(`${row}.height`)})`,
-    )
-    return `${head} ${all} where case when ${given} = ${known} then ${isNewer} else ${known} end`
-  }
+  if (others.every(({ merge }) => merge === 'newer')) return `${head} ${all} where ${isNewer}`
   const isEarlier = earlierStartInSql('excluded', name)
   const rules: Record<MergeRule, (given: string, known: string) => string> = {
     newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { lackingIn } from '#core/domain/coverage'
 import { findStore } from '#core/store/open-store'
 import { readStore } from '#core/store/read-store'
 import { readCoverage } from '#core/store/readings/coverage'
@@ -60,6 +61,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   show = answering.show
   early.forEach(show)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
+  void sayLacking(settings, log)
   ingestion.begin()
   const endWith = async (message: string) => {
     log.error(message)
@@ -94,6 +96,12 @@ async function migrate({ store, listen }: ServeSettings, log: Logger): Promise<b
     log.warn(`${(error as Error).message}; what the core sends is buffered meanwhile`)
     return false
   }
+}
+
+/** Says what the store lacks of resources; nothing if it cannot be read yet, which `/ready` says. */
+async function sayLacking({ store }: ServeSettings, log: Logger): Promise<void> {
+  const coverage = await readStore(findStore(store), readCoverage).catch(() => null)
+  for (const line of lackingIn(coverage)) log.info(line)
 }
 
 /**

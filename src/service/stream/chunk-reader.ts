@@ -2,7 +2,7 @@ import { type Coverage, isWithin } from '#core/domain/coverage'
 import { advance, type Lacks } from '#core/domain/lacks'
 import { BEGINNING, type Place } from '#core/domain/place'
 import type { Resource, Selection } from '#core/resources/resource'
-import type { ArrivalQuery, Arrivals, ArrivedRow, Pass } from '#core/store/readings/arrivals'
+import type { ArrivalQuery, Arrivals, Pass } from '#core/store/readings/arrivals'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
 import type { Lane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
@@ -61,8 +61,8 @@ export class ChunkReader {
     const arrivals = await this.#read({ ...query, limit: this.#limit, pass }, lane)
     if (arrivals === null) return null
     const { coverage } = arrivals
-    const { bytes, cutAfter } = this.#textOf(arrivals.rows, lacks, coverage)
-    const reached = cutAfter === null ? arrivals.reached : endOf(cutAfter, coverage)
+    const { bytes, cutAfter } = this.#textOf(arrivals, lacks)
+    const reached = cutAfter ?? arrivals.reached
     return {
       bytes,
       coverage,
@@ -73,23 +73,19 @@ export class ChunkReader {
   }
 
   /** The text of rows; `cutAfter`: the position of the last of them, if the piece ends early. */
-  #textOf(
-    rows: readonly ArrivedRow[],
-    lacks: Lacks,
-    coverage: Coverage,
-  ): { bytes: Buffer; cutAfter: Place | null } {
+  #textOf({ rows, coverage, reached }: Arrivals, lacks: Lacks): { bytes: Buffer; cutAfter: Place | null } {
     const pieces: string[] = []
     let bytes = 0
     for (const [index, { row, place }] of rows.entries()) {
       // One event may produce several rows, such as the providers in a market's list: only the last of them completes
       // the event, and no piece ends between them.
       const [before, next] = [rows[index - 1]?.place, rows[index + 1]?.place]
-      const isLast = next === undefined || !isTogether(place, next, coverage)
-      const upTo = isLast ? endOf(place, coverage) : { height: place.height, index: place.index - 1 }
-      const id = this.cursorOf(advance(lacks, coverage, upTo))
+      const isLast = next === undefined || !isTogether(place, next)
+      const upTo = isLast ? place : { height: place.height, index: place.index - 1 }
+      const id = this.cursorOf(advance(lacks, coverage, outsideImport(upTo, next ?? reached, coverage)))
       const text = eventText(this.#resource, id, this.#resource.node(row, this.#selection))
       bytes += Buffer.byteLength(text)
-      if (bytes > MAX_PIECE_BYTES && before !== undefined && !isTogether(before, place, coverage)) {
+      if (bytes > MAX_PIECE_BYTES && before !== undefined && !isTogether(before, place)) {
         this.#limit = index
         return { bytes: Buffer.from(pieces.join('')), cutAfter: before }
       }
@@ -100,13 +96,15 @@ export class ChunkReader {
   }
 }
 
-/**
- * Whether a row stands with the one before: both come from one event, or from one imported block, within which the places
- * of rows are made up. No cursor points between such rows.
- */
-const isTogether = (a: Place, b: Place, { imported }: Coverage) =>
-  a.height === b.height && (a.index === b.index || isWithin(imported, a.height))
+/** Whether two rows come from one event: no cursor points between them. */
+const isTogether = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
-/** The place up to which all has been had with the last row of an event, or of an imported block. */
-const endOf = ({ height, index }: Place, { imported }: Coverage): Place =>
-  isWithin(imported, height) ? { height: height + 1n, index: 0 } : { height, index }
+/**
+ * A place that an id may name: one within an imported block is made up, and means something else to another store. It is
+ * that before the block while a row of the block, or reading it, is next, and that after the block otherwise.
+ */
+function outsideImport(place: Place, next: Place | null, { imported }: Coverage): Place {
+  const { height } = place
+  if (!isWithin(imported, height)) return place
+  return next?.height === height ? { height, index: 0 } : { height: height + 1n, index: 0 }
+}

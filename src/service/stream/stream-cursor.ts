@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
-import { type LackedRange, type Lacks, MAX_GAPS } from '#core/domain/lacks'
+import { type Lacks, MAX_GAPS, type PlaceRange } from '#core/domain/lacks'
 import { fingerprintOf } from '#core/resources/fingerprint'
 import type { Resource, Selection } from '#core/resources/resource'
 
-/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a gap whose imported rows were received ends with `-1`. */
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts). Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
@@ -14,8 +14,8 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, lac
   const parts = headOf(resource, selection)
   const { first, tail, gaps } = lacks
   parts.push(digits(first), [tail.height, BigInt(tail.index)].map(digits).join('-'))
-  for (const { height, index, to, imported } of gaps) {
-    parts.push([height, BigInt(index), to - height, ...(imported ? [1n] : [])].map(digits).join('-'))
+  for (const { height, index, to } of gaps) {
+    parts.push([height, BigInt(index), to - height].map(digits).join('-'))
   }
   const text = parts.join('_')
   return `${text}_${checkSum(text)}`
@@ -41,16 +41,16 @@ function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): st
 function lacksOf(parts: string[]): Lacks | null {
   const [first, tail, ...gaps] = parts.map(numbers)
   if (first?.length !== 1 || tail?.length !== 2) return null
-  const ranges: LackedRange[] = []
+  const ranges: (PlaceRange & { isHad: boolean })[] = []
   for (const gap of gaps) {
     const [height, index, length, imported] = gap ?? []
     if (height === undefined || index === undefined || length === undefined || gap!.length > 4) return null
     if (imported !== undefined && imported !== 1n) return null
-    const range = { height, index: Number(index), to: height + length }
-    ranges.push(imported === undefined ? range : { ...range, imported: true })
+    ranges.push({ height, index: Number(index), to: height + length, isHad: imported !== undefined })
   }
   const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
-  return isSound(lacks) ? lacks : null
+  if (!isSound(lacks)) return null
+  return { ...lacks, gaps: ranges.flatMap(({ isHad, ...range }) => (isHad ? [] : [range])) }
 }
 
 /**

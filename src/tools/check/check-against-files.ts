@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import {
+  type Coverage,
   describeHeights,
   type HeightRange,
   type InText,
   inText,
   intersection,
   isWithin,
-  type ResourceGap,
   without,
 } from '#core/domain/coverage'
 import { MAX_INT64, nearestInt64 } from '#core/domain/integers'
@@ -62,7 +62,7 @@ type Side = {
   whole: readonly HeightRange[]
   imported: readonly HeightRange[]
   fromEvents: readonly HeightRange[]
-  resourceGaps: readonly ResourceGap[]
+  coverage: Coverage
   /** The number of a market, by its id. */
   markets: ReadonlyMap<string, string>
 }
@@ -197,11 +197,11 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     await reader.close()
     return null
   }
-  const { chainId, first, height, timestamp, gaps, imported, resourceGaps } = coverage
+  const { chainId, first, height, timestamp, gaps, imported } = coverage
   const whole = without([{ from: first, to: height }], gaps)
   const markets = await allRows(reader, tableOf('markets'))
   return {
-    ...{ name, reader, chainId, height, timestamp, whole, imported, resourceGaps },
+    ...{ name, reader, chainId, height, timestamp, whole, imported, coverage },
     fromEvents: without(whole, imported),
     markets: new Map(markets.map(([number, id]) => [id!, number!])),
   }
@@ -211,10 +211,8 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
 const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
 
 /** Whether a block is held without the events of a table's rows. */
-function lacks({ resourceGaps }: Side, { name }: Table, height: bigint): boolean {
-  return resourceGaps.some(
-    ({ resource, from, to }) => resource === NAME_OF.get(name) && from <= height && height <= to,
-  )
+function lacks({ coverage }: Side, { name }: Table, height: bigint): boolean {
+  return coverage.since.some((since) => since.resource === NAME_OF.get(name) && height < since.height)
 }
 
 async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> {

@@ -1,4 +1,4 @@
-import { firstGapFrom, GapList, type HeightRange, isWithin } from '#core/domain/coverage'
+import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
 import { count } from '#core/domain/words'
 import { refuseOldSchema } from '#core/store/schema-version'
@@ -41,10 +41,9 @@ export type StoreCheck = {
 const SPANS = tableOf('funding_period_spans')
 const PERIODS = tableOf('funding_periods')
 const BLOCK_SPANS = tableOf('funding_period_block_spans')
-const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
 
 /** Heights that rows may come from, by the stream's own tables. */
-type Heights = { first: bigint; last: bigint; missing: GapList; imported: readonly HeightRange[] }
+type Heights = { first: bigint; last: bigint; missing: GapList }
 
 /**
  * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
@@ -84,11 +83,9 @@ async function checkTables(
   const markets = await marketNumbers(reader, signal)
   const lists = new Set<TextCell>()
   const series = new SeriesCheck(reader, problems)
-  const imported = heights?.imported ?? []
   const spanCheck = (rules: SpanRules) => new SpanCheck(rules, reader, problems)
   const spans = spanCheck(periodSpans(reader, markets))
   const spansOfBlocks = spanCheck(blockSpans(BLOCK_SPANS))
-  const spansOfImports = spanCheck(blockSpans(IMPORTED_SPANS))
   let market: TextCell = null
   let unplaced = 0
   for (const table of TABLES) {
@@ -109,9 +106,6 @@ async function checkTables(
         const hasBlock = keepsPlaces(table) && !isUnplacedRow(named)
         const fault = hasBlock ? heightFault(named.height, heights) : null
         if (fault !== null) faults.push(fault)
-        if (table === IMPORTED_SPANS && !isRunImported(BigInt(named.blocks!), imported)) {
-          faults.push(`no block of these ${BLOCKS_OF_SPAN} is imported`)
-        }
         if (named.market !== undefined && !markets.has(named.market)) {
           faults.push(`there is no market ${named.market}`)
         }
@@ -124,14 +118,10 @@ async function checkTables(
         if (named.market !== market) await spans.compare()
         market = named.market!
         spans.add(named)
-        if (!isUnplacedRow(named)) {
-          const spansOf = isWithin(imported, BigInt(named.height!)) ? spansOfImports : spansOfBlocks
-          spansOf.add(named)
-        }
+        if (hasBlock) spansOfBlocks.add(named)
         await series.add(named)
       }
       await spansOfBlocks.compare()
-      await spansOfImports.compare()
     }
     await spans.compare()
     await series.end()
@@ -178,20 +168,22 @@ async function checkStream(
     if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
   }
   const heights = { first, last, missing: new GapList(missing) }
-  return { ...heights, imported: await checkImported(reader, problems, heights, signal) }
+  await checkImported(reader, problems, heights, signal)
+  return heights
 }
 
 /** Checks the ranges of heights that are imported. */
 async function checkImported(
   reader: TableReader,
   problems: Problems,
-  { first, last, missing }: Omit<Heights, 'imported'>,
+  { first, last, missing }: Heights,
   signal: AbortSignal | undefined,
-): Promise<HeightRange[]> {
+): Promise<void> {
   const table = tableOf('imported')
   const ranges: HeightRange[] = []
   for (const row of await allRows(reader, table, {}, signal)) {
-    const [from, to] = row.map((cell) => BigInt(cell!)) as [bigint, bigint]
+    const { from_height, to_height } = namedRow(table, row)
+    const [from, to] = [BigInt(from_height!), BigInt(to_height!)]
     const where = describeRow(table, row)
     const end = ranges.at(-1)?.to
     if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
@@ -208,13 +200,6 @@ async function checkImported(
       `some of its blocks, ${from} to ${to}, are recorded as a gap`,
     )
   }
-  return ranges
-}
-
-/** Whether some of a run of 64 blocks are imported. */
-function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
-  const range = imported[firstGapFrom(imported, run * BLOCKS_OF_SPAN)]
-  return range !== undefined && range.from < (run + 1n) * BLOCKS_OF_SPAN
 }
 
 /** The fault of a row's height, if any. */

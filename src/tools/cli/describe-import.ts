@@ -1,8 +1,8 @@
-import { describeHeights } from '#core/domain/coverage'
+import { describeHeights, describeLacking } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
 import { count, wordsOfName } from '#core/domain/words'
 import type { ImportedResource, ImportReport } from '../import/import-report.ts'
-import { describeLacks } from './describe-report.ts'
+import { describeGaps } from './describe-report.ts'
 import { elapsed } from './figures.ts'
 
 /** What an import has done, in lines for people. */
@@ -25,5 +25,7 @@ export function describeImport(report: ImportReport): string {
     lines.push(`  ${count(number)} rows skipped: ${reason}`)
   }
   for (const range of report.imported) lines.push(`  imported: ${describeHeights(range)}`)
-  return [...lines, ...describeLacks(report)].join('\n')
+  for (const [resource, text] of describeLacking({ since: [], imported: report.imported }))
+    lines.push(`  ${resource}: ${text}`)
+  return [...lines, ...describeGaps(report)].join('\n')
 }

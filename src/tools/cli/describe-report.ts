@@ -2,7 +2,6 @@ import { describeHeights } from '#core/domain/coverage'
 import { count, wordsOfName } from '#core/domain/words'
 import type { IngestionReport } from '#core/ingest/report'
 import { describeCutOff } from '#core/records/read-records'
-import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { elapsed, formatBytes } from './figures.ts'
 
 /** What an ingestion has done, in lines for people. */
@@ -18,8 +17,10 @@ export function describeReport(report: IngestionReport): string {
   const { passedOver } = report
   const notes: [number, string][] = [
     [report.heldBlocks, 'blocks skipped, already stored'],
-    [report.completedBlocks, 'already-stored blocks completed with events that an older version skipped'],
-    [report.replacedBlocks, 'imported blocks replaced'],
+    [
+      report.importedBlocks,
+      'of these were imported, and stay so: ingest the files into a new store, then import what they lack',
+    ],
     [passedOver.beforeFirstBlock, 'events skipped before the first block'],
     [passedOver.outsideBlocks, 'events skipped between blocks'],
     [passedOver.repeated, 'duplicate events skipped'],
@@ -35,16 +36,10 @@ export function describeReport(report: IngestionReport): string {
   if (report.pendingHeight !== null) {
     lines.push(`  block ${report.pendingHeight} is incomplete at the end of the input and was not ingested`)
   }
-  return [...lines, ...describeLacks(report)].join('\n')
+  return [...lines, ...describeGaps(report)].join('\n')
 }
 
 /** The store's remaining gaps, in lines for people. */
-export function describeLacks({
-  gaps,
-  resourceGaps,
-}: Pick<IngestionReport, 'gaps' | 'resourceGaps'>): string[] {
-  return [
-    ...gaps.map((gap) => `  gap: ${describeHeights(gap)} ${gap.kind}`),
-    ...describeResourceGaps(resourceGaps).map(([resource, text]) => `  ${resource}: ${text}`),
-  ]
+export function describeGaps({ gaps }: Pick<IngestionReport, 'gaps'>): string[] {
+  return gaps.map((gap) => `  gap: ${describeHeights(gap)} ${gap.kind}`)
 }

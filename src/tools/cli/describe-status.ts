@@ -1,4 +1,4 @@
-import { describeHeights } from '#core/domain/coverage'
+import { describeHeights, describeLacking } from '#core/domain/coverage'
 import { describeDuration } from '#core/domain/duration'
 import { printable } from '#core/domain/printable'
 import { formatTime } from '#core/domain/time'
@@ -8,7 +8,6 @@ import { RESOURCES } from '#core/resources/resources'
 import { describeCluster } from '#core/store/inspection'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import type { ServiceStatus, StatusReport } from '../status/status.ts'
-import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './figures.ts'
 import { table } from './table.ts'
 
@@ -17,7 +16,8 @@ const SHOWN_GAPS = 20
 
 /** What holding a block from an import means, in short (docs/monitor.md). */
 const IMPORTED_MEANS =
-  'these do not have all points, the order within a block, or times below a microsecond; event files replace them'
+  'these have not all points, the order within a block, or times below a microsecond, nor auctions and provider history; ' +
+  'if you have their event files, ingest them into a new store, then import what they lack'
 
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
@@ -46,12 +46,12 @@ export function describeStatus(report: StatusReport): string {
   entries.push(['chain', printable(coverage.chainId)])
   const age = `${describeDuration(lastBlock.ageSeconds)} old`
   entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
-  const { blocks, prunedBefore } = coverage
+  const { blocks, since, prunedBefore } = coverage
   entries.push(['whole blocks', blocks.ranges.length === 0 ? 'none' : describeRanges(blocks.ranges)])
   if (blocks.imported.length > 0) {
     entries.push(['imported blocks', describeRanges(blocks.imported)], ['', IMPORTED_MEANS])
   }
-  entries.push(...describeGaps(blocks.gaps), ...describeResourceGaps(report.resourceGaps))
+  entries.push(...describeGaps(blocks.gaps), ...describeLacking({ since, imported: blocks.imported }))
   if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
   return [...table(entries), '', ...describeRows(coverage)].join('\n')

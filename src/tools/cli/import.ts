@@ -31,8 +31,8 @@ A source is the address of the data node's PostgreSQL database (postgres://user@
 segment (CHAIN-VERSION-FROM-TO.zip), or a directory of segments. Name one database, or any number of segments. The
 database is only read, in one transaction; the node may keep running. Load a dump into PostgreSQL first.
 
-Rows already in the store are never replaced; run the command again to resume. Event files ingested later replace
-imported blocks. docs/import.md describes what each source contains.
+Blocks already in the store are never replaced; run the command again to resume. Imported blocks are final: ingest event
+files first, and import what they lack. docs/import.md describes what each source contains.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 

@@ -28,8 +28,8 @@ type IngestOptions = CommonOptions & {
 
 const NOTES = `
 Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
-Run the command again to resume; blocks already stored are skipped. If an older version that did not support a resource
-ingested the blocks, ingest their files again to add the rows of that resource.
+Run the command again to resume; blocks already stored or imported are skipped. To have what an older version did not
+store, or events in place of imported blocks, ingest the files into a new store (docs/maintain.md).
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 

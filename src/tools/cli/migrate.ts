@@ -1,11 +1,10 @@
 import { Command } from 'commander'
-import { inText } from '#core/domain/coverage'
+import { lackingIn } from '#core/domain/coverage'
 import { findStore } from '#core/store/open-store'
 import { readStore } from '#core/store/read-store'
 import { readCoverage } from '#core/store/readings/coverage'
 import { type Store, StoreError } from '#core/store/store'
 import { createLogger } from '#service/log'
-import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { EXIT } from './exit.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
@@ -53,9 +52,7 @@ export function command(): Command {
       if (citus) await store.distribute!()
       console.log(`${store.name}: ${describeUpgrade(before, await store.schemaVersion())}`)
       if (citus) console.log('its tables are distributed')
-      const coverage = await readStore(store, readCoverage)
-      for (const [resource, text] of describeResourceGaps((coverage?.resourceGaps ?? []).map(inText)))
-        console.log(`${resource}: ${text}`)
+      for (const line of lackingIn(await readStore(store, readCoverage))) console.log(line)
     })
 }
 

@@ -14,13 +14,10 @@ import { exportRows } from '#service/export/export-rows'
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, type Held, keyOfNode, type Side } from './side.ts'
 
-/** Between which times the points of a run of blocks lie, imported or not. */
+/** Between which times the points of a run of blocks lie. */
 const READ_BLOCK_SPAN = `
-  select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text) from (
-    select first_timestamp, last_timestamp from funding_period_block_spans where market = $1 and blocks = $2
-    union all
-    select first_timestamp, last_timestamp from funding_period_imported_spans where market = $1 and blocks = $2
-  ) as spans`
+  select cast(first_timestamp as text), cast(last_timestamp as text)
+  from funding_period_block_spans where market = $1 and blocks = $2`
 
 const COUNT_BESIDE = `
   select cast(count(*) as text) from funding_period_data_points

@@ -1,11 +1,13 @@
 import {
+  byFrom,
   type Coverage,
   describeHeights,
   GapList,
   type HeightRange,
+  type ImportedRange,
   intersection,
   merged,
-  ResourceGapList,
+  without,
 } from '#core/domain/coverage'
 import { ImportError, ImportGapError } from './import-error.ts'
 import { nanoseconds } from './reference-values.ts'
@@ -19,10 +21,9 @@ import type { SourceBlock } from './source.ts'
 export class ImportCoverage {
   readonly #chainId: string
   readonly #allowGap: boolean
-  #ends: Pick<Coverage, 'first' | 'began' | 'height' | 'timestamp' | 'blockOne'> | null
+  #ends: Omit<Coverage, 'chainId' | 'gaps' | 'imported'> | null
   readonly #gaps: GapList
-  readonly #imported: GapList<HeightRange>
-  readonly #lacking: ResourceGapList
+  #imported: GapList<ImportedRange>
   /** Heights of the blocks that this import has seen, imported now or before. */
   readonly #seen: HeightRange[] = []
 
@@ -37,18 +38,17 @@ export class ImportCoverage {
     this.#allowGap = allowGap
     this.#ends = before
     this.#gaps = new GapList(before?.gaps ?? [])
-    this.#imported = new GapList<HeightRange>(before?.imported ?? [])
-    this.#lacking = new ResourceGapList(before?.resourceGaps ?? [])
+    this.#imported = new GapList<ImportedRange>(before?.imported ?? [])
   }
 
   /** The coverage once all added blocks are committed; null if the store is empty. */
   get coverage(): Coverage | null {
     if (this.#ends === null) return null
-    const { first, began, height, timestamp, blockOne } = this.#ends
+    const { first, began, height, timestamp, blockOne, since } = this.#ends
     return {
       ...{ chainId: this.#chainId, first, began, blockOne, height, timestamp },
       gaps: this.#gaps.all,
-      resourceGaps: this.#lacking.all,
+      since,
       imported: this.#imported.all,
     }
   }
@@ -82,7 +82,7 @@ export class ImportCoverage {
   }
 
   /**
-   * Adds a wanted block, in which some resources are still missing.
+   * Adds a wanted block, in which some resources are still missing: their names, ascending.
    *
    * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
    */
@@ -91,7 +91,7 @@ export class ImportCoverage {
     const timestamp = nanoseconds(time)
     const ends = this.#ends
     if (ends === null) {
-      this.#ends = { first: at, began: at, blockOne: null, height: at, timestamp }
+      this.#ends = { first: at, began: at, blockOne: null, height: at, timestamp, since: [] }
     } else if (at < ends.first) {
       if (at + 1n < ends.first) this.#gaps.add({ from: at + 1n, to: ends.first - 1n, kind: 'missing' })
       this.#ends = { ...ends, first: at }
@@ -101,14 +101,21 @@ export class ImportCoverage {
       if (at > ends.height + 1n) this.#skip(ends.height + 1n, at - 1n, source)
       this.#ends = { ...ends, height: at, timestamp }
     }
-    this.#imported.add({ from: at, to: at })
+    this.#imported.add({ from: at, to: at, lacks: lacking.join(' ') })
     this.passOver(at, at)
-    for (const resource of lacking) this.#lacking.add(resource, at)
   }
 
   /** Marks a resource as complete in the imported blocks of this import. */
   complete(resource: string): void {
-    this.#lacking.complete(resource, intersection(this.#imported.all, merged(this.#seen)))
+    const seen = merged(this.#seen)
+    const ranges = this.#imported.all.flatMap((range) => {
+      const { lacks } = range
+      const left = lacks.split(' ').filter((name) => name !== resource)
+      const done = intersection([range], seen).map((part) => ({ ...part, lacks: left.join(' ') }))
+      return [...done, ...without([range], seen).map((part) => ({ ...part, lacks }))]
+    })
+    this.#imported = new GapList<ImportedRange>([])
+    for (const range of ranges.sort(byFrom)) this.#imported.add(range)
   }
 
   #skip(from: bigint, to: bigint, source: string): void {

@@ -1,8 +1,7 @@
-import { type Coverage, inText } from '#core/domain/coverage'
+import { type Coverage, importedText } from '#core/domain/coverage'
 import { BatchWriter } from '#core/ingest/batch-writer'
 import { missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
-import { LACKED_NAMES } from '#core/resources/arrivals'
 import type { Writer } from '#core/store/store'
 import { ImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
@@ -74,8 +73,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       held.passOver(BigInt(part.ends.from), BigInt(last))
       heldBlocks += last - part.ends.from + 1
     }
-    // A resource that imports do not know is lacking for good, until event files bring it.
-    const lacking = LACKED_NAMES.filter((name) => !OF_BLOCKS.some(([resource]) => resource === name))
+    // State is written once all blocks are there.
+    const lacking: string[] = Object.keys(OF_STATE)
     for (const [resource, query] of OF_BLOCKS) {
       const reason = part.lacks(query)
       if (reason !== null) {
@@ -83,6 +82,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
         tally.missing(resource, reason)
       }
     }
+    lacking.sort()
     const rowsOf = (query: (typeof HISTORY)[keyof typeof HISTORY]) =>
       part.lacks(query) === null
         ? new RowsByBlock(part.history(query, from, (height) => held.wants(BigInt(height))))
@@ -156,7 +156,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     first: tally.firstTimes(),
     notImported: tally.notImported(),
     ...reportOfCoverage(coverage),
-    imported: (coverage?.imported ?? []).map(inText),
+    imported: (coverage?.imported ?? []).map(importedText),
     seconds: (performance.now() - startedAt) / 1000,
     interrupted: signal?.aborted ?? false,
   }

@@ -1,4 +1,4 @@
-import type { HeightRange, InText } from '#core/domain/coverage'
+import type { ImportedText } from '#core/domain/coverage'
 import type { IngestionReport, RowCounts } from '#core/ingest/report'
 import type { LeftOutRowReason } from './decode-rows.ts'
 
@@ -18,7 +18,7 @@ export const NO_FIRST_TIMES = {
 /** What an import has done. */
 export type ImportReport = Pick<
   IngestionReport,
-  'height' | 'gaps' | 'resourceGaps' | 'seconds' | 'interrupted' | 'foreignFiles'
+  'height' | 'gaps' | 'seconds' | 'interrupted' | 'foreignFiles'
 > & {
   source: string
   chainId: string
@@ -37,5 +37,5 @@ export type ImportReport = Pick<
   /** Resources that are not imported, or not of all blocks, and why. */
   notImported: { resource: string; reason: string }[]
   /** Heights that the store holds from imports, afterwards. */
-  imported: InText<HeightRange>[]
+  imported: ImportedText[]
 }

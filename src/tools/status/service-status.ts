@@ -35,7 +35,6 @@ export async function statusOfService(address: string): Promise<StatusReport> {
     of: base,
     lastBlock: coverage === null || height === null ? null : lastBlock(height, coverage.blocks.lastTimestamp),
     coverage,
-    resourceGaps: [],
     store: null,
     service: {
       ready: status === 'ready',
@@ -112,7 +111,8 @@ export async function wholeCoverage(
       if (Array.isArray(whole[name])) for (const row of listIn(part[name])) whole[name].push(row)
     next = coverage.next
   }
-  return { ...first, next: null }
+  // Older services do not say it.
+  return { ...first, since: first.since ?? [], next: null }
 }
 
 /** The coverage in an answer: of its shape as much is checked as all readers need. */
@@ -123,13 +123,17 @@ function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
 }
 
 function isCoverage(coverage: unknown): boolean {
-  const { chainId, blocks, next, prunedBefore, ...lists } = objectIn(coverage)
+  const { chainId, blocks, since, next, prunedBefore, ...lists } = objectIn(coverage)
   const { ranges, gaps, imported, lastTimestamp } = objectIn(blocks)
   const isRange = (range: unknown) => areDigits(objectIn(range), ['from', 'to'])
   return (
     typeof chainId === 'string' &&
     [ranges, gaps, imported].every((some) => Array.isArray(some) && some.every(isRange)) &&
     listIn(gaps).every((gap) => typeof objectIn(gap).kind === 'string') &&
+    listIn(imported).every((range) => areTexts(objectIn(range).lacks ?? [])) &&
+    listIn(since)
+      .map(objectIn)
+      .every((one) => typeof one.resource === 'string' && areDigits(one, ['height'])) &&
     areDigits({ lastTimestamp }, ['lastTimestamp']) &&
     (next === null || typeof next === 'string') &&
     areDigits(objectIn(prunedBefore ?? {}), ['timestamp', 'height'], true) &&
@@ -150,6 +154,9 @@ function areDigits(values: Record<string, unknown>, names: readonly string[], ar
     return value === null ? areOptional : typeof value === 'string' && /^-?\d{1,20}$/.test(value)
   })
 }
+
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string')
 
 const objectIn = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -1,4 +1,3 @@
-import { type InText, inText, type ResourceGap } from '#core/domain/coverage'
 import type { StoreFacts } from '#core/store/inspection'
 import { readStore } from '#core/store/read-store'
 import { readHoldings } from '#core/store/readings/holdings'
@@ -33,8 +32,6 @@ export type StatusReport = {
   lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
   /** Null if no block is held, or the schema is not this program's. */
   coverage: CoverageBody['coverage'] | null
-  /** Heights of blocks that are held without the events of a resource; none if a service was asked. */
-  resourceGaps: InText<ResourceGap>[]
   /** Null if a service was asked. */
   store: StoreFacts | null
   /** Null if a store was asked. */
@@ -52,7 +49,6 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
     of: store.name,
     lastBlock: null,
     coverage: null,
-    resourceGaps: [],
     store: facts,
     service: null,
   }
@@ -66,7 +62,6 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   return {
     ...report,
     coverage,
-    resourceGaps: holdings.coverage.resourceGaps.map(inText),
     lastBlock: lastBlock(holdings.coverage.height.toString(), coverage.blocks.lastTimestamp),
   }
 }

@@ -74,7 +74,7 @@ function Imported({ ranges }: { ranges: Blocks['imported'] }) {
       <p class="quiet">
         Within an imported block there is only the last data point of each market, period and source. The
         order of rows within the block is unknown, times are in microseconds, and funding cannot be verified.
-        Ingest the event files of these blocks to replace them.
+        They stay so; only a new store made from the event files has these blocks completely.
       </p>
     </div>
   )

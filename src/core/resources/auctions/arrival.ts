@@ -9,7 +9,6 @@ import { auctionTable } from './table.ts'
 export const auctionArrival: Arrival<AuctionEvent> = {
   kind: 'auction',
   numbers: [EVENT_KIND.auction],
-  lackedAs: [],
   decode: decodeAuction,
   faultOf: ({ marketId }) => (marketId === '' ? 'invalid market ID' : null),
   /** Every auction event is kept. */

@@ -10,7 +10,6 @@ import { checkpointTable } from './table.ts'
 export const checkpointArrival: Arrival<CheckpointEvent> = {
   kind: 'checkpoint',
   numbers: [EVENT_KIND.checkpoint],
-  lackedAs: ['checkpoints'],
   decode: decodeCheckpoint,
   faultOf: faultOfCheckpoint,
   /** Every checkpoint is kept; one with the same block and hash as another is the same row. */

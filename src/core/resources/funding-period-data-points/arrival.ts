@@ -11,7 +11,6 @@ import { dataPointTable } from './table.ts'
 export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   kind: 'funding-period-data-point',
   numbers: [EVENT_KIND.fundingPeriodDataPoint],
-  lackedAs: ['fundingPeriodDataPoints'],
   decode: decodeDataPoint,
   faultOf: faultOfDataPoint,
   /** Every data point is kept. */

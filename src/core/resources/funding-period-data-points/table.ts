@@ -66,17 +66,6 @@ export const blockSpanTable = defineTable({
   faultsOf,
 })
 
-/** Of imported points, which go again once their blocks come from events. */
-export const importedSpanTable = defineTable({
-  name: 'funding_period_imported_spans',
-  counted: null,
-  pruned: null,
-  columns: { market: marketNumber(), source: small(0, 2), blocks: natural(), ...ends },
-  key: ['market', 'source', 'blocks'],
-  spread: 'market',
-  faultsOf,
-})
-
 /** Least and greatest are null if they are among first and last (domain/series.ts). */
 export const seriesTable = defineTable({
   name: 'funding_period_series',

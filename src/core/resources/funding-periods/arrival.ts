@@ -15,7 +15,6 @@ import { fundingPeriodTable } from './table.ts'
 export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],
-  lackedAs: ['fundingPeriods', 'marketData'],
   decode: decodeFundingPeriod,
   faultOf: faultOfFundingPeriod,
   /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */

@@ -9,7 +9,6 @@ import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 export const instrumentArrival: Arrival<InstrumentEvent> = {
   kind: 'market',
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
-  lackedAs: ['instruments', 'instrumentTerms'],
   decode: decodeInstrument,
   faultOf: faultOfInstrument,
   /** A market's latest event describes it. */
@@ -53,7 +52,6 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
 export const assetArrival: Arrival<AssetEvent> = {
   kind: 'asset',
   numbers: [EVENT_KIND.asset],
-  lackedAs: ['instruments'],
   decode: decodeAsset,
   faultOf: faultOfAsset,
   /** An asset's latest event describes it. */

@@ -14,7 +14,6 @@ export type EpochEndEvent = { kind: 'epoch-end'; seq: bigint }
 export const epochEndArrival: Arrival<EpochEndEvent> = {
   kind: 'epoch-end',
   numbers: [131],
-  lackedAs: ['liquidityProviderHistory'],
   decode: decodeEpochEnd,
   faultOf: ({ seq }) => (seq > MAX_INT64 ? 'seq of 2^63 or more' : null),
   /** The first data of each market after it in its block say how the market's providers did. */

@@ -10,7 +10,6 @@ import { provisionTable } from './table.ts'
 export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   kind: 'liquidity-provision',
   numbers: [EVENT_KIND.liquidityProvision],
-  lackedAs: ['liquidityProviders'],
   decode: decodeProvision,
   faultOf: faultOfProvision,
   /** A provision's latest status counts. */

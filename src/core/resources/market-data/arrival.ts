@@ -8,7 +8,6 @@ import { decodeMarketData } from './decode.ts'
 export const marketDataArrival: Arrival<MarketDataEvent> = {
   kind: 'market-data',
   numbers: [EVENT_KIND.marketData],
-  lackedAs: ['liquidityProviders', 'liquidityProviderHistory', 'marketData'],
   decode: ({ bytes, at, end }, leaveOut) => decodeMarketData(bytes, at, end, leaveOut),
   faultOf: () => null,
   /** Only a market's latest data are kept. */

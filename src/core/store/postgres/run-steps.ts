@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { HeightRange } from '../../domain/coverage.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
@@ -65,7 +64,7 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
     }
     return results
   }
-  const { table, countNewBy, besideImports } = step
+  const { table, countNewBy } = step
   if (step.areNew && !isSpread) {
     await copyRows(client, table, step.rows)
     return []
@@ -79,12 +78,12 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
   const insert =
     isSpread && rows.length <= FEW_ROWS ? insertOfValues(table, rows) : insertOfArrays(table, rows)
   if (countNewBy === undefined) {
-    await upsert(client, insert, table, besideImports)
+    await upsert(client, insert, table)
     return []
   }
   const counts = await countNew(client, insert, countNewBy)
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
-  if (inserted < rows.length) await upsert(client, insert, table, besideImports)
+  if (inserted < rows.length) await upsert(client, insert, table)
   return [counts]
 }
 
@@ -169,21 +168,8 @@ function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
 const run = (client: Queryable, { text, values, isFixed }: Insert) =>
   isFixed ? rowsOf(client, text, values) : rowsOnce(client, text, values)
 
-async function upsert(
-  client: Queryable,
-  { text, values, isFixed }: Insert,
-  table: Table,
-  besideImports: readonly HeightRange[] | undefined,
-): Promise<void> {
-  if (besideImports === undefined) {
-    await run(client, { text: `${text} ${onConflict(table)}`, values, isFixed })
-    return
-  }
-  // As a value: on a cluster no table that one machine holds can be looked into for a conflict.
-  const conflict = onConflict(table, (height) => `$${values.length + 1}::int8multirange @> ${height}`)
-  const ranges = besideImports.map(({ from, to }) => `[${from},${to}]`)
-  await run(client, { text: `${text} ${conflict}`, values: [...values, `{${ranges.join(',')}}`], isFixed })
-}
+const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
+  run(client, { text: `${text} ${onConflict(table)}`, ...insert })
 
 /**
  * Inserts rows that nearly always are new, and returns how many they are, by two columns; null, and nothing is written,

@@ -159,8 +159,7 @@ class PostgresWriter implements Writer {
     const begun = Promise.all([client.query('begin'), runReading(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    const steps = writeSteps(batch, { before: known ?? null, after: coverage }, this.#markets)
-    await runSteps(client, steps, spread, sent)
+    await runSteps(client, writeSteps(batch, this.#markets), spread, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {

@@ -1,11 +1,4 @@
-import {
-  type Coverage,
-  coverageOfResource,
-  firstGapFrom,
-  GapList,
-  type HeightRange,
-  isWithin,
-} from '../../domain/coverage.ts'
+import { type Coverage, coverageOfResource, GapList } from '../../domain/coverage.ts'
 import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
 import { isBefore, type Place } from '../../domain/place.ts'
@@ -106,8 +99,8 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   for (const range of heldOf(lacks, coverage)) {
     let from: Place = range
     while (from.height <= range.to) {
-      const part: RangeRead = yield* readBlocks(
-        { ...asked, limit: limit - found.length, pass: going, imported: coverage.imported },
+      const part: RangeRead = yield* readRange(
+        { ...asked, limit: limit - found.length, pass: going },
         { ...from, to: range.to },
       )
       going = null
@@ -131,20 +124,10 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
 /** The selection, and where its rows lie. */
 type Asked = Located & { resource: Resource; selection: Selection }
 
-type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'> & Pick<Coverage, 'imported'>
+type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'>
 
 /** The first rows of some blocks, how far these have been read, and how many rows that took. */
 type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
-
-/** Reads as {@link readRange}, imported blocks whole: places within one are made up, so that no cursor points there. */
-function* readBlocks(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
-  const part = yield* readRange(query, range)
-  const { height, index } = part.reached
-  if (part.pass !== null || index === 0 || !isWithin(query.imported, height)) return part
-  const rows = part.rows.filter(({ place }) => place.height < height)
-  if (rows.length > 0) return { ...part, rows, reached: { height, index: 0 } }
-  return yield* readRange({ ...query, limit: NO_LIMIT, pass: null }, { height, index: 0, to: height })
-}
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
@@ -168,10 +151,10 @@ const isAt = (a: Place, b: Place) => a.height === b.height && a.index === b.inde
 /** More than any event makes. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-function* readPoints({ limit, pass, imported, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
+function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
   const { selection, span } = asked
-  const spans = yield* readSpans(asked, range, imported)
+  const spans = yield spansStatement(asked, range)
   let readRows = STATEMENTS_IN_ROWS
   if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
@@ -189,28 +172,6 @@ function* readPoints({ limit, pass, imported, ...asked }: RangeQuery, range: Pla
     const rows = yield pointsStatement(asked, { ...range, to: part.through }, part, limit + 1)
     return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
   }
-}
-
-/** The spans of the first runs of blocks: those of events, and of imported blocks if there are such. */
-function* readSpans(
-  { market }: Asked,
-  { height, to }: PlaceRange,
-  imported: readonly HeightRange[],
-): Reading<Row[]> {
-  const values = [market!, height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN, BigInt(SPANS_AT_ONCE)]
-  const spans = yield { text: SPANS, values }
-  const next = imported[firstGapFrom(imported, height)]
-  if (next === undefined || next.from > to) return spans
-  const runs = new Map<bigint, { first: bigint; last: bigint }>()
-  for (const row of [...spans, ...(yield { text: IMPORTED_SPANS, values })]) {
-    const [run, first, last] = row.map((cell) => BigInt(cell!)) as [bigint, bigint, bigint]
-    const known = runs.get(run) ?? { first, last }
-    runs.set(run, { first: least([first, known.first]), last: greatest([last, known.last]) })
-  }
-  return [...runs]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .slice(0, SPANS_AT_ONCE)
-    .map(([run, { first, last }]) => [run, first, last].map(String))
 }
 
 /** Blocks with the times that a period's points among theirs lie between. */
@@ -267,23 +228,16 @@ const PLACE_COLUMNS = 'cast(height as text), event_index'
 /** The columns of a data point. */
 const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
-const SPANS = `
-  select cast(blocks as text), cast(first_timestamp as text), cast(last_timestamp as text)
-  from funding_period_block_spans
-  where market = $1 and blocks between $2 and $3
-  order by funding_period_block_spans.blocks limit $4`
-
-/** As SPANS, of imported blocks: the first ones of each source. */
-const IMPORTED_SPANS = [0, 1, 2]
-  .map(
-    (source) => `
-    select cast(blocks as text), cast(first_timestamp as text), cast(last_timestamp as text) from (
-      select blocks, first_timestamp, last_timestamp from funding_period_imported_spans
-      where market = $1 and source = ${source} and blocks between $2 and $3
-      order by blocks limit $4
-    ) as of_source_${source}`,
-  )
-  .join(' union all ')
+/** Between which times the points of the first runs of blocks lie. */
+function spansStatement({ market }: Asked, { height, to }: PlaceRange): Statement {
+  return {
+    text: `select cast(blocks as text), cast(first_timestamp as text), cast(last_timestamp as text)
+      from funding_period_block_spans
+      where market = $1 and blocks between $2 and $3
+      order by funding_period_block_spans.blocks limit ${SPANS_AT_ONCE}`,
+    values: [market!, height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN],
+  }
+}
 
 /** The first rows of some blocks among all rows of a selection; of the last block up to an event, if one is given. */
 function rowsStatement(

@@ -1,4 +1,4 @@
-import { type Coverage, type Gap, type HeightRange, merged, type ResourceGap } from '../../domain/coverage.ts'
+import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import {
@@ -7,7 +7,7 @@ import {
   READ_GAPS,
   READ_IMPORTED,
   READ_POSITION,
-  READ_RESOURCE_GAPS,
+  READ_SINCE,
   READ_STREAM,
 } from '../statements.ts'
 import { insertText, tableOf } from '../tables.ts'
@@ -44,11 +44,8 @@ function rangesIn(name: string, valuesOf: (coverage: Coverage) => KeyValue[][]) 
 }
 
 export const RANGES = {
-  imported: rangesIn('imported', ({ imported }) => imported.map(({ from, to }) => [from, to])),
+  imported: rangesIn('imported', ({ imported }) => imported.map(({ from, to, lacks }) => [from, to, lacks])),
   gaps: rangesIn('gaps', ({ gaps }) => gaps.map(({ from, to, kind }) => [from, to, kind])),
-  resourceGaps: rangesIn('kept_from', ({ resourceGaps }) =>
-    resourceGaps.map(({ resource, from, to }) => [resource, from, to + 1n]),
-  ),
 }
 
 export type RangesName = keyof typeof RANGES
@@ -56,13 +53,13 @@ export type RangesName = keyof typeof RANGES
 export const RANGES_NAMES = Object.keys(RANGES) as RangesName[]
 
 /**
- * Parses the row of READ_STREAM and those of READ_GAPS, READ_RESOURCE_GAPS and READ_IMPORTED (statements.ts); null
+ * Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED (statements.ts); null
  * without the first.
  */
 export function coverageOf(
   stream: Row | null,
   gaps: readonly Row[],
-  resourceGaps: readonly Row[],
+  since: readonly Row[],
   imported: readonly Row[],
 ): Coverage | null {
   if (stream === null) return null
@@ -77,14 +74,8 @@ export function coverageOf(
     gaps: gaps.map(
       ([from, to, kind]): Gap => ({ from: BigInt(from!), to: BigInt(to!), kind: kind as Gap['kind'] }),
     ),
-    resourceGaps: resourceGaps.map(
-      ([resource, from, to]): ResourceGap => ({
-        resource: resource as string,
-        from: BigInt(from!),
-        to: BigInt(to!),
-      }),
-    ),
-    imported: imported.map(heightRangeOf),
+    since: since.map(([resource, from]) => ({ resource: resource as string, height: BigInt(from!) })),
+    imported: imported.map((row) => ({ ...heightRangeOf(row), lacks: String(row[2]) })),
   }
 }
 
@@ -92,7 +83,7 @@ export function coverageOf(
 export function* readCoverage(): Reading<Coverage | null> {
   const [stream] = yield { text: READ_STREAM, values: [] }
   const gaps = yield { text: READ_GAPS, values: [] }
-  const resourceGaps = yield { text: READ_RESOURCE_GAPS, values: [] }
+  const since = yield { text: READ_SINCE, values: [] }
   const imported = yield { text: READ_IMPORTED, values: [] }
-  return coverageOf(stream ?? null, gaps, resourceGaps, imported)
+  return coverageOf(stream ?? null, gaps, since, imported)
 }

@@ -5,7 +5,7 @@ import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
-import { READ_PRUNED, READ_RESOURCE_GAPS, READ_STREAM } from '../statements.ts'
+import { READ_PRUNED, READ_SINCE, READ_STREAM } from '../statements.ts'
 import type { HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from '../store.ts'
 import { coverageOf } from './coverage.ts'
 
@@ -95,7 +95,7 @@ for (const resource of RESOURCES) statementOf(resource, { where: 'true', values:
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
   return {
     text: `
-      select cast(from_height as text), cast(to_height as text)${table === 'gaps' ? ', kind' : ''} from ${table}
+      select cast(from_height as text), cast(to_height as text)${table === 'gaps' ? ', kind' : ', lacks'} from ${table}
       where from_height >= $1 order by ${table}.from_height limit $2`,
     values: [fromHeight, most],
   }
@@ -116,7 +116,7 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
   const [stream = null] = yield { text: READ_STREAM, values: [] }
   const gaps = yield lowestRanges('gaps', ...ranges)
   const imported = yield lowestRanges('imported', ...ranges)
-  const resourceGaps = yield { text: READ_RESOURCE_GAPS, values: [] }
+  const since = yield { text: READ_SINCE, values: [] }
   const [pruned] = yield { text: READ_PRUNED, values: [] }
   const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
   for (const resource of RESOURCES) {
@@ -129,7 +129,7 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
   const fromHeight = endOfLists([gaps, imported], limit, ([, to]) => BigInt(to!) + 1n)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(
-    ...([stream, gaps.filter(isShownRange), resourceGaps, imported.filter(isShownRange)] as const),
+    ...([stream, gaps.filter(isShownRange), since, imported.filter(isShownRange)] as const),
   )
   if (coverage === null) return null
   const byMarket = resources.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)

@@ -21,7 +21,7 @@ export function runSteps<Result>(connection: Connection, steps: Steps<Result>): 
 function runStep(connection: Connection, step: WriteStep): Row[][] {
   if ('text' in step) return step.values.map((values) => connection.rows(step.text, values.map(bound)))
   const { table, rows, countNewBy } = step
-  const insert = insertOf(table, step.besideImports !== undefined)
+  const insert = insertOf(table)
   const valuesOf = (row: TableRow) =>
     table.columns.map(({ name, type }) =>
       type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
@@ -45,23 +45,18 @@ type Inserts = { orUpdate: string; orNothing: string }
 const inserts = new Map<string, Inserts>()
 
 /** The insert statements of a table: replacing an older row, or only if there is none. */
-function insertOf(table: Table, besideImports: boolean): Inserts {
-  const key = besideImports ? `${table.name} beside imports` : table.name
-  let known = inserts.get(key)
+function insertOf(table: Table): Inserts {
+  let known = inserts.get(table.name)
   if (known === undefined) {
     const text = insertText(table)
     known = {
-      orUpdate: `${text} ${onConflict(table, besideImports ? isImported : null)}`,
+      orUpdate: `${text} ${onConflict(table)}`,
       orNothing: `${text} on conflict do nothing`,
     }
-    inserts.set(key, known)
+    inserts.set(table.name, known)
   }
   return known
 }
-
-/** A commit's imported heights are in their table before its rows are written. */
-const isImported = (height: string) =>
-  `exists (select 1 from imported where ${height} between imported.from_height and imported.to_height)`
 
 /** Runs a reading, within the caller's transaction. */
 export function runReading<T>(connection: Connection, reading: Reading<T>): T {

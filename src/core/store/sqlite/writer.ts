@@ -65,7 +65,7 @@ class SqliteWriter implements Writer {
         if (this.#log.keepShort()) this.#known.logFrom = this.#known.commits
         connection.transaction('immediate', () => {
           this.#refuseOtherWriter()
-          this.#writeRows(batch, coverage)
+          runSteps(connection, writeSteps(batch, this.#markets))
           this.#writeCoverage(coverage)
           connection.run(COUNT_COMMIT, [this.#known.logFrom])
           connection.runAll(noteChanges(changesOf(batch)))
@@ -97,16 +97,10 @@ class SqliteWriter implements Writer {
     })
   }
 
-  #writeRows(batch: Batch, after: Coverage): void {
-    // Before the rows, which look into it.
-    this.#writeRanges('imported', after)
-    runSteps(this.#connection, writeSteps(batch, { before: this.#known.coverage, after }, this.#markets))
-  }
-
   #writeCoverage(coverage: Coverage): void {
     this.#connection.run(WRITE_STREAM, streamValues(coverage))
     this.#writeRanges('gaps', coverage)
-    this.#writeRanges('resourceGaps', coverage)
+    this.#writeRanges('imported', coverage)
   }
 
   #writeRanges(name: RangesName, after: Coverage): void {

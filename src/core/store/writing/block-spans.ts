@@ -1,7 +1,5 @@
-import { hasBlock } from '../../domain/place.ts'
 import type {
   blockSpanTable,
-  importedSpanTable,
   PointRow,
   periodSpanTable,
 } from '../../resources/funding-period-data-points/table.ts'
@@ -16,7 +14,6 @@ type TimeSpan = { market: bigint; of: bigint; first: bigint; last: bigint }
 export type PointSpans = {
   periods: RowOf<typeof periodSpanTable>[]
   blocks: RowOf<typeof blockSpanTable>[]
-  imported: RowOf<typeof importedSpanTable>[]
 }
 
 export type SpanOptions = {
@@ -24,24 +21,15 @@ export type SpanOptions = {
   newPoints: ReadonlyMap<string, bigint>
   /** The start of a period; null if it is not stored. */
   startOf: (market: bigint, seq: bigint) => bigint | null
-  /** Whether the points of a block are imported. */
-  isImported: (height: bigint) => boolean
 }
 
 /** The spans of data points, by period and by run of blocks; of those too that change no row. */
-export function spansOf(
-  points: readonly PointRow[],
-  { newPoints, startOf, isImported }: SpanOptions,
-): PointSpans {
+export function spansOf(points: readonly PointRow[], { newPoints, startOf }: SpanOptions): PointSpans {
   const periods = new Spans()
   const blocks = new Spans()
-  const imported = [new Spans(), new Spans(), new Spans()]
-  for (const { market, source, timestamp, seq, height } of points) {
+  for (const { market, timestamp, seq, height } of points) {
     periods.add(market, seq, timestamp)
-    // An unplaced point belongs to no run of blocks.
-    if (!hasBlock(height)) continue
-    const spans = isImported(height) ? imported[source]! : blocks
-    spans.add(market, height / BLOCKS_OF_SPAN, timestamp)
+    blocks.add(market, height / BLOCKS_OF_SPAN, timestamp)
   }
   return {
     periods: periods.all.map(({ market, of: seq, ...ends }) => ({
@@ -52,9 +40,6 @@ export function spansOf(
       start_timestamp: startOf(market, seq),
     })),
     blocks: blocks.all.map(({ market, of, ...ends }) => ({ market, blocks: of, ...columnsOf(ends) })),
-    imported: imported.flatMap((spans, source) =>
-      spans.all.map(({ market, of, ...ends }) => ({ market, source, blocks: of, ...columnsOf(ends) })),
-    ),
   }
 }
 

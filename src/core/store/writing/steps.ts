@@ -1,4 +1,3 @@
-import type { HeightRange } from '../../domain/coverage.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Cell, Table, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
@@ -20,11 +19,6 @@ export type RowStep = {
    * have the same key then.
    */
   countNewBy?: readonly [string, string]
-  /**
-   * The heights that are imported, where imported points are among the rows or may be in their way: those of events
-   * stand before them.
-   */
-  besideImports?: readonly HeightRange[]
 }
 
 /** Steps of writing; each wants its rows, those of a statement for each of its values. */
@@ -71,8 +65,7 @@ function joined(steps: readonly WriteStep[]): WriteStep {
   if ('text' in first) {
     return { text: first.text, values: steps.flatMap((step) => ('text' in step ? step.values : [])) }
   }
-  if (first.countNewBy !== undefined || first.besideImports !== undefined)
-    throw new TypeError('rows that are counted stand alone')
+  if (first.countNewBy !== undefined) throw new TypeError('rows that are counted stand alone')
   return { ...first, rows: steps.flatMap((step) => ('text' in step ? [] : step.rows)) }
 }
 

@@ -6,9 +6,8 @@ import { marketDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
 import { marketColumn, TABLES, tableOf } from '../tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
-import { undoImportedRows } from './replace-imports.ts'
 import type { Steps } from './steps.ts'
-import { type Coverages, writePoints } from './write-points.ts'
+import { writePoints } from './write-points.ts'
 import { type ShownProviders, writeProviderLists, writeProvisions } from './write-providers.ts'
 
 /* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
@@ -17,26 +16,21 @@ const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map(
   ({ name }) => `delete from ${name} where height = $1 and event_index > $2`,
 )
 
-/**
- * The steps that write a batch's rows, within the caller's transaction. Imported heights of the batch are already in
- * their table.
- */
-export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketNumbers): Steps {
-  const { replaced, replacedImports } = batch
+/** The steps that write a batch's rows, within the caller's transaction. */
+export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {
+  const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
     for (const text of DELETE_AFTER) yield { text, values }
   }
-  if (replacedImports.length > 0) yield* undoImportedRows(replacedImports)
   yield* numberMarkets(marketsOf(batch), markets)
   let shown: ShownProviders = new Map()
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name) ?? []
     if (table === dataPointTable) {
       const periods = rowsOf(batch, fundingPeriodTable)
-      if (rows.length + replacedImports.length + periods.length > 0) {
-        const points = rowsOf(batch, dataPointTable)
-        yield* writePoints({ points, periods, replacedImports }, coverages, markets)
+      if (rows.length + periods.length > 0) {
+        yield* writePoints({ points: rowsOf(batch, dataPointTable), periods }, markets)
       }
       continue
     }

@@ -1,36 +1,23 @@
-import { type Coverage, isWithin } from '../../domain/coverage.ts'
 import { greatest } from '../../domain/integers.ts'
 import { isBefore } from '../../domain/place.ts'
 import type { SeriesPoint } from '../../domain/series.ts'
 import {
   blockSpanTable,
   dataPointTable,
-  importedSpanTable,
   type PointRow,
   periodSpanTable,
 } from '../../resources/funding-period-data-points/table.ts'
 import type { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import type { RowOf } from '../../resources/table.ts'
-import { shrinkSpans } from '../pruning/prune-statements.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
 import { type Period, readStartChanges, WRITE_START } from './period-starts.ts'
-import {
-  deleteImportedPoints,
-  deleteImportedSpans,
-  deleteUnplacedPoints,
-  type GonePoints,
-  withoutExactCopies,
-} from './replace-imports.ts'
 import { runTogether, type Steps, type Values } from './steps.ts'
 import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
 
 /** Series written together: their input is in memory at the same time. */
 const RUNS_AT_A_TIME = 32
-
-/** The coverage before a batch (null if the store was empty) and after it. */
-export type Coverages = { before: Coverage | null; after: Coverage }
 
 type PeriodRow = RowOf<typeof fundingPeriodTable>
 
@@ -40,64 +27,40 @@ export type PointChanges = {
   points: readonly RowOf<typeof dataPointTable>[]
   /** Which are written already. */
   periods: readonly PeriodRow[]
-  replacedImports: readonly bigint[]
 }
 
-/** Writes data points, their spans and series; those that an import brought for blocks of the batch go before. */
-export function* writePoints(
-  { points: named, periods, replacedImports }: PointChanges,
-  { before, after: { imported } }: Coverages,
-  markets: MarketNumbers,
-): Steps {
-  const given = numbered(named, markets) as PointRow[]
-  const gone: GonePoints = new Map()
-  const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
-  const heldUpTo = before?.height ?? -1n
-  // Without imports only history may come with events of points that an import has brought.
-  const copied = imported.length > 0 ? given : given.filter(({ height }) => height <= heldUpTo)
-  if (copied.length > 0) yield* deleteUnplacedPoints(copied, gone)
-  const points = yield* withoutExactCopies(given)
+/** Writes data points, their spans and series. */
+export function* writePoints({ points: named, periods }: PointChanges, markets: MarketNumbers): Steps {
+  const points = numbered(named, markets) as PointRow[]
   const runs = runsOf(points)
-  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
-  const touched = touchedPeriods([...runs.values()], periods, gone, markets)
+  const touched = touchedPeriods([...runs.values()], periods, markets)
   const starts = yield* readStartChanges(touched, markets)
-  const isLosing = new Set([...gone.values()].map(({ run }) => run.market))
   for (const [market, { isChanged }] of starts) {
-    for (const source of isChanged || isLosing.has(market) ? SOURCES : []) {
+    for (const source of isChanged ? SOURCES : []) {
       const key = `${market} ${source}`
       if (!runs.has(key)) runs.set(key, { run: { market, source }, points: [], rows: [] })
     }
   }
   const lasts = yield* readLastTimestamps([...runs.values()].map(({ run }) => run))
-  for (const { run, seqs } of gone.values()) yield* shrinkSpans(run, seqs)
   // In the order of the key: neighbours are written to the same page.
   const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
-  const lastImported = imported.at(-1)?.to ?? -1n
-  const besideImports = points.some(({ height }) => height <= lastImported)
-  const [counts = []] = yield {
-    ...{ table: dataPointTable, rows, countNewBy: ['market', 'seq'] as const },
-    ...(besideImports ? { besideImports: imported } : {}),
-  }
+  const [counts = []] = yield { table: dataPointTable, rows, countNewBy: ['market', 'seq'] }
   const spans = spansOf(points, {
     newPoints: new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
     startOf: (market, seq) => starts.get(market)?.now.get(seq) ?? null,
-    isImported: besideImports ? (height) => isWithin(imported, height) : () => false,
   })
   yield { table: periodSpanTable, rows: spans.periods }
   yield { table: blockSpanTable, rows: spans.blocks }
-  if (spans.imported.length > 0) yield { table: importedSpanTable, rows: spans.imported }
-  yield* deleteImportedSpans(hadImports, replacedImports, imported)
   const moved = [...starts].flatMap(([market, { moved, now }]) =>
     moved.map((seq): Values => [market, seq, now.get(seq) ?? null]),
   )
   if (moved.length > 0) yield { text: WRITE_START, values: moved }
   const all = [...runs.values()]
-  // Without a loss the new closing times follow from those of before.
-  const reread = gone.size + moved.length > 0 ? yield* readClosing(all.map(({ run }) => run)) : null
+  // If no start has moved, the new closing times follow from those of before.
+  const reread = moved.length > 0 ? yield* readClosing(all.map(({ run }) => run)) : null
   const series = all.map(({ run, points }, index) => {
     const { lastBefore, lastSeqBefore, ...change } = starts.get(run.market)!
-    const lost = gone.get(`${run.market} ${run.source}`)
-    const last = latest([lasts[index]!, ...(lost?.times ?? [])])
+    const last = lasts[index]!
     const before = closingTime(last, lastBefore)
     const given = latest([last, points.at(-1)?.timestamp ?? null])
     const now =
@@ -107,7 +70,7 @@ export function* writePoints(
     return writeSeries(run, {
       closing: { before, now },
       points,
-      gone: (lost?.times ?? []).map((timestamp, at) => ({ timestamp, seq: lost!.seqs[at]! })),
+      gone: [],
       moved: change.moved,
       starts: change,
       isAhead: points.every(({ seq }) => seq >= lastSeqBefore),
@@ -122,11 +85,10 @@ function latest(times: readonly (bigint | null)[]): bigint | null {
   return known.length === 0 ? null : greatest(known)
 }
 
-/** The periods that a batch touches: its own, those of its points, and those of points that are gone. */
+/** The periods that a batch touches: its own, and those of its points. */
 function touchedPeriods(
   runs: readonly PointRun[],
   periods: readonly PeriodRow[],
-  gone: GonePoints,
   markets: MarketNumbers,
 ): Period[] {
   const touched = new Map<string, Period>()
@@ -147,7 +109,6 @@ function touchedPeriods(
     }
   }
   for (const { market_id: id, seq } of periods) touch(markets.get(id)!, seq).hasArrived = true
-  for (const { run, seqs } of gone.values()) for (const seq of seqs) touch(run.market, seq)
   return [...touched.values()]
 }
 

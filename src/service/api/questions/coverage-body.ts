@@ -1,4 +1,4 @@
-import type { Coverage, Gap } from '#core/domain/coverage'
+import { type Coverage, type Gap, type ImportedText, importedText } from '#core/domain/coverage'
 import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/store'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
@@ -16,10 +16,12 @@ export type CoverageBody = {
       ranges: BlockRange[]
       /** Missing blocks between the first and the last one, and incomplete ones. */
       gaps: (BlockRange & { kind: Gap['kind'] })[]
-      /** Blocks that are held from an import: not all of their events are there. */
-      imported: BlockRange[]
+      /** Blocks that are held from an import: not all of their events are there, and no row of the resources they lack. */
+      imported: ImportedText[]
       lastTimestamp: string
     }
+    /** Resources that versions before did not know: the height from which on the store has them. */
+    since: { resource: string; height: string }[]
     /** What to ask for the rest with, if there are more gaps or markets; null if this is all. */
     next: string | null
   } & Omit<Holdings, 'coverage' | 'next'>
@@ -37,9 +39,10 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
       blocks: {
         ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
         gaps: coverage.gaps.map(({ from, to, kind }) => ({ ...range(from, to), kind })),
-        imported: coverage.imported.map(({ from, to }) => range(from, to)),
+        imported: coverage.imported.map(importedText),
         lastTimestamp: coverage.timestamp.toString(),
       },
+      since: coverage.since.map(({ resource, height }) => ({ resource, height: height.toString() })),
       ...rows,
       next: next === null ? null : encodeCoverageCursor(next),
     },

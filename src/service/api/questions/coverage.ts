@@ -66,11 +66,25 @@ export const COVERAGE_SCHEMA = closedObject({
         'Heights between the first and the last block that are not completely stored.',
       ),
       imported: listOf(
-        BLOCK_RANGE,
+        closedObject(
+          {
+            from: HEIGHT,
+            to: HEIGHT,
+            lacks: listOf(
+              { type: 'string' },
+              'Resources that the source did not have, or that are not imported yet. Left out if there are none.',
+            ),
+          },
+          ['lacks'],
+        ),
         "Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown.",
       ),
       lastTimestamp: TIME,
     }),
+    since: listOf(
+      closedObject({ resource: { type: 'string' }, height: HEIGHT }),
+      'Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store.',
+    ),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
     next: {
       ...orNull({ type: 'string' }),
