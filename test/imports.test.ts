@@ -76,6 +76,44 @@ test('Imports go from one folder of the program to a lower one', () => {
   assert.deepEqual(upward, [])
 })
 
+/** Folders whose entries still import each other in a circle. */
+const CIRCLES: readonly string[] = ['service/api']
+
+test('The rooms of a folder import each other one way, at every depth', () => {
+  const folders = new Set([...IMPORTS.keys()].flatMap(foldersOf))
+  const found = [...folders].filter((folder) => {
+    const entryOf = (name: string) =>
+      name.startsWith(`${folder}/`) ? name.slice(folder.length + 1).split('/')[0]! : null
+    const links = new Map<string, Set<string>>()
+    for (const [name, imports] of IMPORTS) {
+      const from = entryOf(name)
+      if (from === null) continue
+      const others = imports.map(entryOf).filter((to) => to !== null && to !== from)
+      links.set(from, new Set([...(links.get(from) ?? []), ...(others as string[])]))
+    }
+    return [...links.keys()].some((entry) => reaches(links, entry, entry))
+  })
+  assert.deepEqual(found, CIRCLES)
+})
+
+/** `core/store`, `core`, for a file in the former. */
+function foldersOf(name: string): string[] {
+  const parts = name.split('/').slice(0, -1)
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+}
+
+function reaches(links: ReadonlyMap<string, ReadonlySet<string>>, from: string, to: string): boolean {
+  const seen = new Set<string>()
+  const left = [...(links.get(from) ?? [])]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (next === to) return true
+    if (seen.has(next)) continue
+    seen.add(next)
+    left.push(...(links.get(next) ?? []))
+  }
+  return false
+}
+
 test('What another layer has is imported by its name', () => {
   for (const [name] of IMPORTS) {
     if (name === 'main.ts') continue

@@ -19,6 +19,9 @@ export type SeriesPoint = {
   twap: string
 }
 
+/** The rest of a data point's key within those of its market and source. */
+export type PointKey = { timestamp: bigint; seq: bigint }
+
 /** Starts of periods by seq, Unix nanoseconds; without those that are not stored. */
 export type PeriodStarts = ReadonlyMap<bigint, bigint>
 

@@ -1,6 +1,6 @@
 import { withOpen } from '../with-open.ts'
-import type { Reading } from './pages/page.ts'
-import type { Snapshot, Store, StoreTraits } from './store.ts'
+import type { Reading, StoreTraits } from './pages/page.ts'
+import type { Snapshot, Store } from './store.ts'
 
 /** Opens one snapshot of a store, and closes it whatever happens meanwhile. */
 export function withSnapshot<T>(store: Store, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {

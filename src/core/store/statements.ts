@@ -3,6 +3,8 @@
 /** The number of a market, by its id. */
 export const FIND_MARKET = 'select market from markets where market_id = $1'
 
+export const READ_MARKET_IDS = 'select cast(market as text), market_id from markets order by markets.market'
+
 export const READ_POSITION = `
   select cast(height as text), cast(timestamp as text) from stream`
 

@@ -1,10 +1,11 @@
 import { MAX_INT64, MIN_INT64 } from '#core/domain/integers'
 import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '#core/domain/series'
+import { closingTime, LEVELS, type Level } from '#core/domain/series-levels'
 import type { TableReader } from '#core/store/table-reader'
 import { type TextCell, tableOf } from '#core/store/tables'
 import { allRows, describeRow, type NamedRow, RowQueue, walkTable } from '#core/store/walk-table'
 import { OpenBuckets } from '#core/store/writing/fill-series'
-import { bucketRow, closingTime, LEVELS, type Level } from '#core/store/writing/write-series'
+import { bucketRow } from '#core/store/writing/write-series'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')

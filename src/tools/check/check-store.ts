@@ -1,6 +1,7 @@
 import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
 import { count } from '#core/domain/words'
+import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
@@ -14,7 +15,6 @@ import {
   tableOf,
 } from '#core/store/tables'
 import { allRows, compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
-import { BLOCKS_OF_SPAN } from '#core/store/writing/block-spans'
 import { withOpen } from '#core/with-open'
 import { SeriesCheck } from './check-series.ts'
 import { SpanCheck, type SpanRules, type Times } from './check-spans.ts'

@@ -1,7 +1,7 @@
 import type { StoreFacts } from '#core/store/inspection'
 import { readStore } from '#core/store/read-store'
-import { readHoldings } from '#core/store/readings/holdings'
-import { ALL_HOLDINGS, type Store } from '#core/store/store'
+import { ALL_HOLDINGS, readHoldings } from '#core/store/readings/holdings'
+import type { Store } from '#core/store/store'
 import type { ForwardReport } from '#service/api/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
 

@@ -8,7 +8,7 @@ import type {
   FundingPeriodEvent,
 } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
-import type { PrunedBefore } from '#core/store/store'
+import type { PrunedBefore } from '#core/store/readings/holdings'
 import type { TableReader } from '#core/store/table-reader'
 import type { RowRange, Table, TextCell } from '#core/store/tables'
 import { tableOf } from '#core/store/tables'

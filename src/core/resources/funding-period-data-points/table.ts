@@ -56,6 +56,9 @@ export const periodSpanTable = defineTable({
   faultsOf,
 })
 
+/** Blocks that share one row of the next table. */
+export const BLOCKS_OF_SPAN = 64n
+
 export const blockSpanTable = defineTable({
   name: 'funding_period_block_spans',
   counted: null,

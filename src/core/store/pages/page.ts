@@ -65,3 +65,9 @@ export type Position = { height: string; timestamp: string }
  * rows of all of them.
  */
 export type Reading<T> = Generator<Statement | StatementOfEach, T, Row[]>
+
+/** What readings need to know of a store. */
+export type StoreTraits = {
+  /** Whether the tables are spread over the machines of a cluster. */
+  isSpread: boolean
+}

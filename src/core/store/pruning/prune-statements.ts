@@ -1,11 +1,12 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
+import type { PointKey } from '../../domain/series.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import { type PrunedTable, rangeClauses } from '../tables.ts'
 import type { Steps, WriteStep } from '../writing/steps.ts'
-import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
+import type { PruneBound, RowKey } from './prune-bound.ts'
 
 /* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */
 
@@ -64,8 +65,6 @@ export const READ_RUNNING = `
     select seq, start_timestamp, end_timestamp from funding_periods where market_id = $1
     order by start_timestamp desc, seq desc limit 1
   ) as latest where end_timestamp is null`
-
-export const READ_MARKET_IDS = 'select cast(market as text), market_id from markets order by markets.market'
 
 /** The current period. Its carried-over point is kept: series need it until the period ends. */
 export type RunningPeriod = { seq: bigint; start: bigint }

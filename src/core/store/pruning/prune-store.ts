@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PointKey } from '../../domain/series.ts'
 import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { READ_MARKET_IDS } from '../statements.ts'
 import type { Store, Upkeep } from '../store.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../tables.ts'
 import type { Steps } from '../writing/steps.ts'
 import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
-import type { PointKey, PruneBound, RowKey } from './prune-bound.ts'
+import type { PruneBound, RowKey } from './prune-bound.ts'
 import {
   deletePoints,
   deleteRows,
@@ -15,7 +17,6 @@ import {
   nextPoints,
   noteBound,
   oldKeys,
-  READ_MARKET_IDS,
   READ_RUNNING,
   type RunningPeriod,
   shrinkSpans,

@@ -44,6 +44,12 @@ export const READ_STARTS = `
   select cast(seq as text), cast(start_timestamp as text) from funding_period_spans
   where market = $1 and seq >= $2 and seq <= $3 and start_timestamp is not null`
 
+/** The latest start of a period with points of a market. */
+export const READ_LAST_START = `
+  select cast(start_timestamp as text) from funding_period_spans
+  where market = $1 and start_timestamp is not null
+  order by funding_period_spans.start_timestamp desc limit 1`
+
 /** Times: `from` is included, `to` is not. */
 type Range = { from: bigint; to: bigint }
 

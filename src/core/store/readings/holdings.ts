@@ -1,13 +1,59 @@
+import type { Coverage } from '../../domain/coverage.ts'
 import { least, MAX_INT64 } from '../../domain/integers.ts'
 import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
 import type { KeyValue, Resource, Row } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import type { Reading } from '../pages/page.ts'
+import type { Reading, StoreTraits } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { READ_PRUNED, READ_SINCE, READ_STREAM } from '../statements.ts'
-import type { HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from '../store.ts'
 import { coverageOf } from './coverage.ts'
+
+/** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */
+export type HoldingsQuery = {
+  /** Rows of this market alone; null: of all. */
+  marketId: string | null
+  /** Gaps that begin at this height or above it; null: none. */
+  fromHeight: bigint | null
+  /** Markets whose id is greater than this; null: none. */
+  afterMarket: string | null
+  /** Gaps at most, and markets at most in each list; null: all. */
+  limit: number | null
+}
+
+/** Everything that a store holds. */
+export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
+
+/** How many rows of a market there are, and the times of the first and the last. */
+export type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
+
+/** How much there is of each resource; numbers are text. Of those that are not named here, how many rows. */
+export type HeldRows = {
+  /** Times are those of the blocks that they came in. */
+  checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
+  fundingPeriodDataPoints: HeldOfMarket[]
+  /** Times are those at which periods began. */
+  fundingPeriods: HeldOfMarket[]
+  instruments: { count: string }
+  /** `atBlock` is the block of the market's latest list. */
+  liquidityProviders: { marketId: string; count: string; atBlock: string }[]
+}
+
+/** Counts and ranges of a store's rows; numbers are text. */
+export type Holdings = HeldRows & {
+  /** With the gaps that were asked for. */
+  coverage: Coverage
+  /** Start of the remaining gaps and markets; null if there are none. */
+  next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
+  /** Null if nothing has been pruned. */
+  prunedBefore: PrunedBefore | null
+}
+
+/**
+ * Limit of pruning: earlier times (Unix nanoseconds), lower heights; null if never pruned that way. Older rows may have
+ * arrived since, with a filled gap.
+ */
+export type PrunedBefore = { timestamp: string | null; height: string | null }
 
 /** How much there is of a resource, as a statement says it. */
 type HoldingStatement = Statement & {

@@ -1,11 +1,10 @@
 import { greatest, least } from '../../domain/integers.ts'
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
 import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
+import { closingTime, LEVELS, type Level } from '../../domain/series-levels.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
-import { READ_LAST_START } from '../writing/period-starts.ts'
-import { closingTime, LEVELS, type Level } from '../writing/write-series.ts'
-import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
+import { READ_LAST_START, readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
 import { readPosition } from './coverage.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */

@@ -1,12 +1,10 @@
-import type {
-  blockSpanTable,
-  PointRow,
-  periodSpanTable,
+import {
+  BLOCKS_OF_SPAN,
+  type blockSpanTable,
+  type PointRow,
+  type periodSpanTable,
 } from '../../resources/funding-period-data-points/table.ts'
 import type { RowOf } from '../../resources/table.ts'
-
-/** Blocks that share one row of `funding_period_block_spans`. */
-export const BLOCKS_OF_SPAN = 64n
 
 /** The first and the last time of a market's data points of a period, or a run of blocks. */
 type TimeSpan = { market: bigint; of: bigint; first: bigint; last: bigint }

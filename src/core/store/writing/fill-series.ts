@@ -1,14 +1,15 @@
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Bucket, bucketOf, indexAt, joinPoint } from '../../domain/series.ts'
+import { LEVELS, type Level } from '../../domain/series-levels.ts'
 import { count } from '../../domain/words.ts'
 import { seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { RowOf } from '../../resources/table.ts'
 import { valueLists } from '../pages/statement.ts'
-import { READ_MARKET_IDS } from '../pruning/prune-statements.ts'
 import { readCounted, type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { READ_MARKET_IDS } from '../statements.ts'
 import { WRITE_START } from './period-starts.ts'
 import type { Steps } from './steps.ts'
-import { bucketRow, LEVELS, type Level, readClosing } from './write-series.ts'
+import { bucketRow, readClosing } from './write-series.ts'
 
 /** Buckets that are written at a time. */
 const CHUNK_ROWS = 1_000

@@ -1,5 +1,6 @@
 import type { PeriodStarts } from '../../domain/series.ts'
 import type { Row } from '../../resources/resource.ts'
+import { READ_LAST_START } from '../readings/counted-points.ts'
 import type { Steps } from './steps.ts'
 
 /** A period that a batch touches, by the market's number. */
@@ -31,12 +32,6 @@ const READ_SPAN = `
 
 const READ_PERIOD = `
   select cast(start_timestamp as text) from funding_periods where market_id = $1 and seq = $2`
-
-/** The latest start of a period with points of a market. */
-export const READ_LAST_START = `
-  select cast(start_timestamp as text) from funding_period_spans
-  where market = $1 and start_timestamp is not null
-  order by funding_period_spans.start_timestamp desc limit 1`
 
 const READ_LASTS = `
   select

@@ -1,6 +1,7 @@
 import { greatest } from '../../domain/integers.ts'
 import { isBefore } from '../../domain/place.ts'
 import type { SeriesPoint } from '../../domain/series.ts'
+import { closingTime } from '../../domain/series-levels.ts'
 import {
   blockSpanTable,
   dataPointTable,
@@ -14,7 +15,7 @@ import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
 import { type Period, readStartChanges, WRITE_START } from './period-starts.ts'
 import { runTogether, type Steps, type Values } from './steps.ts'
-import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
+import { readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
 
 /** Series written together: their input is in memory at the same time. */
 const RUNS_AT_A_TIME = 32

@@ -1,5 +1,5 @@
 import { type Coverage, type Gap, type ImportedText, importedText } from '#core/domain/coverage'
-import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/store'
+import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/readings/holdings'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
 export const COVERAGE_PATH = '/api/v2/coverage'

@@ -1,5 +1,5 @@
 import { MAX_INT64 } from '#core/domain/integers'
-import type { HoldingsQuery } from '#core/store/store'
+import type { HoldingsQuery } from '#core/store/readings/holdings'
 
 /** Start of the rest of the coverage. */
 type CoverageRest = Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'>

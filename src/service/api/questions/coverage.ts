@@ -1,7 +1,6 @@
 import type { CoverageForm } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
-import { readHoldings } from '#core/store/readings/holdings'
-import type { HoldingsQuery } from '#core/store/store'
+import { type HoldingsQuery, readHoldings } from '#core/store/readings/holdings'
 import { invalidPagination } from '../http/errors.ts'
 import { closedObject, listOf, orNull, valueSchema } from '../openapi/node-schemas.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
