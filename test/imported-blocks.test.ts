@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { Block } from '#core/blocks/block'
 import type { Coverage } from '#core/domain/coverage'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { RESOURCES } from '#core/resources/resources'
 import { copyStore } from '#core/store/copy-store'
 import { pruneStore } from '#core/store/pruning/prune-store'
@@ -226,6 +227,32 @@ for (const kind of STORE_KINDS) {
       for (const report of [ofStore, ofService]) {
         assert.match(describeStatus(report), /imported blocks +1 to 450\n.*import what they lack\n/)
       }
+    })
+
+    test('names what an import has not brought; followers get it once it has', async (t) => {
+      const store = await halfImported(t, kind)
+      await runSql(store, "update imported set lacks = 'fundingPeriods marketData'")
+      const base = await serve(t, store)
+      const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
+      assert.deepEqual(coverage.blocks.imported, [
+        { from: '1', to: '450', lacks: ['fundingPeriods', 'marketData'] },
+      ])
+      for (const report of [await statusOfStore(openStore(store)), await statusOfService(base)])
+        assert.match(
+          describeStatus(report),
+          /^marketData +not imported in heights 1 to 450: .* run it again$/m,
+        )
+      const follower = new StreamFollower(store, fundingPeriods, { marketId: ETH })
+      await follower.look()
+      const missing = await follower.missing()
+      assert.ok(missing.length > 0 && follower.sent.size > 0, `${missing.length} of ${follower.sent.size}`)
+      await runSql(store, "update imported set lacks = ''")
+      await follower.look()
+      assert.deepEqual(await follower.missing(), [])
+      assert.deepEqual(
+        [...follower.sent.values()],
+        Array.from(follower.sent, () => 1),
+      )
     })
 
     test('lists more ranges than fit in one answer in several, every height once', async (t) => {
