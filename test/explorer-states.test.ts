@@ -89,7 +89,7 @@ async function freshnessOf(page: Page): Promise<{ state: string | null; text: st
 type Styles = { getComputedStyle(element: unknown): { color: string } }
 
 /** Waits until header, button and Node page show the same state, and returns its text. */
-async function oneTruth(page: Page, state: string, places: number, ms = 15_000): Promise<string> {
+async function oneTruth(page: Page, state: string, places: number, ms = 40_000): Promise<string> {
   const found = await eventually(
     () => freshnessOf(page),
     (said) => said.length === places && said.every((one) => one.state === state),

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
 import { StoreError, StoreUnavailableError } from '#core/store/store'
-import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
-import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { end, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -95,27 +93,6 @@ for (const kind of STORE_KINDS) {
       run.child.kill('SIGKILL')
       return (await run.outcome).signal === 'SIGKILL'
     }
-
-    test('ingest killed while events replace an import resumes, and leaves nothing of the import', async () => {
-      const random = createRandom(13)
-      const made = blocksOf(readFileSync(file))
-      let kills = 0
-      for (let chain = 0; kills < runsOf('process', kind); chain++) {
-        await inScope(async (scope) => {
-          const store = kind.create(scope)
-          await importBlocks(store, made, { from: 1n, to: BigInt(BLOCKS) })
-          const args = COMMANDS.ingest(store, file)
-          for (let round = 0; round < KILLS_EACH; round++) {
-            if (!(await killAfter(scope, args, wholeMs * (0.3 + random.integer(500) / 1000)))) break
-            kills++
-            assert.deepEqual(await problemsOf(store), [], `chain ${chain}, round ${round}`)
-          }
-          await finish(scope, 'ingest', args)
-          assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
-        })
-        assert.ok(chain < 20, `${kills} kills`)
-      }
-    })
 
     for (const command of ['ingest', 'serve'] as const) {
       test(`${command} killed at random moments resumes, and results in the same tables`, async (t) => {

@@ -139,10 +139,6 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         assert.doesNotMatch(text, /\bon conflict\b.*\bselect\b(?!.* from written )/, text)
       }
       assert.ok(
-        heard.some((text) => /int8multirange/.test(text)),
-        'points beside imported ones',
-      )
-      assert.ok(
         heard.some((text) => /^insert into \w+ \([^)]*\) values/.test(text)),
         'few rows',
       )
