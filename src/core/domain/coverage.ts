@@ -145,16 +145,12 @@ export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
   return lacks === '' ? ends : { ...ends, lacks: lacks.split(' ') }
 }
 
-/** The imported heights whose rows of a resource were not to be had, or have not been written yet. */
-export function notImported({ imported }: Pick<Coverage, 'imported'>, resource: string): ImportedRange[] {
-  return imported.filter(({ lacks }) => lacks !== '' && lacks.split(' ').includes(resource))
-}
-
 /** The coverage of a resource: blocks whose rows of it an import has not written count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
-  const own = notImported(coverage, resource)
-  if (own.length === 0) return coverage
-  const lacking = own.map(({ from, to }): Gap => ({ from, to, kind: 'missing' }))
+  const lacking = coverage.imported.flatMap(({ from, to, lacks }): Gap[] =>
+    lacks.split(' ').includes(resource) ? [{ from, to, kind: 'missing' }] : [],
+  )
+  if (lacking.length === 0) return coverage
   return { ...coverage, gaps: [...coverage.gaps, ...lacking].sort(byFrom) }
 }
 

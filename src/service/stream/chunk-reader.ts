@@ -100,8 +100,10 @@ export class ChunkReader {
 const isTogether = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
 /**
- * A place that an id may name: one within an imported block is made up, and means something else to another store. It is
- * that before the block while a row of the block, or reading it, is next, and that after the block otherwise.
+ * The place that an id names. Places within an imported block are made up, and would mean something else to another store:
+ * until the block's last row has been sent the id names the beginning of the block, and then its end.
+ *
+ * @param next where the next row comes from, or reading continues; null after the last row
  */
 function outsideImport(place: Place, next: Place | null, { imported }: Coverage): Place {
   const { height } = place

@@ -16,8 +16,8 @@ const SHOWN_GAPS = 20
 
 /** What holding a block from an import means, in short (docs/monitor.md). */
 const IMPORTED_MEANS =
-  'these have not all points, the order within a block, or times below a microsecond, nor auctions and provider history; ' +
-  'if you have their event files, ingest them into a new store, then import what they lack'
+  'without some points, all auctions and provider history, the order within a block, and times below a microsecond. ' +
+  'If you have the event files, ingest them into a new store, then import what they lack'
 
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
