@@ -15,6 +15,7 @@ function createSlowWriter() {
     coverage: async () => null,
     commit: (_: unknown, { height }: Coverage) =>
       new Promise<void>((resolve, reject) => commits.push({ height, end: resolve, fail: reject })),
+    makeSeries: async () => {},
     close: async () => {},
   }
   return { writer, commits }

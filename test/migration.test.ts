@@ -265,11 +265,11 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
     store,
     'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
   )
-  await beforeFinalImports(kind, store, 4)
+  await beforeFinalImports(kind, store, 5)
 }
 
-/** Takes a store back by some schema versions, the last of which makes imported blocks final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 1): Promise<void> {
+/** Takes a store back by some schema versions, to before imported blocks were final. */
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 2): Promise<void> {
   await runSql(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -278,6 +278,8 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 1):
     create table kept_from (resource text not null, missing_from bigint not null, height bigint not null,
       primary key (resource, missing_from));
     drop table since;
+    drop table funding_period_series_made;
+    drop table funding_period_series_stale;
     alter table imported drop column lacks`,
   )
   const before = kind.schemaVersion - versions

@@ -1,8 +1,10 @@
+import { MIN_INT64 } from './integers.ts'
+import { indexAt } from './series.ts'
+
 /*
- * Series are read from buckets of several lengths. Of each length a run has the buckets that are closed: those before the
- * one that contains the run's closing time, which is the timestamp of its last point, or the market's latest period
- * start if that is later. The rest is read from shorter buckets and, in the end, from the points. So a point that arrives
- * in the order of time changes no bucket, and every bucket is written once.
+ * Series are read from buckets of several lengths, which are made from the points after these are stored: of a run up to
+ * some time, of every length the buckets that end by then, but for stretches whose points have changed since. All else
+ * is read from shorter buckets and, in the end, from the points (store/derived/make-series.ts, store/readings/series.ts).
  */
 
 /** A length of buckets, in seconds; they are made from those of `of`, the shortest ones from the points. */
@@ -29,4 +31,33 @@ function levelOf(seconds: bigint, of: Level | null): Level {
 export function closingTime(last: bigint | null, start: bigint | string | number | null): bigint | null {
   if (last === null || start === null) return last
   return BigInt(start) > last ? BigInt(start) : last
+}
+
+/** The shortest bucket that a time is in, Unix nanoseconds. */
+export function baseAt(time: bigint): bigint {
+  return indexAt(time, BASE.nanoseconds)
+}
+
+/** No point is before it. */
+export const FIRST_BASE = baseAt(MIN_INT64)
+
+/** Neighbouring buckets of one length, by their indexes: `from` is included, `to` is not. */
+export type Stretch = { from: bigint; to: bigint }
+
+/**
+ * The buckets of a length that share time with stretches of the shortest ones: in order, none twice.
+ *
+ * @param slack buckets between two stretches that may be counted to them
+ */
+export function stretchesOf({ seconds }: Level, stretches: readonly Stretch[], slack = 0n): Stretch[] {
+  const ratio = seconds / BASE.seconds
+  const joined: Stretch[] = []
+  for (const stretch of stretches.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
+    const from = indexAt(stretch.from, ratio)
+    const to = indexAt(stretch.to - 1n, ratio) + 1n
+    const last = joined.at(-1)
+    if (last === undefined || from > last.to + slack) joined.push({ from, to })
+    else if (to > last.to) last.to = to
+  }
+  return joined
 }

@@ -83,11 +83,18 @@ export class BatchWriter {
    * nothing. Returns the failure, or that of the commit.
    *
    * @param isOfInput whether the failure is an error in the input
+   * @param signal leaves what series lack to the next writer
    */
-  async finish(failure: Error | null, isOfInput: boolean, coverage: Coverage | null): Promise<Error | null> {
+  async finish(
+    failure: Error | null,
+    isOfInput: boolean,
+    coverage: Coverage | null,
+    signal?: AbortSignal,
+  ): Promise<Error | null> {
     try {
       if (failure === null || isOfInput) await this.commit(coverage)
       else await this.settle()
+      await this.#writer.makeSeries('all', signal)
       return failure
     } catch (error) {
       return error as Error
@@ -117,5 +124,6 @@ export class BatchWriter {
     countRows(this.rows, batch)
     this.committed = coverage
     this.#onCommit?.(coverage)
+    await this.#writer.makeSeries('due')
   }
 }

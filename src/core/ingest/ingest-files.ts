@@ -99,7 +99,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     failure = error as Error
   }
   const isOfInput = failure instanceof EventStreamError || failure instanceof EventPathError
-  failure = await batches.finish(failure, isOfInput, assembler.coverage)
+  failure = await batches.finish(failure, isOfInput, assembler.coverage, signal)
   const { counts } = assembler
   const coverage = batches.committed ?? before
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)

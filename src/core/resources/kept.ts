@@ -10,6 +10,8 @@ import {
   blockSpanTable,
   dataPointTable,
   periodSpanTable,
+  seriesMadeTable,
+  seriesStaleTable,
   seriesTable,
 } from './funding-period-data-points/table.ts'
 import { fundingPeriodArrival } from './funding-periods/arrival.ts'
@@ -62,7 +64,10 @@ export const KEPT: readonly Kept[] = [
     name: 'fundingPeriodDataPoints',
     resource: fundingPeriodDataPoints,
     arrivals: [dataPointArrival],
-    tables: [dataPointTable, periodSpanTable, blockSpanTable, seriesTable],
+    tables: [
+      ...[dataPointTable, periodSpanTable, blockSpanTable],
+      ...[seriesTable, seriesMadeTable, seriesStaleTable],
+    ],
   },
   { name: 'auctions', resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
   {

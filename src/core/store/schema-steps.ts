@@ -144,7 +144,7 @@ export function schemaSteps(types: SchemaTypes): string[] {
     primary key (market, blocks)
   )${keyed};
 
-  -- What charts are made from (store/writing/write-series.ts): data points by stretches of time, each of a whole multiple
+  -- What charts are made from (store/derived/make-series.ts): data points by stretches of time, each of a whole multiple
   -- of the shorter ones. Least and greatest are null where they are among first and last.
   create table funding_period_series (
     market ${int64} not null,
@@ -232,7 +232,7 @@ export function schemaSteps(types: SchemaTypes): string[] {
     `,
 
     `
-  -- A bucket's TWAPs are those of one period (store/writing/write-series.ts). The program writes all series anew after this step,
+  -- A bucket's TWAPs are those of one period (store/derived/make-series.ts). The program writes all series anew after this step,
   -- with the starts of periods, which stand beside their points from now on.
   alter table funding_period_spans add column start_timestamp ${int64};
   create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);
@@ -363,6 +363,26 @@ export function schemaSteps(types: SchemaTypes): string[] {
   )
   group by resource;
   drop table kept_from;
+    `,
+
+    `
+  -- Series are made after the points are stored (store/derived/make-series.ts): how far they are, in buckets of half a minute,
+  -- and which of the buckets before are stale.
+  create table funding_period_series_made (
+    market ${int32} not null,
+    source ${int16} not null,
+    made_to ${int64} not null,
+    primary key (market, source)
+  )${keyed};
+
+  create table funding_period_series_stale (
+    market ${int32} not null,
+    source ${int16} not null,
+    id ${int64} not null,
+    from_bucket ${int64} not null,
+    to_bucket ${int64} not null,
+    primary key (market, source, id)
+  )${keyed};
     `,
   ]
 }

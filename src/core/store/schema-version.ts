@@ -1,8 +1,9 @@
+import { seriesMadeTable } from '../resources/funding-period-data-points/table.ts'
 import { KEPT } from '../resources/kept.ts'
 import type { Table } from '../resources/table.ts'
+import { upgradeSeries } from './derived/upgrade-series.ts'
+import type { Steps } from './steps.ts'
 import { type Store, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
-import { fillSeries } from './writing/fill-series.ts'
-import type { Steps } from './writing/steps.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
 export type Schema = {
@@ -56,7 +57,8 @@ export function* completeUpgrade(
 ): Steps {
   const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
-  if (emptiesSeries(schema, version)) yield* fillSeries(onNotice)
+  if (version !== 0 && version < madeBy(schema, seriesMadeTable))
+    yield* upgradeSeries(!emptiesSeries(schema, version), onNotice)
 }
 
 /**

@@ -5,6 +5,10 @@ export const FIND_MARKET = 'select market from markets where market_id = $1'
 
 export const READ_MARKET_IDS = 'select cast(market as text), market_id from markets order by markets.market'
 
+/** Notes the start of a period beside its points, whose series depend on it. */
+export const WRITE_START =
+  'update funding_period_spans set start_timestamp = $3 where market = $1 and seq = $2'
+
 export const READ_POSITION = `
   select cast(height as text), cast(timestamp as text) from stream`
 

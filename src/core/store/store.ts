@@ -14,8 +14,8 @@ import type {
   StoreTraits,
 } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
+import type { Steps } from './steps.ts'
 import type { TableReader } from './table-reader.ts'
-import type { Steps } from './writing/steps.ts'
 
 /**
  * Reads from a store. Every call is one snapshot.
@@ -79,6 +79,11 @@ export type Writer = {
   coverage(): Promise<Coverage | null>
   /** Commits a run of blocks and the resulting coverage atomically. */
   commit(batch: Batch, coverage: Coverage): Promise<void>
+  /**
+   * Makes series of what was committed, which readers take from the points until then: those that it is time for, or all.
+   * Call it after each commit, and for all before saying that the input is read.
+   */
+  makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,165 +1,110 @@
 import { MAX_INT64, MIN_INT64 } from '#core/domain/integers'
-import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '#core/domain/series'
-import { closingTime, LEVELS, type Level } from '#core/domain/series-levels'
+import { indexAt } from '#core/domain/series'
+import { BASE, LEVELS, type Level, type Stretch, stretchesOf } from '#core/domain/series-levels'
+import { type BucketRow, bucketRows } from '#core/store/derived/make-series'
+import { type SeriesRun, SOURCES } from '#core/store/readings/counted-points'
+import { type MadeSeries, readMade } from '#core/store/readings/made-series'
 import type { TableReader } from '#core/store/table-reader'
 import { type TextCell, tableOf } from '#core/store/tables'
-import { allRows, describeRow, type NamedRow, RowQueue, walkTable } from '#core/store/walk-table'
-import { OpenBuckets } from '#core/store/writing/fill-series'
-import { bucketRow } from '#core/store/writing/write-series'
+import { describeRow, walkTable } from '#core/store/walk-table'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
-const SPANS = tableOf('funding_period_spans')
-
-/** Starts of a market's periods with points, and the latest of them. */
-type Starts = { market: TextCell; bySeq: Map<bigint, bigint>; last: bigint | null }
-
-/** A run while its points are read: those of one timestamp, and those carried over that count later. */
-type Run = {
-  market: string
-  source: string
-  last: bigint
-  alike: SeriesPoint[]
-  carried: SeriesPoint[]
-  closed: { level: Level; index: bigint; bucket: Bucket }[]
-  buckets: OpenBuckets
-  rows: ReadonlyMap<Level, RowQueue>
-}
 
 /**
- * Compares the buckets of series with the points, which are given in the order of their key: the store has each bucket
- * that is closed once, and no other. Takes the memory of a few thousand rows for each length of buckets, and of the
- * points that were carried over into a period that has not started yet.
+ * Compares the buckets of a market's series with what is made of its points and of the shorter buckets: up to where they are
+ * made, but for stale ones, there is each once, and no other. Takes the memory of a few thousand rows.
+ *
+ * @returns how many rows of the market there are
  */
-export class SeriesCheck {
-  /** Rows of the store that points led to. */
-  rows = 0
-  readonly #reader: TableReader
-  readonly #problems: Problems
-  #starts: Starts | null = null
-  #run: Run | null = null
-
-  constructor(reader: TableReader, problems: Problems) {
-    this.#reader = reader
-    this.#problems = problems
+export async function checkSeries(
+  reader: TableReader,
+  market: TextCell,
+  problems: Problems,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let rows = 0
+  for (const source of SOURCES) {
+    const run = { market: BigInt(market!), source }
+    const made = await reader.run(readMade(run))
+    for (const level of LEVELS) rows += await checkLevel(reader, { run, level, made }, problems, signal)
   }
+  return rows
+}
 
-  async add({ market, source, timestamp, seq, price, twap }: NamedRow): Promise<void> {
-    if (this.#run?.market !== market || this.#run?.source !== source) {
-      await this.end()
-      this.#run = await this.#begin(market!, source!)
+type Checked = { run: SeriesRun; level: Level; made: MadeSeries }
+
+async function checkLevel(
+  reader: TableReader,
+  { run, level, made }: Checked,
+  problems: Problems,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const key = [String(run.market), String(run.source), String(level.seconds)]
+  const all = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
+  const to = indexAt(made.to, level.seconds / BASE.seconds)
+  const stale = stretchesOf(level, made.stale)
+  let rows = 0
+  let from = indexAt(MIN_INT64, level.nanoseconds)
+  const compare = async (end: bigint, stored: readonly TextCell[][]) => {
+    for (const part of without(stale, { from, to: end })) {
+      const expected: TextCell[][] = []
+      await reader.run(bucketRows(run, level, part, (row) => expected.push(textsOf(row))))
+      const held = stored.filter((row) => bucketOf(row) >= part.from && bucketOf(row) < part.to)
+      compareRows(held, expected, level, problems)
     }
-    const run = this.#run!
-    const time = BigInt(timestamp!)
-    if (run.alike.length > 0 && time !== run.last) await this.#take(run)
-    run.last = time
-    run.alike.push({ time, timestamp: time, seq: BigInt(seq!), price: price!, twap: twap! })
+    if (end > from) from = end
   }
+  for await (const chunk of walkTable(reader, SERIES, all, signal)) {
+    rows += chunk.length
+    for (const row of chunk)
+      if (bucketOf(row) >= to) problems.add(describeRow(SERIES, row), 'it is not made yet')
+    const last = chunk.at(-1)
+    if (last !== undefined) await compare(bucketOf(last) < to ? bucketOf(last) + 1n : to, chunk)
+  }
+  await compare(to, [])
+  return rows
+}
 
-  /** The points of a market and source have been given; those of the next may follow. */
-  async end(): Promise<void> {
-    const run = this.#run
-    if (run === null) return
-    await this.#take(run)
-    this.#count(run, null)
-    run.buckets.closeBefore(closingTime(run.last, this.#starts!.last)!)
-    await this.#compareClosed(run)
-    for (const rows of run.rows.values()) {
-      for (let row = await rows.next(); row !== null; row = await rows.next()) {
-        rows.drop()
-        this.rows++
-        this.#problems.add(describeRow(SERIES, row), 'it is not closed, or contains no points')
-      }
+const bucketOf = (row: readonly TextCell[]) => BigInt(row[3]!)
+
+const textsOf = (row: BucketRow): TextCell[] =>
+  Object.values(row).map((cell) => (cell === null ? null : String(cell)))
+
+/** What is left of a stretch without others, which are in order. */
+function without(others: readonly Stretch[], { from, to }: Stretch): Stretch[] {
+  const left: Stretch[] = []
+  for (const other of others) {
+    if (from < other.from) left.push({ from, to: other.from < to ? other.from : to })
+    if (other.to > from) from = other.to
+  }
+  left.push({ from, to })
+  return left.filter((part) => part.from < part.to)
+}
+
+/** Compares the rows of a stretch with those to be expected, both in order. */
+function compareRows(
+  rows: readonly TextCell[][],
+  expected: readonly TextCell[][],
+  level: Level,
+  problems: Problems,
+): void {
+  const byBucket = new Map(rows.map((row) => [row[3]!, row]))
+  const points = SERIES.columns.findIndex(({ name }) => name === 'points')
+  for (const row of expected) {
+    const found = byBucket.get(row[3]!)
+    byBucket.delete(row[3]!)
+    if (found === undefined) {
+      problems.add(describeRow(SERIES, row), `missing, although it contains ${row[points]} points`)
+      continue
     }
-    this.#run = null
-  }
-
-  async #begin(market: string, source: string): Promise<Run> {
-    if (this.#starts?.market !== market) this.#starts = await this.#startsOf(market)
-    const closed: Run['closed'] = []
-    return {
-      ...{ market, source, last: 0n, alike: [], carried: [], closed },
-      buckets: new OpenBuckets((level, index, bucket) => closed.push({ level, index, bucket })),
-      rows: new Map(LEVELS.map((level) => [level, this.#allRows(market, source, level)])),
-    }
-  }
-
-  /** All points of one timestamp have been given. */
-  async #take(run: Run): Promise<void> {
-    const points = [...countedPoints(run.alike, this.#starts!.bySeq)]
-    run.alike = []
-    for (const point of points) {
-      if (point.time !== point.timestamp) run.carried.push(point)
-      else {
-        this.#count(run, point)
-        run.buckets.add(point)
-      }
-    }
-    await this.#compareClosed(run)
-  }
-
-  /** Counts the carried-over points before a point; all of them if there is none. */
-  #count({ carried, buckets }: Run, before: SeriesPoint | null): void {
-    if (carried.length === 0) return
-    carried.sort(compareCounted)
-    const at = before === null ? -1 : carried.findIndex((point) => compareCounted(point, before) > 0)
-    for (const point of carried.splice(0, at < 0 ? carried.length : at)) buckets.add(point)
-  }
-
-  async #compareClosed(run: Run): Promise<void> {
-    for (const bucket of run.closed) await this.#compare(run, bucket)
-    run.closed.length = 0
-  }
-
-  async #compare(run: Run, { level, index, bucket }: Run['closed'][number]): Promise<void> {
-    const number = { market: BigInt(run.market), source: BigInt(run.source) }
-    const rows = run.rows.get(level)!
-    const expected = Object.values(bucketRow(number, level, index, bucket)).map((cell) =>
-      cell === null ? null : String(cell),
+    const at = SERIES.columns.findIndex((_, position) => found[position] !== row[position])
+    if (at < 0) continue
+    const of = level === BASE ? 'points' : 'shorter ones'
+    problems.add(
+      describeRow(SERIES, found),
+      `${SERIES.columns[at]!.name} is ${found[at]}; computed from the ${of} it is ${row[at]}`,
     )
-    for (;;) {
-      const row = await rows.next()
-      if (row === null || BigInt(row[3]!) > index) {
-        this.#problems.add(
-          describeRow(SERIES, expected),
-          `missing, although it contains ${bucket.count} points`,
-        )
-        return
-      }
-      rows.drop()
-      this.rows++
-      if (BigInt(row[3]!) < index) {
-        this.#problems.add(describeRow(SERIES, row), 'it contains no points')
-        continue
-      }
-      const at = SERIES.columns.findIndex((_, position) => row[position] !== expected[position])
-      if (at >= 0) {
-        const { name } = SERIES.columns[at]!
-        this.#problems.add(
-          describeRow(SERIES, row),
-          `${name} is ${row[at]}; computed from the points it is ${expected[at]}`,
-        )
-      }
-      return
-    }
   }
-
-  async #startsOf(market: string): Promise<Starts> {
-    const starts: Starts = { market, bySeq: new Map(), last: null }
-    const range = { after: [market, '-1'], upTo: [market, MAX_INT64.toString()] }
-    for (const row of await allRows(this.#reader, SPANS, range)) {
-      const [seq, text] = [row[1]!, row.at(-1)]
-      if (text == null) continue
-      const start = BigInt(text)
-      starts.bySeq.set(BigInt(seq), start)
-      if (starts.last === null || start > starts.last) starts.last = start
-    }
-    return starts
-  }
-
-  #allRows(market: string, source: string, { seconds }: Level): RowQueue {
-    const key = [market, source, seconds.toString()]
-    const range = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
-    return new RowQueue(walkTable(this.#reader, SERIES, range))
-  }
+  for (const row of byBucket.values()) problems.add(describeRow(SERIES, row), 'it contains no points')
 }

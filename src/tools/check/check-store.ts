@@ -16,7 +16,7 @@ import {
 } from '#core/store/tables'
 import { allRows, compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
-import { SeriesCheck } from './check-series.ts'
+import { checkSeries } from './check-series.ts'
 import { SpanCheck, type SpanRules, type Times } from './check-spans.ts'
 import { Problems } from './problems.ts'
 import { faultsOf, isUnplacedRow } from './row-rules.ts'
@@ -82,7 +82,6 @@ async function checkTables(
   const heights = await checkStream(reader, problems, signal)
   const markets = await marketNumbers(reader, signal)
   const lists = new Set<TextCell>()
-  const series = new SeriesCheck(reader, problems)
   const spanCheck = (rules: SpanRules) => new SpanCheck(rules, reader, problems)
   const spans = spanCheck(periodSpans(reader, markets))
   const spansOfBlocks = spanCheck(blockSpans(BLOCK_SPANS))
@@ -119,19 +118,19 @@ async function checkTables(
         market = named.market!
         spans.add(named)
         if (hasBlock) spansOfBlocks.add(named)
-        await series.add(named)
       }
       await spansOfBlocks.compare()
     }
     await spans.compare()
-    await series.end()
   }
   if (unplaced > 0) {
     notes.push(`${count(unplaced)} rows come from unknown blocks before the imported ones`)
   }
-  const astray = rows.funding_period_series! - series.rows
+  let series = 0
+  for (const number of markets.keys()) series += await checkSeries(reader, number, problems, signal)
+  const astray = rows.funding_period_series! - series
   if (astray > 0)
-    problems.add('funding_period_series', `${astray} rows of markets and sources without points`)
+    problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)
   await checkSpansWithoutPoints(reader, problems, signal)
   if (heights !== null) return
   for (const [name, count] of Object.entries(rows)) {

@@ -140,7 +140,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   } catch (error) {
     if (!(signal?.aborted && error === signal.reason)) failure = error as Error
   }
-  failure = await batches.finish(failure, failure instanceof ImportError, held.coverage)
+  failure = await batches.finish(failure, failure instanceof ImportError, held.coverage, options.signal)
   const coverage = batches.committed ?? before
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   for (const count of source.withoutBlock.values())

@@ -93,3 +93,31 @@ export const seriesTable = defineTable({
   key: ['market', 'source', 'seconds', 'bucket'],
   spread: 'market',
 })
+
+/** How far the series of each source of a market are made: the buckets that end before this one of half a minute. */
+export const seriesMadeTable = defineTable({
+  name: 'funding_period_series_made',
+  counted: null,
+  pruned: null,
+  columns: { market: marketNumber(), source: small(0, 2), made_to: integer('given') },
+  key: ['market', 'source'],
+  spread: 'market',
+})
+
+/** Which of these are stale, because their points have changed since: `from_bucket` is included, `to_bucket` is not. */
+export const seriesStaleTable = defineTable({
+  name: 'funding_period_series_stale',
+  counted: null,
+  pruned: null,
+  columns: {
+    market: marketNumber(),
+    source: small(0, 2),
+    id: integer(),
+    from_bucket: integer(),
+    to_bucket: integer(),
+  },
+  key: ['market', 'source', 'id'],
+  spread: 'market',
+  faultsOf: ({ from_bucket: from, to_bucket: to }) =>
+    BigInt(from!) < BigInt(to!) ? [] : ['it ends before it begins'],
+})

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
+import { UnmadeSeries } from '../derived/unmade-series.ts'
 import { readCoverage } from '../readings/coverage.ts'
+import type { Steps } from '../steps.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
@@ -57,6 +59,7 @@ class PostgresWriter implements Writer {
   readonly #onStandby: (isStandby: boolean) => void
   /** Cleared with the connection: an uncommitted transaction may have numbered some. */
   readonly #markets: MarketNumbers = new Map()
+  readonly #unmade = new UnmadeSeries()
   #locked: Locked | null = null
   #known: Coverage | null | undefined
 
@@ -80,11 +83,35 @@ class PostgresWriter implements Writer {
     this.#known = coverage
   }
 
+  async makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    if (which === 'all') await this.#run(() => this.#unmade.learn([]))
+    for (const some of this.#unmade.take(which)) {
+      if (signal?.aborted) return
+      await this.#run(() => this.#unmade.make(some))
+    }
+  }
+
+  /** Runs steps in a transaction of their own. */
+  #run(steps: () => Steps): Promise<void> {
+    return this.#persist(async ({ client, spread }) => {
+      await client.query('begin')
+      await runSteps(client, steps(), spread)
+      if (spread) await commitEverywhere(client, { signal: this.#signal, onNotice: this.#onNotice })
+      else await client.query('commit')
+    })
+  }
+
   async close(): Promise<void> {
     const lost = this.#locked
     this.#locked = null
-    this.#markets.clear()
+    this.#forget()
     await lost?.client.end().catch(() => {})
+  }
+
+  /** Of a transaction that is gone nothing is known. */
+  #forget(): void {
+    this.#markets.clear()
+    this.#unmade.clear()
   }
 
   /** Connects and waits for the lock, unless it is held. */
@@ -147,7 +174,10 @@ class PostgresWriter implements Writer {
           throw explanation
         }
         if (isConnectionLost(error) || this.#locked === null) await this.close()
-        else await this.#locked.client.query('rollback').catch(() => this.close())
+        else {
+          this.#forget()
+          await this.#locked.client.query('rollback').catch(() => this.close())
+        }
         this.#onNotice(`${explanation.message}; trying again`)
         await sleep(wait, undefined, { signal: this.#signal })
       }
@@ -159,7 +189,7 @@ class PostgresWriter implements Writer {
     const begun = Promise.all([client.query('begin'), runReading(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runSteps(client, writeSteps(batch, this.#markets), spread, sent)
+    await runSteps(client, writeSteps(batch, this.#markets, this.#unmade), spread, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {

@@ -4,8 +4,8 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import type { KeyValue } from '../../resources/resource.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
+import type { Steps, WriteStep } from '../steps.ts'
 import { type PrunedTable, rangeClauses } from '../tables.ts'
-import type { Steps, WriteStep } from '../writing/steps.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 
 /* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */

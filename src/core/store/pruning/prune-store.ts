@@ -3,12 +3,14 @@ import type { PointKey } from '../../domain/series.ts'
 import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { withOpen } from '../../with-open.ts'
-import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { holdSeries, remakeSeries } from '../derived/make-series.ts'
+import { markStale } from '../derived/stale-series.ts'
+import { READ_STARTS, type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { readMade } from '../readings/made-series.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
+import { asSteps, type Steps } from '../steps.ts'
 import type { Store, Upkeep } from '../store.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../tables.ts'
-import type { Steps } from '../writing/steps.ts'
-import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 import {
   deletePoints,
@@ -25,6 +27,9 @@ import {
 
 /** Rows examined in one transaction, which takes a few milliseconds. */
 const CHUNK_ROWS = 1_000
+
+/** Rows that go before the series that they were in are made anew. */
+const MOST_STALE = 20_000
 
 /** The least wait after a chunk that has deleted rows: writers come in between. */
 const LEAST_WAIT_MS = 5
@@ -95,9 +100,15 @@ export async function pruneStore(
       const running = await runningPeriod(upkeep, String(marketId))
       for (const source of SOURCES) {
         const run = { market: BigInt(number!), source }
-        await walk<PointKey>(dataPointTable.counted!, (after) =>
-          prunePoints(upkeep, bound, running, run, after, isDryRun),
-        )
+        let stale = 0
+        await walk<PointKey>(dataPointTable.counted!, async (after) => {
+          const chunk = await prunePoints(upkeep, bound, running, run, after, isDryRun)
+          stale += isDryRun ? 0 : chunk.rows
+          if (stale < (chunk.last === null ? 1 : MOST_STALE)) return chunk
+          await remake(upkeep, run)
+          stale = 0
+          return chunk
+        })
       }
     }
   })
@@ -129,7 +140,15 @@ async function pruneRows(
   return { rows, last: next }
 }
 
-/** Also updates what is derived from points: spans and series. */
+async function remake(upkeep: Upkeep, run: SeriesRun): Promise<void> {
+  await upkeep.write(function* () {
+    yield* remakeSeries(run)
+    // No answer changes.
+    return 0
+  })
+}
+
+/** Also takes the points off their spans, and marks what is stale of their series. */
 async function prunePoints(
   upkeep: Upkeep,
   bound: PruneBound,
@@ -145,35 +164,24 @@ async function prunePoints(
   const next = found.length < CHUNK_ROWS ? null : last
   const old = found.filter(([, , isOld]) => isOld === 1)
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
-  const times = old.map(([time]) => BigInt(time!))
-  const seqs = [...new Set(old.map(([, of]) => BigInt(of!)))]
+  const points = old.map(([time, of]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
+  const seqs = [...new Set(points.map(({ seq }) => seq))]
   const rows = await upkeep.write(function* (): Steps<number> {
     // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
-    yield holdSpans(run, times[0]!, times.at(-1)!)
-    const runs = SOURCES.map((source) => ({ market: run.market, source }))
-    const before = yield* readClosing(runs)
-    const starts = yield* readStarts(run, seqs)
+    yield holdSpans(run, points[0]!.timestamp, points.at(-1)!.timestamp)
+    yield holdSeries(run)
+    const made = yield* asSteps(readMade(run))
+    const found = yield { text: READ_STARTS, values: seqs.map((seq) => [run.market, seq, seq]) }
+    const starts = new Map(found.flat().map(([seq, start]) => [BigInt(seq!), BigInt(start!)]))
+    yield* markStale(run, made.to, { points, starts, moved: [] })
     const deleted = yield deletePoints(bound, running, run, after, last, seqs)
     const gone = deleted.flat()
     if (gone.length === 0) return 0
     yield noteBound(bound)
-    const places = gone.map(([of, time]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
     yield* shrinkSpans(
       run,
-      places.map((place) => place.seq),
+      gone.map(([of]) => BigInt(of!)),
     )
-    const now = yield* readClosing(runs)
-    for (const [index, other] of runs.entries()) {
-      const isPruned = other.source === run.source
-      // Without the last point of a period its start closes nothing any more, of the other sources too.
-      if (!isPruned && before[index] === now[index]) continue
-      yield* writeSeries(other, {
-        closing: { before: before[index]!, now: now[index]! },
-        ...{ points: [], moved: [], isAhead: true },
-        gone: isPruned ? places : [],
-        starts: { before: starts, now: starts },
-      })
-    }
     return gone.length
   })
   return { rows, last: next }

@@ -151,9 +151,12 @@ function* readPoints(
   const values = [market, source, nearestInt64(to - 1n), ...after, BigInt(limit)]
   const [found] = yield { text: READ_POINTS, values }
   const [timestamps, seqs, prices, twaps] = listsOf(found!)
+  let seq = -1n
   return timestamps.map((text, at) => {
     const timestamp = BigInt(text)
-    return { time: timestamp, timestamp, seq: BigInt(seqs![at]!), price: prices![at]!, twap: twaps![at]! }
+    // Neighbours mostly are of one period.
+    if (at === 0 || seqs![at] !== seqs![at - 1]) seq = BigInt(seqs![at]!)
+    return { time: timestamp, timestamp, seq, price: prices![at]!, twap: twaps![at]! }
   })
 }
 
@@ -221,7 +224,8 @@ function* readStarts(
   starts: Map<bigint, bigint>,
   known: Set<bigint>,
 ): Reading<void> {
-  const unknown = [...new Set(points.map(({ seq }) => seq))].filter((seq) => !known.has(seq))
+  const unknown: bigint[] = []
+  for (const { seq } of points) if (seq !== unknown.at(-1) && !known.has(seq)) unknown.push(seq)
   if (unknown.length === 0) return
   const range = [least(unknown), greatest(unknown)]
   for (const [seq, start] of yield { text: READ_STARTS, values: [market, ...range] })

@@ -1,11 +1,12 @@
 import { greatest, least } from '../../domain/integers.ts'
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
 import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
-import { closingTime, LEVELS, type Level } from '../../domain/series-levels.ts'
+import { BASE, baseAt, LEVELS, type Level, type Stretch, stretchesOf } from '../../domain/series-levels.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
-import { READ_LAST_START, readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
+import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
 import { readPosition } from './coverage.ts'
+import { type MadeSeries, readMade } from './made-series.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
 export type SeriesQuery = {
@@ -49,8 +50,8 @@ const READ_BUCKETS = `
 
 /**
  * The statements that read a series, in one snapshot, one after another: each is yielded and wants its rows. Null in an
- * empty store. A bucket is made from the longest stored ones that fill it, a market's last ones from shorter ones and
- * its last points.
+ * empty store. A bucket is made from the longest stored ones that fill it, and where none are made, or they are stale, from
+ * shorter ones and points.
  */
 export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   const position = yield* readPosition()
@@ -60,12 +61,10 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   if (number === undefined) return none
   const market = BigInt(number[0]!)
   const runs: Run[] = []
-  const [start = null] = yield { text: READ_LAST_START, values: [market] }
   for (const source of query.source === null ? SOURCES : [query.source]) {
     const ends = yield* readEnds({ market, source })
     if (ends === null) continue
-    const closing = closingTime(ends.lastTimestamp, start?.[0] ?? null)!
-    runs.push({ market, source, first: ends.first, last: ends.last, closing })
+    runs.push({ market, source, first: ends.first, last: ends.last })
   }
   if (runs.length === 0) return none
   const from = query.start ?? least(runs.map(({ first }) => first))
@@ -92,8 +91,8 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
 
 type Range = { from: bigint; to: bigint; interval: Interval }
 
-/** A run with the times of its first and its last point, and the time up to which its buckets are stored. */
-type Run = SeriesRun & { first: bigint; last: bigint; closing: bigint }
+/** A run with the times of its first and its last point. */
+type Run = SeriesRun & { first: bigint; last: bigint }
 
 function intervalOf({ by }: SeriesQuery, start: bigint, end: bigint): Interval {
   const found =
@@ -110,31 +109,54 @@ function touched({ nanoseconds }: Interval, start: bigint, end: bigint): bigint 
 
 function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> {
   const { from, to, interval } = range
-  const made = new Map<number, Bucket>()
-  let at = from > run.first ? from : indexAt(run.first, interval.nanoseconds) * interval.nanoseconds
-  let level = LEVELS.findLast(({ nanoseconds }) => interval.nanoseconds % nanoseconds === 0n) ?? null
-  for (; level !== null && at < to; level = level.of) {
-    const closed = indexAt(run.closing, level.nanoseconds) * level.nanoseconds
-    const upTo = least([closed, to])
-    if (at >= upTo) continue
-    yield* readLevel(run, range, level, at, upTo, made)
-    at = upTo
-  }
+  const buckets = new Map<number, Bucket>()
   const length = interval.nanoseconds
-  const add = (point: SeriesPoint) => addPoint(made, Number((point.time - from) / length), point)
-  if (at < to) yield* readCounted(run, { from: at, to }, add)
-  return [...made].map(([index, bucket]) => [from + BigInt(index) * interval.nanoseconds, bucket])
+  const at = from > run.first ? from : indexAt(run.first, length) * length
+  const level = LEVELS.findLast(({ nanoseconds }) => length % nanoseconds === 0n) ?? null
+  const add = (point: SeriesPoint) => addPoint(buckets, Number((point.time - from) / length), point)
+  if (level === null) yield* readCounted(run, { from: at, to }, add)
+  else {
+    const made = yield* readMade(run)
+    for (const part of partsOf(level, { from: baseAt(at), to: baseAt(to) }, made)) {
+      const times = { from: part.from * BASE.nanoseconds, to: part.to * BASE.nanoseconds }
+      if (part.level === null) yield* readCounted(run, times, add)
+      else yield* readLevel(run, range, part.level, times, buckets)
+    }
+  }
+  return [...buckets].map(([index, bucket]) => [from + BigInt(index) * length, bucket])
+}
+
+/** A part of a stretch, in the shortest buckets, with those that it is read from; null: from points. */
+type Part = Stretch & { level: Level | null }
+
+/** The parts of a stretch in the order of time, each of the longest buckets that are made and not stale. */
+function* partsOf(level: Level | null, stretch: Stretch, made: MadeSeries): Generator<Part, void> {
+  if (stretch.from >= stretch.to) return
+  if (level === null) return yield { ...stretch, level }
+  const ratio = level.seconds / BASE.seconds
+  const whole = { from: -indexAt(-stretch.from, ratio), to: indexAt(least([stretch.to, made.to]), ratio) }
+  let { from } = stretch
+  let index = whole.from
+  for (const stale of [...stretchesOf(level, made.stale), { from: whole.to, to: whole.to }]) {
+    const end = least([stale.from, whole.to])
+    if (index < end) {
+      yield* partsOf(level.of, { from, to: index * ratio }, made)
+      from = end * ratio
+      yield { from: index * ratio, to: from, level }
+    }
+    if (stale.to > index) index = stale.to
+  }
+  yield* partsOf(level.of, { from, to: stretch.to }, made)
 }
 
 function* readLevel(
   { market, source }: Run,
   { from, interval }: Range,
   { seconds, nanoseconds }: Level,
-  at: bigint,
-  upTo: bigint,
-  made: Map<number, Bucket>,
+  times: Stretch,
+  buckets: Map<number, Bucket>,
 ): Reading<void> {
-  const ends = [at / nanoseconds, upTo / nanoseconds, from / nanoseconds]
+  const ends = [times.from / nanoseconds, times.to / nanoseconds, from / nanoseconds]
   const [found] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
   if (found![0] === null) return
   const [offsets, counts, seqs, ...texts] = found!.map((text) => (text as string).split(',')) as [
@@ -156,8 +178,8 @@ function* readLevel(
       ...{ price: summaryAt(0, row), twap: summaryAt(4, row) },
     }
     const index = Math.floor(Number(offset) / ratio)
-    const known = made.get(index)
-    if (known === undefined) made.set(index, bucket)
+    const known = buckets.get(index)
+    if (known === undefined) buckets.set(index, bucket)
     else join(known, bucket)
   }
 }

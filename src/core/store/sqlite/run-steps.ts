@@ -1,9 +1,9 @@
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
+import { countPairs, type Steps, type WriteStep } from '../steps.ts'
 import { insertText, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
-import { countPairs, type Steps, type WriteStep } from '../writing/steps.ts'
 
 /** What runs single statements. */
 type Connection = {

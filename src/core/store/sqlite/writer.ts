@@ -1,6 +1,7 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
+import { UnmadeSeries } from '../derived/unmade-series.ts'
 import { RANGES, type RangesName, readCoverage, streamValues } from '../readings/coverage.ts'
 import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
@@ -43,6 +44,7 @@ class SqliteWriter implements Writer {
   readonly #log: WriterLog
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
   readonly #markets: MarketNumbers = new Map()
+  readonly #unmade = new UnmadeSeries()
   #known: Known
 
   constructor(path: string, connection: Connection) {
@@ -58,6 +60,23 @@ class SqliteWriter implements Writer {
   }
 
   async commit(batch: Batch, coverage: Coverage): Promise<void> {
+    this.#write(() => {
+      runSteps(this.#connection, writeSteps(batch, this.#markets, this.#unmade))
+      this.#writeCoverage(coverage)
+      this.#connection.runAll(noteChanges(changesOf(batch)))
+    })
+    this.#known.coverage = coverage
+  }
+
+  async makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    if (which === 'all') this.#write(() => runSteps(this.#connection, this.#unmade.learn([])))
+    for (const some of this.#unmade.take(which)) {
+      if (signal?.aborted) return
+      this.#write(() => runSteps(this.#connection, this.#unmade.make(some)))
+    }
+  }
+
+  #write(work: () => void): void {
     const connection = this.#connection
     try {
       explained(this.#path, () => {
@@ -65,15 +84,14 @@ class SqliteWriter implements Writer {
         if (this.#log.keepShort()) this.#known.logFrom = this.#known.commits
         connection.transaction('immediate', () => {
           this.#refuseOtherWriter()
-          runSteps(connection, writeSteps(batch, this.#markets))
-          this.#writeCoverage(coverage)
+          work()
           connection.run(COUNT_COMMIT, [this.#known.logFrom])
-          connection.runAll(noteChanges(changesOf(batch)))
         })
       })
-      this.#known = { ...this.#known, coverage, commits: this.#known.commits + 1n }
+      this.#known.commits += 1n
     } catch (error) {
       this.#markets.clear()
+      this.#unmade.clear()
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import type { TableRow } from '../../resources/table.ts'
 import { FIND_MARKET } from '../statements.ts'
-import type { Steps } from './steps.ts'
+import type { Steps } from '../steps.ts'
 
 /** Numbers of the markets seen, by id: they never change. */
 export type MarketNumbers = Map<string, bigint>

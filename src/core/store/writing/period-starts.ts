@@ -1,7 +1,6 @@
 import type { PeriodStarts } from '../../domain/series.ts'
-import type { Row } from '../../resources/resource.ts'
-import { READ_LAST_START } from '../readings/counted-points.ts'
-import type { Steps } from './steps.ts'
+import type { MovedPeriod } from '../derived/stale-series.ts'
+import type { Steps } from '../steps.ts'
 
 /** A period that a batch touches, by the market's number. */
 export type Period = {
@@ -13,35 +12,19 @@ export type Period = {
   hasPoints: boolean
 }
 
-/** Changes of a market's period starts by a batch. */
+/** The starts of the periods of a market that a batch touches. */
 export type MarketStarts = {
-  before: PeriodStarts
   now: PeriodStarts
-  /** Periods that had points and whose start has changed. */
-  moved: readonly bigint[]
-  /** Whether a start is new to the market's series. */
-  isChanged: boolean
-  /** The latest start of a period with points, before; null without one. */
-  lastBefore: bigint | null
-  /** The greatest seq of a point, before; -1 without points. */
-  lastSeqBefore: bigint
+  /** Those that had points and start at another time than before. */
+  moved: readonly (MovedPeriod & { seq: bigint })[]
 }
 
 const READ_SPAN = `
-  select cast(start_timestamp as text) from funding_period_spans where market = $1 and seq = $2`
+  select cast(start_timestamp as text), cast(first_timestamp as text), cast(last_timestamp as text)
+  from funding_period_spans where market = $1 and seq = $2`
 
 const READ_PERIOD = `
   select cast(start_timestamp as text) from funding_periods where market_id = $1 and seq = $2`
-
-const READ_LASTS = `
-  select
-    (${READ_LAST_START}),
-    (select cast(seq as text) from funding_period_spans where market = $1
-      order by funding_period_spans.seq desc limit 1)`
-
-/** Notes the start with which the series of a period's points are written. */
-export const WRITE_START =
-  'update funding_period_spans set start_timestamp = $3 where market = $1 and seq = $2'
 
 /**
  * The starts of the periods that a batch touches, by the number of the market: once the batch's periods are written, and
@@ -49,14 +32,10 @@ export const WRITE_START =
  *
  * @param numbers those of the markets, by id
  */
-export function* readStartChanges(
+export function* readStarts(
   touched: readonly Period[],
   numbers: ReadonlyMap<string, bigint>,
 ): Steps<Map<bigint, MarketStarts>> {
-  const changes = new Map<bigint, ReturnType<typeof noChange>>()
-  const markets = [...new Set(touched.map(({ market }) => market))]
-  const lasts = yield { text: READ_LASTS, values: markets.map((market) => [market]) }
-  for (const [index, market] of markets.entries()) changes.set(market, noChange(lasts[index]!))
   const spans = yield { text: READ_SPAN, values: touched.map(({ market, seq }) => [market, seq]) }
   const known = touched.map((period, index) => ({ ...period, span: spans[index]![0] }))
   const asked = known.filter(({ hasArrived, hasPoints, span }) =>
@@ -68,29 +47,19 @@ export function* readStartChanges(
     values: asked.map(({ market, seq }) => [ids!.get(market)!, seq]),
   }
   const read = new Map(asked.map((period, index) => [period, periods[index]![0]?.[0] ?? null]))
+  const starts = new Map<bigint, { now: Map<bigint, bigint>; moved: MarketStarts['moved'][number][] }>()
+  for (const { market } of touched) if (!starts.has(market)) starts.set(market, { now: new Map(), moved: [] })
   for (const period of known) {
     const { market, seq, span, hasPoints } = period
     if (span === undefined && !hasPoints) continue
-    const change = changes.get(market)!
-    const before = span?.[0] ?? null
-    const now = read.has(period) ? read.get(period)! : before
-    if (before !== null) change.before.set(seq, BigInt(before))
-    if (now !== null) change.now.set(seq, BigInt(now))
-    if (before === now) continue
-    change.isChanged = true
-    if (span !== undefined) change.moved.push(seq)
+    const [text = null, first, last] = span ?? []
+    const before = text === null ? null : BigInt(text)
+    const given = read.get(period)
+    const now = given === undefined ? before : given === null ? null : BigInt(given)
+    const ofMarket = starts.get(market)!
+    if (now !== null) ofMarket.now.set(seq, now)
+    if (span !== undefined && before !== now)
+      ofMarket.moved.push({ ...{ seq, before, now }, first: BigInt(first!), last: BigInt(last!) })
   }
-  return changes
-}
-
-function noChange([row = []]: readonly Row[]) {
-  const [start = null, seq = null] = row
-  return {
-    before: new Map<bigint, bigint>(),
-    now: new Map<bigint, bigint>(),
-    moved: [] as bigint[],
-    isChanged: false as boolean,
-    lastBefore: start === null ? null : BigInt(start),
-    lastSeqBefore: BigInt(seq ?? -1),
-  } satisfies MarketStarts
+  return starts
 }

@@ -4,9 +4,10 @@ import { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { marketDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
+import type { UnmadeSeries } from '../derived/unmade-series.ts'
+import type { Steps } from '../steps.ts'
 import { marketColumn, TABLES, tableOf } from '../tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
-import type { Steps } from './steps.ts'
 import { writePoints } from './write-points.ts'
 import { type ShownProviders, writeProviderLists, writeProvisions } from './write-providers.ts'
 
@@ -17,7 +18,7 @@ const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map(
 )
 
 /** The steps that write a batch's rows, within the caller's transaction. */
-export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {
+export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: UnmadeSeries): Steps {
   const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
@@ -30,7 +31,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {
     if (table === dataPointTable) {
       const periods = rowsOf(batch, fundingPeriodTable)
       if (rows.length + periods.length > 0) {
-        yield* writePoints({ points: rowsOf(batch, dataPointTable), periods }, markets)
+        yield* writePoints({ points: rowsOf(batch, dataPointTable), periods }, markets, unmade)
       }
       continue
     }

@@ -1,7 +1,6 @@
-import { greatest } from '../../domain/integers.ts'
 import { isBefore } from '../../domain/place.ts'
-import type { SeriesPoint } from '../../domain/series.ts'
-import { closingTime } from '../../domain/series-levels.ts'
+import type { PointKey } from '../../domain/series.ts'
+import { BASE } from '../../domain/series-levels.ts'
 import {
   blockSpanTable,
   dataPointTable,
@@ -10,19 +9,18 @@ import {
 } from '../../resources/funding-period-data-points/table.ts'
 import type { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import type { RowOf } from '../../resources/table.ts'
+import { countPointsIn, markStale, type RunChanges } from '../derived/stale-series.ts'
+import type { UnmadeSeries } from '../derived/unmade-series.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { WRITE_START } from '../statements.ts'
+import { runTogether, type Steps, type Values } from '../steps.ts'
 import { spansOf } from './block-spans.ts'
 import { type MarketNumbers, numbered } from './market-numbers.ts'
-import { type Period, readStartChanges, WRITE_START } from './period-starts.ts'
-import { runTogether, type Steps, type Values } from './steps.ts'
-import { readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
-
-/** Series written together: their input is in memory at the same time. */
-const RUNS_AT_A_TIME = 32
+import { type Period, readStarts } from './period-starts.ts'
 
 type PeriodRow = RowOf<typeof fundingPeriodTable>
 
-/** Changes to a store's data points or their series. */
+/** Changes to a store's data points or the starts of their periods. */
 export type PointChanges = {
   /** With the ids of their markets. */
   points: readonly RowOf<typeof dataPointTable>[]
@@ -30,21 +28,26 @@ export type PointChanges = {
   periods: readonly PeriodRow[]
 }
 
-/** Writes data points, their spans and series. */
-export function* writePoints({ points: named, periods }: PointChanges, markets: MarketNumbers): Steps {
+/** Writes data points and their spans, and marks what of their series is stale then. */
+export function* writePoints(
+  { points: named, periods }: PointChanges,
+  markets: MarketNumbers,
+  unmade: UnmadeSeries,
+): Steps {
   const points = numbered(named, markets) as PointRow[]
   const runs = runsOf(points)
   const touched = touchedPeriods([...runs.values()], periods, markets)
-  const starts = yield* readStartChanges(touched, markets)
-  for (const [market, { isChanged }] of starts) {
-    for (const source of isChanged ? SOURCES : []) {
+  const starts = yield* readStarts(touched, markets)
+  for (const [market, { moved }] of starts) {
+    for (const source of moved.length > 0 ? SOURCES : []) {
       const key = `${market} ${source}`
-      if (!runs.has(key)) runs.set(key, { run: { market, source }, points: [], rows: [] })
+      if (!runs.has(key)) runs.set(key, { run: { market, source }, rows: [] })
     }
   }
-  const lasts = yield* readLastTimestamps([...runs.values()].map(({ run }) => run))
+  const all = [...runs.values()]
+  yield* unmade.learn(all.map(({ run }) => run))
   // In the order of the key: neighbours are written to the same page.
-  const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
+  const rows = all.toSorted(byKey).flatMap((run) => run.rows)
   const [counts = []] = yield { table: dataPointTable, rows, countNewBy: ['market', 'seq'] }
   const spans = spansOf(points, {
     newPoints: new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
@@ -52,38 +55,40 @@ export function* writePoints({ points: named, periods }: PointChanges, markets: 
   })
   yield { table: periodSpanTable, rows: spans.periods }
   yield { table: blockSpanTable, rows: spans.blocks }
-  const moved = [...starts].flatMap(([market, { moved, now }]) =>
-    moved.map((seq): Values => [market, seq, now.get(seq) ?? null]),
+  const moved = [...starts].flatMap(([market, { moved }]) =>
+    moved.map(({ seq, now }): Values => [market, seq, now]),
   )
   if (moved.length > 0) yield { text: WRITE_START, values: moved }
-  const all = [...runs.values()]
-  // If no start has moved, the new closing times follow from those of before.
-  const reread = moved.length > 0 ? yield* readClosing(all.map(({ run }) => run)) : null
-  const series = all.map(({ run, points }, index) => {
-    const { lastBefore, lastSeqBefore, ...change } = starts.get(run.market)!
-    const last = lasts[index]!
-    const before = closingTime(last, lastBefore)
-    const given = latest([last, points.at(-1)?.timestamp ?? null])
-    const now =
-      reread === null
-        ? latest([closingTime(given, lastBefore), ...(given === null ? [] : change.now.values())])
-        : reread[index]!
-    return writeSeries(run, {
-      closing: { before, now },
-      points,
-      gone: [],
-      moved: change.moved,
-      starts: change,
-      isAhead: points.every(({ seq }) => seq >= lastSeqBefore),
-    })
-  })
-  for (let at = 0; at < series.length; at += RUNS_AT_A_TIME)
-    yield* runTogether(series.slice(at, at + RUNS_AT_A_TIME))
+  yield* runTogether(
+    all.map(({ run, rows: points }) => {
+      const { now, moved } = starts.get(run.market)!
+      return noteChanges(run, { points, starts: now, moved }, unmade)
+    }),
+  )
 }
 
-function latest(times: readonly (bigint | null)[]): bigint | null {
-  const known = times.filter((time) => time !== null)
-  return known.length === 0 ? null : greatest(known)
+const READ_LAST_SEQ = `
+  select cast(seq as text) from funding_period_spans where market = $1
+  order by funding_period_spans.seq desc limit 1`
+
+/** Marks what changes make stale of a run's series, and notes how many points are not in buckets. */
+function* noteChanges(run: SeriesRun, changes: RunChanges, unmade: UnmadeSeries): Steps {
+  const madeTo = unmade.madeTo(run)
+  const { points, starts, moved } = changes
+  const end = madeTo * BASE.nanoseconds
+  let late = points.filter(({ timestamp }) => timestamp < end)
+  unmade.note(run, points.length - late.length)
+  if (late.length + moved.length === 0) return
+  // A point that was carried over counts at the start of its period, and decides about none but later copies of it.
+  const isCarried = ({ seq }: PointKey) => (starts.get(seq) ?? end - 1n) >= end
+  if (late.some(isCarried)) {
+    const [lasts] = yield { text: READ_LAST_SEQ, values: [[run.market]] }
+    const last = BigInt(lasts![0]![0]!)
+    late = late.filter((point) => !isCarried(point) || point.seq < last)
+  }
+  if (late.length + moved.length === 0) return
+  const stale = yield* markStale(run, madeTo, { points: late, starts, moved })
+  unmade.note(run, yield* countPointsIn(run, stale), stale.length)
 }
 
 /** The periods that a batch touches: its own, and those of its points. */
@@ -102,9 +107,9 @@ function touchedPeriods(
     }
     return period
   }
-  for (const { run, points } of runs) {
+  for (const { run, rows } of runs) {
     let last: bigint | null = null
-    for (const { seq } of points) {
+    for (const { seq } of rows) {
       if (seq !== last) touch(run.market, seq).hasPoints = true
       last = seq
     }
@@ -113,8 +118,8 @@ function touchedPeriods(
   return [...touched.values()]
 }
 
-/** The points of one source of a market: as rows, and as series take them. */
-type PointRun = { run: SeriesRun; points: readonly SeriesPoint[]; rows: readonly PointRow[] }
+/** The points of one source of a market. */
+type PointRun = { run: SeriesRun; rows: readonly PointRow[] }
 
 const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
   Number(a.market - b.market) || Number(a.source - b.source)
@@ -147,15 +152,8 @@ function runOf(given: readonly PointRow[]): PointRun {
   // Those of a stream mostly are in order.
   const isInOrder = given.every((row, index) => index === 0 || compareKeys(given[index - 1]!, row) < 0)
   const rows = isInOrder ? given : sortedRun(given)
-  const points = rows.map(({ timestamp, seq, price, twap }) => ({
-    time: timestamp,
-    timestamp,
-    seq,
-    price,
-    twap,
-  }))
   const { market, source } = rows[0]!
-  return { run: { market, source: BigInt(source) }, points, rows }
+  return { run: { market, source: BigInt(source) }, rows }
 }
 
 /** Compares points of one run by time and seq. */

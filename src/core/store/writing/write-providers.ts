@@ -3,7 +3,7 @@ import type { LiquidityProviderList } from '../../resources/batch.ts'
 import { liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
 import { LIVE_STATUSES, providerTable, provisionTable } from '../../resources/liquidity-providers/table.ts'
 import type { RowOf } from '../../resources/table.ts'
-import type { Steps, Values } from './steps.ts'
+import type { Steps, Values } from '../steps.ts'
 
 type ProviderRow = RowOf<typeof providerTable>
 

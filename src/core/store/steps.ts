@@ -1,7 +1,7 @@
-import type { Row } from '../../resources/resource.ts'
-import type { Cell, Table, TableRow } from '../../resources/table.ts'
-import type { Reading } from '../pages/page.ts'
-import { valueLists } from '../pages/statement.ts'
+import type { Row } from '../resources/resource.ts'
+import type { Cell, Table, TableRow } from '../resources/table.ts'
+import type { Reading } from './pages/page.ts'
+import { valueLists } from './pages/statement.ts'
 
 /** Values of a statement's placeholders, `$1` first. */
 export type Values = readonly Cell[]

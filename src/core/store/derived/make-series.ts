@@ -1,0 +1,212 @@
+import { MIN_INT64 } from '../../domain/integers.ts'
+import {
+  type Bucket,
+  bucketOf,
+  indexAt,
+  join,
+  joinPoint,
+  maximumApart,
+  minimumApart,
+  summaryFrom,
+} from '../../domain/series.ts'
+import {
+  BASE,
+  baseAt,
+  closingTime,
+  FIRST_BASE,
+  LEVELS,
+  type Level,
+  type Stretch,
+  stretchesOf,
+} from '../../domain/series-levels.ts'
+import { seriesMadeTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
+import type { Row } from '../../resources/resource.ts'
+import type { RowOf } from '../../resources/table.ts'
+import type { Reading } from '../pages/page.ts'
+import { valueLists } from '../pages/statement.ts'
+import {
+  READ_LAST_START,
+  READ_LAST_TIMESTAMP,
+  readCounted,
+  type SeriesRun,
+} from '../readings/counted-points.ts'
+import { readMade } from '../readings/made-series.ts'
+import { asSteps, type Steps, type WriteStep } from '../steps.ts'
+
+/** Buckets read or written at a time. */
+const CHUNK_BUCKETS = 2_000
+
+/** A row of `funding_period_series`. */
+export type BucketRow = RowOf<typeof seriesTable>
+
+/** Buckets of a shorter length, as those of the next one are made from them. */
+const READ_BUCKETS = `
+  select cast(bucket as text), cast(seq as text), cast(points as text),
+    price_first, price_last, price_minimum, price_maximum, twap_first, twap_last, twap_minimum, twap_maximum
+  from funding_period_series
+  where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5
+  order by funding_period_series.bucket limit ${CHUNK_BUCKETS}`
+
+const DELETE_BUCKETS = `
+  delete from funding_period_series
+  where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5`
+
+/** Has others who make a series, or mark it from outside its writer's commits, wait until the transaction ends. */
+const HOLD = 'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
+
+const DELETE_MARK = `
+  delete from funding_period_series_stale where market = $1 and source = $2 and id = $3`
+
+export function holdSeries({ market, source }: SeriesRun): WriteStep {
+  return { text: HOLD, values: [[market, source]] }
+}
+
+/**
+ * Makes the buckets of a run that are stale, and all that the run's closing time has closed: what a reader finds stays the
+ * same. What was made is at most moved on by the one who writes points: others do not know of those that are being written.
+ *
+ * @param onPoint called with each point read
+ *
+ * @returns the shortest bucket up to which all are made
+ */
+export function* makeSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint> {
+  const closing = yield* asSteps(readClosing(run))
+  return yield* makeUpTo(run, closing === null ? FIRST_BASE : baseAt(closing), onPoint)
+}
+
+/** Makes the buckets of a run that are stale: beside one who writes points. */
+export function* remakeSeries(run: SeriesRun): Steps<void> {
+  yield* makeUpTo(run, FIRST_BASE)
+}
+
+function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bigint> {
+  const { market, source } = run
+  yield holdSeries(run)
+  const made = yield* asSteps(readMade(run))
+  const to = closed > made.to ? closed : made.to
+  const changed = [...made.stale]
+  if (to > made.to) changed.push({ from: made.to, to })
+  if (changed.length === 0) return to
+  for (const level of LEVELS) {
+    for (const stretch of closedStretches(level, changed, to)) {
+      yield { text: DELETE_BUCKETS, values: [[...cells(run, level), stretch.from, stretch.to]] }
+      yield* writing((add) => bucketRows(run, level, stretch, add, onPoint))
+    }
+  }
+  yield { table: seriesMadeTable, rows: [{ market, source: Number(source), made_to: to }] }
+  yield { text: DELETE_MARK, values: made.marks.map((id) => [market, source, id]) }
+  return to
+}
+
+/** The buckets of a length that share time with stretches of the shortest ones and end by `to`. */
+export function closedStretches(level: Level, stretches: readonly Stretch[], to: bigint): Stretch[] {
+  const end = indexAt(to, level.seconds / BASE.seconds)
+  return stretchesOf(level, stretches)
+    .map((stretch) => ({ from: stretch.from, to: stretch.to < end ? stretch.to : end }))
+    .filter((stretch) => stretch.from < stretch.to)
+}
+
+/** The closing time of a run; null without points. */
+export function* readClosing({ market, source }: SeriesRun): Reading<bigint | null> {
+  const [last] = yield { text: READ_LAST_TIMESTAMP, values: [market, source] }
+  if (last === undefined) return null
+  const [start] = yield { text: READ_LAST_START, values: [market] }
+  return closingTime(BigInt(last[0]!), start?.[0] ?? null)
+}
+
+/** Writes the rows that a reading adds, while it reads on. */
+function* writing(reading: (add: (row: BucketRow) => void) => Reading<void>): Steps {
+  const rows: BucketRow[] = []
+  const steps = reading((row) => rows.push(row))
+  let step = steps.next()
+  for (;;) {
+    if (rows.length >= CHUNK_BUCKETS || (step.done && rows.length > 0))
+      yield { table: seriesTable, rows: rows.splice(0), areNew: true }
+    if (step.done) return
+    const found = yield { text: step.value.text, values: valueLists(step.value) }
+    step = steps.next(found.flat())
+  }
+}
+
+/**
+ * The buckets of a length in a stretch, in their order, each as its row: the shortest ones from the points, others from the
+ * stored ones of the next shorter length.
+ *
+ * @param add called with each once it is complete
+ */
+export function* bucketRows(
+  run: SeriesRun,
+  level: Level,
+  stretch: Stretch,
+  add: (row: BucketRow) => void,
+  onPoint = () => {},
+): Reading<void> {
+  let index = 0n
+  let bucket: Bucket | null = null
+  const begin = (next: bigint, begun: Bucket | null) => {
+    if (bucket !== null) add(bucketRow(run, level, index, bucket))
+    index = next
+    bucket = begun
+  }
+  if (level.of === null) {
+    let end = MIN_INT64
+    yield* readCounted(
+      run,
+      { from: stretch.from * level.nanoseconds, to: stretch.to * level.nanoseconds },
+      (point) => {
+        onPoint()
+        if (bucket !== null && point.time < end) return joinPoint(bucket, point)
+        begin(baseAt(point.time), bucketOf(point))
+        end = (index + 1n) * level.nanoseconds
+      },
+    )
+  } else {
+    const parts = level.seconds / level.of.seconds
+    let from = stretch.from * parts
+    let rows: readonly Row[]
+    do {
+      const ends = [from, stretch.to * parts]
+      rows = yield { text: READ_BUCKETS, values: [...cells(run, level.of), ...ends] }
+      for (const row of rows) {
+        const part = BigInt(row[0]!)
+        const longer = indexAt(part, parts)
+        if (bucket !== null && longer === index) join(bucket, bucketFrom(row))
+        else begin(longer, bucketFrom(row))
+        from = part + 1n
+      }
+    } while (rows.length === CHUNK_BUCKETS)
+  }
+  begin(0n, null)
+}
+
+function bucketRow(run: SeriesRun, level: Level, index: bigint, bucket: Bucket): BucketRow {
+  const { seq, count, price, twap } = bucket
+  return {
+    market: run.market,
+    source: Number(run.source),
+    seconds: level.seconds,
+    bucket: index,
+    points: BigInt(count),
+    price_first: price.first,
+    price_last: price.last,
+    price_minimum: minimumApart(price),
+    price_maximum: maximumApart(price),
+    twap_first: twap.first,
+    twap_last: twap.last,
+    twap_minimum: minimumApart(twap),
+    twap_maximum: maximumApart(twap),
+    seq,
+  }
+}
+
+const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
+
+/** A bucket as {@link READ_BUCKETS} gives it. */
+function bucketFrom([, seq, points, ...texts]: Row): Bucket {
+  const [first, last, minimum, maximum, ...twap] = texts as (string | null)[]
+  return {
+    ...{ seq: BigInt(seq!), count: Number(points) },
+    price: summaryFrom(first!, last!, minimum!, maximum!),
+    twap: summaryFrom(twap[0]!, twap[1]!, twap[2]!, twap[3]!),
+  }
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import type { PeriodStarts, PointKey } from '../../domain/series.ts'
+import { BASE, baseAt, type Stretch, stretchesOf } from '../../domain/series-levels.ts'
+import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
+import type { SeriesRun } from '../readings/counted-points.ts'
+import type { Steps } from '../steps.ts'
+
+/** A period with points whose start is another one now, null if it is not known, and when its points begin and end. */
+export type MovedPeriod = { before: bigint | null; now: bigint | null; first: bigint; last: bigint }
+
+/** Changes of the points of a run. */
+export type RunChanges = {
+  /** Those that are new, changed or gone, by timestamp. */
+  points: readonly PointKey[]
+  /** The starts of their periods. */
+  starts: PeriodStarts
+  /** Periods with points whose start has changed. */
+  moved: readonly MovedPeriod[]
+}
+
+/** Changes no further apart than so many buckets are one stretch. */
+const SLACK = 20n
+
+/** Stretches of one commit; more are joined, whatever lies between: a reader reads each by itself. */
+const MOST_STRETCHES = 16
+
+/**
+ * Starts of periods between two timestamps of which there are points of before that are in another period, too: which of
+ * these count depends on all of their timestamp.
+ */
+const READ_CARRIED_STARTS = `
+  select distinct cast(span.start_timestamp as text) from (
+    select timestamp from funding_period_data_points
+    where market = $1 and source = $2 and timestamp >= $3 and timestamp <= $4
+    group by timestamp having count(*) > 1
+  ) as copied
+  cross join funding_period_data_points as point cross join funding_period_spans as span
+  where point.market = $1 and point.source = $2 and point.timestamp = copied.timestamp
+    and span.market = $1 and span.seq = point.seq and span.start_timestamp > point.timestamp`
+
+const COUNT_POINTS = `
+  select count(*) from funding_period_data_points
+  where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4`
+
+/**
+ * Marks the buckets of a run that changes of its points make stale, of those that end by `madeTo`: call it while the store has
+ * every point that was or is there, with the starts of periods as they are now.
+ *
+ * @returns the marked stretches
+ */
+export function* markStale(
+  { market, source }: SeriesRun,
+  madeTo: bigint,
+  { points, starts, moved }: RunChanges,
+): Steps<Stretch[]> {
+  const changed = new Changes()
+  for (const { timestamp, seq } of points) {
+    changed.add(timestamp, timestamp)
+    const start = starts.get(seq)
+    if (start !== undefined && start > timestamp) changed.addStart(start)
+  }
+  for (const { first, last, before, now } of moved) {
+    changed.add(first, last)
+    for (const start of [before, now]) if (start !== null) changed.addStart(start)
+  }
+  const found = yield {
+    text: READ_CARRIED_STARTS,
+    values: changed.ranges.map(({ first, last }) => [market, source, first, last]),
+  }
+  for (const [start] of found.flat()) changed.addStart(BigInt(start!))
+  const stale = changed
+    .stretches()
+    .filter(({ from }) => from < madeTo)
+    .map(({ from, to }) => ({ from, to: to < madeTo ? to : madeTo }))
+  yield {
+    table: seriesStaleTable,
+    rows: stale.map(({ from, to }) => ({
+      ...{ market, source: Number(source), id: randomBytes(8).readBigInt64BE() },
+      ...{ from_bucket: from, to_bucket: to },
+    })),
+    areNew: true,
+  }
+  return stale
+}
+
+/** How many points there are in stretches of a run. */
+export function* countPointsIn({ market, source }: SeriesRun, stretches: readonly Stretch[]): Steps<number> {
+  const counts = yield {
+    text: COUNT_POINTS,
+    values: stretches.map(({ from, to }) => [
+      ...[market, source, from * BASE.nanoseconds],
+      to * BASE.nanoseconds,
+    ]),
+  }
+  return counts.reduce((sum, [row]) => sum + Number(row![0]), 0)
+}
+
+/** Times of changes while they are gathered. */
+class Changes {
+  /** Timestamps that have changed, in ranges that are {@link SLACK} apart. */
+  readonly ranges: { first: bigint; last: bigint }[] = []
+  readonly #starts = new Set<bigint>()
+
+  add(first: bigint, last: bigint): void {
+    const range = this.ranges.at(-1)
+    const isNear =
+      range !== undefined && first >= range.first && first <= range.last + SLACK * BASE.nanoseconds
+    if (!isNear) this.ranges.push({ first, last })
+    else if (last > range.last) range.last = last
+  }
+
+  addStart(start: bigint): void {
+    this.#starts.add(baseAt(start))
+  }
+
+  /** At most {@link MOST_STRETCHES}: the nearest are joined. */
+  stretches(): Stretch[] {
+    const all = [
+      ...this.ranges.map(({ first, last }) => ({ from: baseAt(first), to: baseAt(last) + 1n })),
+      ...[...this.#starts].map((from) => ({ from, to: from + 1n })),
+    ]
+    let slack = SLACK
+    let joined = stretchesOf(BASE, all, slack)
+    while (joined.length > MOST_STRETCHES) {
+      slack *= 2n
+      joined = stretchesOf(BASE, joined, slack)
+    }
+    return joined
+  }
+}

@@ -1,0 +1,152 @@
+import { nearestInt64 } from '../../domain/integers.ts'
+import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
+import { seriesMadeTable } from '../../resources/funding-period-data-points/table.ts'
+import type { SeriesRun } from '../readings/counted-points.ts'
+import { runTogether, type Steps } from '../steps.ts'
+import { makeSeries } from './make-series.ts'
+
+/** A run as its writer knows it. */
+type UnmadeRun = {
+  run: SeriesRun
+  /** The buckets before this one of the shortest are made. */
+  madeTo: bigint
+  /** How many points readers meet beside the buckets, but for those since the last made one; rather too many. */
+  points: number
+}
+
+/** A run with fewer points beside its buckets is left for later: a chart of it takes a few milliseconds longer. */
+const LEAST_POINTS = 4_000
+
+/** One with more is made before anything else is written: with the next commit they are 40,000 at most. */
+const MOST_POINTS = 20_000
+
+/** A stretch that is read by itself takes about as long as so many points. */
+const POINTS_OF_STRETCH = 1_000
+
+/** After a commit so many points are made, at least, or so many for each that it brought: no reader or follower waits long. */
+const LEAST_MADE = 10_000
+const MADE_FOR_WRITTEN = 1.5
+
+/** Points that are made in one transaction. */
+const MADE_TOGETHER = 100_000
+
+/**
+ * How far the series of the runs that a writer has written to are made, so that it makes the right ones in time. Only the
+ * writer moves that on; after an error it forgets all of it.
+ */
+export class UnmadeSeries {
+  readonly #runs = new Map<string, UnmadeRun>()
+  readonly #due = new Set<UnmadeRun>()
+  #written = 0
+  #knowsStale = false
+
+  clear(): void {
+    this.#runs.clear()
+    this.#due.clear()
+    this.#knowsStale = false
+  }
+
+  /** Reads what is not known of some runs, before points are written to them, and which others a fault has left stale. */
+  *learn(runs: readonly SeriesRun[]): Steps {
+    const all = this.#knowsStale ? runs : [...runs, ...(yield* staleRuns())]
+    this.#knowsStale = true
+    const unknown = new Map(all.map((run) => [keyOf(run), run]))
+    for (const key of unknown.keys()) if (this.#runs.has(key)) unknown.delete(key)
+    const states = yield* readStates([...unknown.values()])
+    for (const state of states) {
+      this.#runs.set(keyOf(state.run), state)
+      this.#add(state, 0)
+    }
+  }
+
+  /** The bucket of a run up to which all are made. */
+  madeTo(run: SeriesRun): bigint {
+    return this.#runs.get(keyOf(run))!.madeTo
+  }
+
+  /** Points of a run have been written, or are in stretches that have become stale. */
+  note(run: SeriesRun, points: number, stretches = 0): void {
+    this.#written += points
+    this.#add(this.#runs.get(keyOf(run))!, points + stretches * POINTS_OF_STRETCH)
+  }
+
+  #add(state: UnmadeRun, points: number): void {
+    state.points += points
+    if (state.points >= LEAST_POINTS) this.#due.add(state)
+  }
+
+  /** The runs to be made now, in groups for one transaction each. */
+  take(which: 'due' | 'all'): UnmadeRun[][] {
+    const some =
+      which === 'all' ? [...this.#runs.values()].filter(({ points }) => points > 0) : [...this.#due]
+    let left =
+      which === 'all' ? Number.POSITIVE_INFINITY : Math.max(LEAST_MADE, this.#written * MADE_FOR_WRITTEN)
+    this.#written = 0
+    const groups: UnmadeRun[][] = []
+    let together = 0
+    for (const state of some.sort((a, b) => b.points - a.points)) {
+      if (left <= 0 && state.points < MOST_POINTS) break
+      left -= state.points
+      if (groups.length === 0 || together + state.points > MADE_TOGETHER) {
+        groups.push([])
+        together = 0
+      }
+      groups.at(-1)!.push(state)
+      together += state.points
+    }
+    return groups
+  }
+
+  /** The steps that make the series of runs, in a transaction of their own. */
+  *make(states: readonly UnmadeRun[]): Steps {
+    yield* runTogether(states.map(makeOne))
+    for (const state of states) this.#due.delete(state)
+  }
+}
+
+function* makeOne(state: UnmadeRun): Steps {
+  state.madeTo = yield* makeSeries(state.run)
+  state.points = 0
+}
+
+const READ_STALE_RUNS = `
+  select cast(market as text), cast(source as text) from funding_period_series_stale group by market, source`
+
+function* staleRuns(): Steps<SeriesRun[]> {
+  const [rows = []] = yield { text: READ_STALE_RUNS, values: [[]] }
+  return rows.map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
+}
+
+const READ_MADE_TO = `
+  select cast(made_to as text), (
+    select count(*) from funding_period_series_stale where market = $1 and source = $2
+  ) from funding_period_series_made where market = $1 and source = $2`
+
+const COUNT_FROM = `
+  select count(*) from funding_period_data_points where market = $1 and source = $2 and timestamp >= $3`
+
+/** What the store says of runs; those that it does not know get their row, which others hold while they change points. */
+function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
+  const found = yield { text: READ_MADE_TO, values: runs.map(valuesOf) }
+  const states = runs.map((run, index): UnmadeRun => {
+    const [made, stale] = found[index]![0] ?? []
+    const madeTo = made == null ? FIRST_BASE : BigInt(made)
+    return { run, madeTo, points: Number(stale ?? 0) > 0 ? MOST_POINTS : 0 }
+  })
+  const fresh = states.filter((_, index) => found[index]!.length === 0)
+  yield {
+    table: seriesMadeTable,
+    rows: fresh.map(({ run: { market, source }, madeTo }) => ({
+      ...{ market, source: Number(source), made_to: madeTo },
+    })),
+  }
+  const counts = yield {
+    text: COUNT_FROM,
+    values: states.map(({ run, madeTo }) => [...valuesOf(run), nearestInt64(madeTo * BASE.nanoseconds)]),
+  }
+  for (const [index, state] of states.entries()) state.points += Number(counts[index]![0]![0])
+  return states
+}
+
+const keyOf = ({ market, source }: SeriesRun) => `${market} ${source}`
+const valuesOf = ({ market, source }: SeriesRun): bigint[] => [market, source]

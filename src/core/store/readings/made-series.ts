@@ -1,0 +1,31 @@
+import { BASE, FIRST_BASE, type Stretch, stretchesOf } from '../../domain/series-levels.ts'
+import type { Reading } from '../pages/page.ts'
+import type { SeriesRun } from './counted-points.ts'
+
+/** How much of a run's series is made: the buckets that end by `to`, counted in the shortest ones, but for stale ones. */
+export type MadeSeries = {
+  to: bigint
+  /** In order, none twice. */
+  stale: readonly Stretch[]
+  /** The rows that say so. */
+  marks: readonly bigint[]
+}
+
+const READ_MADE = `
+  select cast(made_to as text), cast(id as text), cast(from_bucket as text), cast(to_bucket as text)
+  from funding_period_series_made as made left join funding_period_series_stale as stale
+    on stale.market = made.market and stale.source = made.source
+  where made.market = $1 and made.source = $2`
+
+export function* readMade({ market, source }: SeriesRun): Reading<MadeSeries> {
+  const rows = yield { text: READ_MADE, values: [market, source] }
+  const marked = rows.filter(([, id]) => id !== null)
+  return {
+    to: rows.length === 0 ? FIRST_BASE : BigInt(rows[0]![0]!),
+    stale: stretchesOf(
+      BASE,
+      marked.map(([, , from, to]) => ({ from: BigInt(from!), to: BigInt(to!) })),
+    ),
+    marks: marked.map(([, id]) => BigInt(id!)),
+  }
+}
