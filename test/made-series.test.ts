@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { baseAt } from '#core/domain/series-levels'
 import { makeSeries } from '#core/store/derived/make-series'
+import { pruneStore } from '#core/store/pruning/prune-store'
 import { readMade } from '#core/store/readings/made-series'
 import type { Steps } from '#core/store/steps'
 import { withOpen } from '#core/with-open'
+import { problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { getJson } from './fixtures/http.ts'
@@ -80,6 +83,26 @@ for (const kind of STORE_KINDS) {
         assert.ok(stale.length <= 20, `${stale.length} stretches`)
         assert.ok(stale.reduce((sum, { from, to }) => sum + Number(to - from) * 30, 0) <= 20_000)
       }
+      await dumpStore(store)
+    })
+
+    test('are right when points are pruned while others are written and made', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await commitSeconds(live, 10_000, 20_000)
+      let isPruning = true
+      const pruning = pruneStore(openStore(store), { by: 'time', before: timeOf(18_000) }).finally(() => {
+        isPruning = false
+      })
+      for (let second = 20_000; isPruning; second += 500) {
+        await commitSeconds(live, second, second + 500)
+        await live.commit(live.height + 1, [point(5_000 + (second % 9_000)), point(second - 700)], second)
+        if (second % 1_000 === 0) await live.makeSeries()
+        await sleep(1)
+      }
+      assert.equal((await pruning).fundingPeriodDataPoints! >= 8_000, true)
+      await dumpStore(store)
+      assert.deepEqual(await problemsOf(store), [])
+      await live.makeSeries()
       await dumpStore(store)
     })
 

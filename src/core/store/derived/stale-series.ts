@@ -24,6 +24,9 @@ const SLACK = 20n
 /** Stretches of one commit; more are joined, whatever lies between: a reader reads each by itself. */
 const MOST_STRETCHES = 16
 
+/** A stretch that is read by itself takes about as long as so many points. */
+const POINTS_OF_STRETCH = 1_000
+
 /**
  * Starts of periods between two timestamps of which there are points of before that are in another period, too: which of
  * these count depends on all of their timestamp.
@@ -46,13 +49,13 @@ const COUNT_POINTS = `
  * Marks the buckets of a run that changes of its points make stale, of those that end by `madeTo`: call it while the store has
  * every point that was or is there, with the starts of periods as they are now.
  *
- * @returns the marked stretches
+ * @returns how many points readers read instead, or what takes as long
  */
 export function* markStale(
   { market, source }: SeriesRun,
   madeTo: bigint,
   { points, starts, moved }: RunChanges,
-): Steps<Stretch[]> {
+): Steps<number> {
   const changed = new Changes()
   for (const { timestamp, seq } of points) {
     changed.add(timestamp, timestamp)
@@ -80,19 +83,14 @@ export function* markStale(
     })),
     areNew: true,
   }
-  return stale
-}
-
-/** How many points there are in stretches of a run. */
-export function* countPointsIn({ market, source }: SeriesRun, stretches: readonly Stretch[]): Steps<number> {
   const counts = yield {
     text: COUNT_POINTS,
-    values: stretches.map(({ from, to }) => [
+    values: stale.map(({ from, to }) => [
       ...[market, source, from * BASE.nanoseconds],
       to * BASE.nanoseconds,
     ]),
   }
-  return counts.reduce((sum, [row]) => sum + Number(row![0]), 0)
+  return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_STRETCH, 0)
 }
 
 /** Times of changes while they are gathered. */

@@ -20,15 +20,8 @@ const LEAST_POINTS = 4_000
 /** One with more is made before anything else is written: with the next commit they are 40,000 at most. */
 const MOST_POINTS = 20_000
 
-/** A stretch that is read by itself takes about as long as so many points. */
-const POINTS_OF_STRETCH = 1_000
-
-/** After a commit so many points are made, at least, or so many for each that it brought: no reader or follower waits long. */
-const LEAST_MADE = 10_000
-const MADE_FOR_WRITTEN = 1.5
-
-/** Points that are made in one transaction. */
-const MADE_TOGETHER = 100_000
+/** Points that are made in one transaction: others wait as long for it as for a commit. */
+const MADE_TOGETHER = 20_000
 
 /**
  * How far the series of the runs that a writer has written to are made, so that it makes the right ones in time. Only the
@@ -37,7 +30,6 @@ const MADE_TOGETHER = 100_000
 export class UnmadeSeries {
   readonly #runs = new Map<string, UnmadeRun>()
   readonly #due = new Set<UnmadeRun>()
-  #written = 0
   #knowsStale = false
 
   clear(): void {
@@ -64,10 +56,9 @@ export class UnmadeSeries {
     return this.#runs.get(keyOf(run))!.madeTo
   }
 
-  /** Points of a run have been written, or are in stretches that have become stale. */
-  note(run: SeriesRun, points: number, stretches = 0): void {
-    this.#written += points
-    this.#add(this.#runs.get(keyOf(run))!, points + stretches * POINTS_OF_STRETCH)
+  /** So many points of a run have been written, or are in stretches that have become stale. */
+  note(run: SeriesRun, points: number): void {
+    this.#add(this.#runs.get(keyOf(run))!, points)
   }
 
   #add(state: UnmadeRun, points: number): void {
@@ -75,24 +66,20 @@ export class UnmadeSeries {
     if (state.points >= LEAST_POINTS) this.#due.add(state)
   }
 
-  /** The runs to be made now, in groups for one transaction each. */
+  /** The runs to be made now, in groups for one transaction each: all, or one group and those that cannot wait. */
   take(which: 'due' | 'all'): UnmadeRun[][] {
     const some =
       which === 'all' ? [...this.#runs.values()].filter(({ points }) => points > 0) : [...this.#due]
-    let left =
-      which === 'all' ? Number.POSITIVE_INFINITY : Math.max(LEAST_MADE, this.#written * MADE_FOR_WRITTEN)
-    this.#written = 0
     const groups: UnmadeRun[][] = []
-    let together = 0
+    let points = MADE_TOGETHER
     for (const state of some.sort((a, b) => b.points - a.points)) {
-      if (left <= 0 && state.points < MOST_POINTS) break
-      left -= state.points
-      if (groups.length === 0 || together + state.points > MADE_TOGETHER) {
+      if (points >= MADE_TOGETHER) {
+        if (which === 'due' && groups.length > 0 && state.points < MOST_POINTS) break
         groups.push([])
-        together = 0
+        points = 0
       }
       groups.at(-1)!.push(state)
-      together += state.points
+      points += state.points
     }
     return groups
   }

@@ -9,7 +9,7 @@ import {
 } from '../../resources/funding-period-data-points/table.ts'
 import type { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import type { RowOf } from '../../resources/table.ts'
-import { countPointsIn, markStale, type RunChanges } from '../derived/stale-series.ts'
+import { markStale, type RunChanges } from '../derived/stale-series.ts'
 import type { UnmadeSeries } from '../derived/unmade-series.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import { WRITE_START } from '../statements.ts'
@@ -87,8 +87,7 @@ function* noteChanges(run: SeriesRun, changes: RunChanges, unmade: UnmadeSeries)
     late = late.filter((point) => !isCarried(point) || point.seq < last)
   }
   if (late.length + moved.length === 0) return
-  const stale = yield* markStale(run, madeTo, { points: late, starts, moved })
-  unmade.note(run, yield* countPointsIn(run, stale), stale.length)
+  unmade.note(run, yield* markStale(run, madeTo, { points: late, starts, moved }))
 }
 
 /** The periods that a batch touches: its own, and those of its points. */
