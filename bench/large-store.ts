@@ -53,7 +53,9 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
         since: [],
         imported: [],
       })
+      await writer.makeSeries('due')
     }
+    await writer.makeSeries('all')
   } finally {
     await writer.close()
   }
