@@ -2,6 +2,7 @@ import { nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
 import { seriesMadeTable } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
+import { READ_MARKET_IDS } from '../statements.ts'
 import { runTogether, type Steps } from '../steps.ts'
 import { makeSeries } from './make-series.ts'
 
@@ -97,11 +98,12 @@ function* makeOne(state: UnmadeRun): Steps {
 }
 
 const READ_STALE_RUNS = `
-  select cast(market as text), cast(source as text) from funding_period_series_stale group by market, source`
+  select distinct cast(market as text), cast(source as text) from funding_period_series_stale where market = $1`
 
 function* staleRuns(): Steps<SeriesRun[]> {
-  const [rows = []] = yield { text: READ_STALE_RUNS, values: [[]] }
-  return rows.map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
+  const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
+  const found = yield { text: READ_STALE_RUNS, values: markets.map(([market]) => [BigInt(market!)]) }
+  return found.flat().map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
 }
 
 const READ_MADE_TO = `

@@ -14,7 +14,7 @@ export type MadeSeries = {
 const READ_MADE = `
   select cast(made_to as text), cast(id as text), cast(from_bucket as text), cast(to_bucket as text)
   from funding_period_series_made as made left join funding_period_series_stale as stale
-    on stale.market = made.market and stale.source = made.source
+    on stale.market = $1 and stale.source = $2
   where made.market = $1 and made.source = $2`
 
 export function* readMade({ market, source }: SeriesRun): Reading<MadeSeries> {
