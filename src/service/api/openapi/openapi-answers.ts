@@ -16,8 +16,8 @@ import {
   tooManyRequests,
 } from '../http/errors.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
+import { closedObject } from '../questions/node-schemas.ts'
 import { MAX_PAGE_SIZE } from '../questions/parameter-types.ts'
-import { closedObject } from './node-schemas.ts'
 
 /** The schema of the body of every error answer. */
 export const ERROR_SCHEMA = closedObject({

@@ -1,6 +1,6 @@
 import { count } from '#core/domain/words'
 import { type AuctionsQuery, MAX_AUCTION_EVENTS, readAuctions } from '#core/store/readings/auctions'
-import { closedObject, listOf, valueSchema } from '../openapi/node-schemas.ts'
+import { closedObject, listOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { dateRangeOf, dateRangeParameters } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'

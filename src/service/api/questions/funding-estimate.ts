@@ -1,6 +1,6 @@
 import { fundingEstimate } from '#core/resources/funding-estimates'
 import { readEstimate } from '#core/store/readings/market-data'
-import { closedObject } from '../openapi/node-schemas.ts'
+import { closedObject } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { madeOf, type Question } from './question.ts'
 

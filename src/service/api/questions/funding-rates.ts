@@ -7,8 +7,8 @@ import {
   MAX_RATE_BUCKETS,
   readFundingRates,
 } from '#core/store/readings/funding-rates'
-import { closedObject, listOf, pageSchema, valueSchema } from '../openapi/node-schemas.ts'
 import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { closedObject, listOf, pageSchema, valueSchema } from './node-schemas.ts'
 import { pageBody } from './page-body.ts'
 import { pageRequest } from './page-request.ts'
 import { MAX_PAGE_SIZE, PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'

@@ -1,6 +1,6 @@
 import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '#core/resources/field'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
-import type { JsonSchema } from '../questions/question.ts'
+import type { JsonSchema } from './question.ts'
 
 const TEXT = { type: 'string' }
 const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
