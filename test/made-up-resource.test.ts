@@ -63,6 +63,7 @@ const ON_ANY_STORE: typeof ON_EVERY_STORE = [
   ['tables.test.ts', ['match their descriptions', 'are described']],
   ['openapi.test.ts', ['is valid OpenAPI', 'is whole', 'shows examples', 'schemas of parameters']],
   ['full-exports.test.ts', ['contain all trades', 'bound to a market']],
+  ['wrong-values.test.ts', ['Wrong values of parameters', 'stream/trades', '/trade-volume']],
   ['check-prune-backup.test.ts', ['in a store of random events']],
 ]
 

@@ -136,6 +136,7 @@ export type ParameterReader = (pairs: QueryPairs) => ParameterValues
  * the first such parameter by name.
  */
 export function parameterReader(parameters: readonly Parameter[]): ParameterReader {
+  const inOrder = byName(parameters)
   const bySpelling = new Map(
     parameters.flatMap((parameter) => spellings(parameter.name).map((name) => [name, parameter] as const)),
   )
@@ -149,7 +150,7 @@ export function parameterReader(parameters: readonly Parameter[]): ParameterRead
       else values.push(value)
     }
     const result: ParameterValues = new Map()
-    for (const parameter of parameters) {
+    for (const parameter of inOrder) {
       const values = given.get(parameter)
       if (values !== undefined) result.set(parameter.name, parseValue(parameter, values))
     }

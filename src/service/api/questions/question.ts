@@ -48,7 +48,7 @@ export type Lane = 'usual' | 'long' | 'report'
 export type Question<Asked = unknown> = {
   /** `/api/v2/series/:marketId`; the only parameter of a path is its last part. */
   path: string
-  /** The query parameters, by name: the order in which faults are reported. */
+  /** The query parameters. */
   parameters: readonly Parameter[]
   /**
    * Checks a request, in the order of docs/api.md's table of errors.

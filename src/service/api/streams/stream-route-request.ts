@@ -10,6 +10,7 @@ import { emptyStore, invalidPagination } from '../http/errors.ts'
 import { selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
+  byName,
   filterParametersOf,
   PATH_MARKET_ID,
   type Parameter,
@@ -31,13 +32,13 @@ const START_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** The query parameters of a resource's stream, by name: the order in which faults are reported. */
+/** The query parameters of a resource's stream, by name. */
 export function streamParametersOf(resource: Resource): readonly Parameter[] {
-  return [
+  return byName([
     ...START_PARAMETERS,
     ...(resource.scope === null ? [] : [PATH_MARKET_ID]),
     ...filterParametersOf(resource),
-  ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  ])
 }
 
 /** A request for a stream, checked. */

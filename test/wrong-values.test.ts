@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RESOURCES } from '#core/resources/resources'
+import { exportPath, streamPath } from '#service/api/paths'
+import { restParametersOf } from '#service/api/questions/csv-file'
+import { PARAMETER_TYPES } from '#service/api/questions/parameter-types'
+import { PATH_MARKET_ID, type Parameter } from '#service/api/questions/parameters'
+import { QUESTIONS } from '#service/api/questions/questions'
+import { exportParametersOf, fullExportParametersOf } from '#service/api/streams/export-query'
+import { streamParametersOf } from '#service/api/streams/stream-route-request'
+import { type Params, query, statusOf } from './fixtures/http.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
+import { HEIGHT, MARKET } from './fixtures/sample.ts'
+import { serveFiles } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { ANY_STORE_KIND } from './fixtures/stores.ts'
+
+/** How a request is refused: the code of its detail and how the detail begins; without one, how the message does. */
+type Fault = { detail?: number; says: string }
+
+/** How a wrong value of a parameter is refused. */
+type FaultOf = (name: string, value: string) => Fault
+
+/** A value as errors quote it. */
+const shown = (value: string) => JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
+
+const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** What errors call a parameter, as those of the reference do. */
+const fieldOf = (name: string) => `field "${snakeCase(name.split('.').at(-1)!)}": ${name} is`
+
+const unparsed =
+  (allowed: string): FaultOf =>
+  (name, value) => ({ says: `parsing ${fieldOf(name)} ${shown(value)}, allowed is ${allowed}` })
+
+const pagination: FaultOf = (name) => ({ detail: 10028, says: `invalid pagination: ${name} ` })
+
+const INT32 = 2n ** 31n - 1n
+const INT64 = 2n ** 63n - 1n
+const UINT64 = 2n ** 64n - 1n
+
+const NO_INTEGERS = [
+  ...['', ' ', ' 5', '5 ', '+', '-', '--5', '+-5', '1.0', '1.', '.5', '1e3', '0x5', '0b1', '1_0', '5,000'],
+  ...['five', 'NaN', 'Infinity', 'null', '5n', '５', '٣', '5\0', '5\n', '\t5', '"5"', "'5'", '9'.repeat(40)],
+]
+const NO_IDS = [
+  ...['', ' ', 'abc', MARKET.slice(1), `${MARKET}0`, `0x${MARKET.slice(2)}`, `${MARKET} `, ` ${MARKET}`],
+  ...[`${MARKET.slice(1)}g`, `${MARKET}\n`, '\0', '😀', "' or 1=1 --", '../x', 'Network', 'a'.repeat(5000)],
+]
+
+/** The wrong values of each type of parameter, by how they are refused. */
+const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
+  pageSize: [
+    [
+      unparsed('an integer from 1 to 5000'),
+      [...NO_INTEGERS, INT32 + 1n, -INT32 - 2n, `-${'9'.repeat(4000)}`],
+    ],
+    [
+      (name, value) => ({
+        detail: 10028,
+        says: `invalid pagination: ${name} is ${BigInt(value)}, allowed is an integer from 1 to 5000`,
+      }),
+      ['0', '-0', '-1', '5001', INT32, -INT32 - 1n],
+    ],
+  ],
+  timestamp: [
+    [
+      unparsed(`an integer from ${-INT64 - 1n} to ${INT64} (Unix nanoseconds)`),
+      [...NO_INTEGERS, INT64 + 1n, -INT64 - 2n, '1696500000.5'],
+    ],
+  ],
+  uint64: [
+    [
+      unparsed(`an integer from 0 to ${UINT64}, without sign`),
+      [...NO_INTEGERS, '-1', '-0', '+1', UINT64 + 1n],
+    ],
+  ],
+  buckets: [[unparsed('an integer from 1 to 2000'), [...NO_INTEGERS, '0', '-1', '2001', INT64]]],
+  interval: [[unparsed('one of 1s, 2s, 5s, 10s, '), ['', ' ', '3s', '1S', '1h ', '60m', '0s', '-1h']]],
+  rateInterval: [[unparsed('one of 8h, 1d'), ['', ' ', '1h', '8H', '24h', '1d ']]],
+  units: [
+    [
+      unparsed('a decimal number of at most 38 digits before the point and 18 after it'),
+      ['', ' ', '1e3', '+1', '.5', '1.', '1,5', '-', `1${'0'.repeat(38)}`, `0.${'1'.repeat(19)}`],
+    ],
+  ],
+  boolean: [
+    [
+      unparsed('one of 1, t, T, true, TRUE, True, 0, f, F, false, FALSE, False'),
+      ['', ' ', 'tRUE', 'yes', 'off', '2', '-1', '01', '00', 'true ', ' false', 'null', 'T\0'],
+    ],
+  ],
+  source: [
+    [
+      unparsed('one of SOURCE_UNSPECIFIED, SOURCE_EXTERNAL, SOURCE_INTERNAL, 0, 1, 2'),
+      ['', ' ', '3', '-1', '+1', '00', '1.0', 'EXTERNAL', 'source_external', 'SOURCE_EXTERNAL '],
+    ],
+  ],
+  exportFormat: [[unparsed('one of ndjson, csv'), ['', ' ', 'json', 'parquet', 'CSV', 'csv ']]],
+  fileFormat: [[unparsed('one of csv'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
+  exportTimes: [[unparsed('iso, which is for csv'), ['', ' ', 'rfc', 'ISO', '1']]],
+  cursor: [[pagination, ['', ' ', 'x', '!', '====', 'AA', 'A'.repeat(5000), '\0', '😀', 'e30', 'c1_x']]],
+  marketId: [
+    [
+      (_, id) => ({ detail: 10000, says: `invalid market ID: ${shown(id)} is not 64 hex digits` }),
+      [...NO_IDS, 'network'],
+    ],
+  ],
+  partyId: [
+    [(_, id) => ({ detail: 10000, says: `invalid party ID: ${shown(id)} is neither 64 hex digits` }), NO_IDS],
+  ],
+}
+
+/** The wrong values of a parameter, by its type: some parameters give theirs another schema. */
+function wrongValuesOf({ name, type }: Parameter): [FaultOf, string][] {
+  const [found] = Object.entries(PARAMETER_TYPES).find(([, { parse }]) => parse === type.parse) ?? []
+  assert.ok(found !== undefined, `no type has the values of ${name}`)
+  const rows = WRONG[found as keyof typeof WRONG]
+  return rows.flatMap(([fault, values]) => values.map((value): [FaultOf, string] => [fault, String(value)]))
+}
+
+/** Parameters that are refused together, or alone, though each has a value of its type. */
+const TOGETHER: [query: string, fault: Fault][] = [
+  [
+    'pagination.after=&pagination.before=x',
+    { detail: 10028, says: 'invalid pagination: cannot set both an after and a before cursor' },
+  ],
+  [
+    'after=x&afterBlock=5',
+    { detail: 10028, says: 'invalid pagination: after and afterBlock cannot be combined' },
+  ],
+  [
+    'buckets=5&interval=1h',
+    { says: 'parsing field "interval": buckets is 5 and interval is "1h", allowed is one of the two' },
+  ],
+  ['times=iso', { says: 'parsing field "times": times is "iso", allowed is only with format=csv' }],
+]
+
+/** What a path answers, with one kind of valid requests. */
+type Target = {
+  path: string
+  parameters: readonly Parameter[]
+  needed?: Record<string, string>
+  /** How it is refused without a market. */
+  without?: Fault | null
+  /** Parameters of pages that are refused, whatever their value. */
+  refused?: readonly string[]
+}
+
+const NO_MARKET: Fault = { detail: 10003, says: 'empty or missing market ID: ' }
+const ONE_FILTER = {
+  needed: { marketId: MARKET },
+  without: { detail: 10015, says: 'malformed request: marketId or partyId or both must be provided' },
+}
+const ofPages = (...names: string[]) => names.map((name) => `pagination.${name}`)
+const FILE = {
+  needed: { format: 'csv' },
+  refused: ['first', 'after', ...ofPages('first', 'last', 'newestFirst')],
+}
+const EXPORT = { refused: ofPages('first', 'last', 'before') }
+
+const TARGETS: readonly Target[] = [
+  ...QUESTIONS.flatMap((question): Target[] => {
+    const { description, path } = question
+    const target = { path, parameters: restParametersOf(question) }
+    if ('isFile' in description) return [target, { ...target, ...FILE }]
+    return ['list' in description && description.list.needsFilter ? { ...target, ...ONE_FILTER } : target]
+  }),
+  ...RESOURCES.flatMap((resource): Target[] => {
+    const { path, scope, needsFilter } = resource
+    const { needed, without } = needsFilter ? ONE_FILTER : { needed: {}, without: null }
+    const parameters = exportParametersOf(resource)
+    const ofMarket = { needed: { marketId: MARKET }, without: NO_MARKET }
+    return [
+      { path, parameters, needed: { ...needed, format: 'csv' }, without, ...EXPORT },
+      { path: exportPath(resource), parameters: fullExportParametersOf(resource), ...EXPORT },
+      {
+        ...{ path: streamPath(resource), parameters: streamParametersOf(resource) },
+        ...(scope === null ? { needed, without } : ofMarket),
+      },
+    ]
+  }),
+]
+
+for (const kind of ANY_STORE_KIND) {
+  test(`Wrong values of parameters are refused by the table of errors on ${kind.name}`, async (t) => {
+    const base = await serveFiles(t, kind, SAMPLE)
+    for (const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } of TARGETS) {
+      const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
+      const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
+        const asked = `${target}${query(params)}`
+        const { text, headers } = await assertMalformed(base, asked, fault.detail)
+        assert.equal(headers['x-block-height'], HEIGHT)
+        const { message, details } = JSON.parse(text)
+        const said = fault.detail === undefined ? message : `${details[0].message}: ${details[0].inner}`
+        assert.ok(said.startsWith(fault.says), `${asked}: ${said}`)
+      }
+      /** The parameters of a request: these, and those that are needed. */
+      const given = (...own: [name: string, value: string][]) => [
+        ...Object.entries(needed).filter(([other]) => own.every(([name]) => name !== other)),
+        ...own,
+      ]
+      const isRefused = (name: string) => ofPagesAlone.includes(name)
+
+      await t.test(`${path} with ${Object.keys(needed).join(' and ') || 'nothing'} given`, async () => {
+        assert.equal(await statusOf(base, `${pathOf(MARKET)}${query(given())}`, { method: 'HEAD' }), 200)
+        const twice = (name: string) => ({
+          says: `too many values for ${fieldOf(name)} given 2 times ("?", "x"), allowed is once`,
+        })
+        for (const parameter of parameters) {
+          const { name } = parameter
+          for (const [faultOf, value] of wrongValuesOf(parameter)) {
+            const fault = faultOf(name, value)
+            const isMissing = value === '' && name === 'marketId' && without === NO_MARKET
+            // One that is refused anyway may be refused for its value first: either error names it.
+            const expected = isRefused(name) && fault.detail !== undefined ? pagination(name, value) : fault
+            await refused(given([name, value]), isMissing ? NO_MARKET : expected)
+          }
+          if (isRefused(name)) await refused(given([name, '1']), pagination(name, '1'))
+          for (const again of new Set([name, snakeCase(name)]))
+            await refused(given([name, '?'], [again, 'x']), twice(name))
+        }
+        // Of several values that do not parse that of the first parameter by name is reported.
+        const wrong = parameters
+          .flatMap((parameter) => {
+            const [faultOf] = wrongValuesOf(parameter)[0]!
+            const fault = faultOf(parameter.name, '?')
+            return fault.detail === undefined ? [{ name: parameter.name, fault }] : []
+          })
+          .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        for (const [index, { name, fault }] of wrong.entries()) {
+          const all = wrong.slice(index).map((one): [string, string] => [one.name, '?'])
+          for (const order of [all, all.toReversed()]) await refused(given(...order), fault)
+          await refused(given(...all, [name, 'x']), twice(name))
+        }
+        const names = parameters.map(({ name }) => name)
+        for (const [text, fault] of needed.format === undefined ? TOGETHER : []) {
+          const together = [...new URLSearchParams(text)]
+          if (together.every(([name]) => names.includes(name) && !isRefused(name)))
+            await refused(given(...together), fault)
+        }
+        const unfiltered = given().filter(([name]) => name !== 'marketId')
+        if (without) await refused(unfiltered, without)
+        if (!path.includes(':')) return
+        for (const [faultOf, id] of wrongValuesOf(PATH_MARKET_ID))
+          await refused(given(), id === '' ? NO_MARKET : faultOf('', id), pathOf(id))
+      })
+    }
+  })
+}
