@@ -135,24 +135,21 @@ for (const kind of STORE_KINDS) {
       assert.equal(intervals.length, 10_000)
     })
 
-    test('are an empty list for a market without any, and invalid requests are explained', async (t) => {
+    test('are an empty list for a market without any, and a date is answered with its time', async (t) => {
       const store = kind.create(t)
       const base = await serve(t, store)
-      const refused = async (target: string) => {
-        const { status, text } = await send(base, `/api/v2/auctions/${target}`)
-        return [status, JSON.parse(text).details[0]?.code ?? JSON.parse(text).message]
-      }
       assert.equal(await statusOf(base, `/api/v2/auctions/${LIVE_MARKET}`), 503)
       const live = await openLiveStore(t, store)
       await live.commit(1, [pointAt(1), auction(1, false)])
       assert.deepEqual(await auctionsOf(base, OTHER_MARKET), {
         ...{ marketId: OTHER_MARKET, completeFrom: '0', intervals: [] },
       })
-      assert.deepEqual(await refused(''), [400, 10003])
-      assert.deepEqual(await refused('abc'), [400, 10000])
-      const [status, message] = await refused(`${LIVE_MARKET}?date_range.start_timestamp=2023-01-01`)
+      const { status, text } = await send(
+        base,
+        `/api/v2/auctions/${LIVE_MARKET}?date_range.start_timestamp=2023-01-01`,
+      )
       assert.equal(status, 400)
-      assert.match(message, /1672531200000000000/)
+      assert.match(text, /1672531200000000000/)
       const client = createLyraClient({ url: base })
       const from = new Date(Number(timeOf(1) / 1_000_000n) + 60_000)
       assert.deepEqual((await client.auctions(LIVE_MARKET, { from })).intervals, [{ start: at(1) }])

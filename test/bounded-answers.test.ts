@@ -102,7 +102,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(ofService.coverage, ofStore.coverage)
     })
 
-    test('coverage of one market, and errors for an invalid market or cursor', async (t) => {
+    test('coverage of one market, and errors for invalid cursors', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       const all = await part(base, [])
       const { marketId } = all.fundingPeriodDataPoints[1]!
@@ -118,24 +118,12 @@ for (const kind of STORE_KINDS) {
       const none = await part(base, [['market_id', 'f'.repeat(64)]])
       assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
       const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-      for (const [name, value] of [
-        ['marketId', 'x'],
-        ['marketId', ''],
-        ['after', 'AA'],
-        ['after', '!'],
-        ['after', cursor(null)],
-        ['after', cursor([])],
-        ['after', cursor([1, null])],
-        ['after', cursor(['1', null, null])],
-        ['after', cursor(['-1', null])],
-        ['after', cursor(['9223372036854775808', null])],
-        ['after', cursor([null, 5])],
-        ['after', cursor([null, 'a\0b'])],
-        ['after', cursor([null, '\ud800'])],
-        ['after', cursor([null, 'x'.repeat(1_025)])],
-      ] as const) {
-        const { status, text } = await send(base, `${PATH}${query([[name, value]])}`)
-        assert.equal(status, 400, `${name}=${value}: ${text}`)
+      for (const value of [
+        ...[null, [], [1, null], ['1', null, null], ['-1', null], ['9223372036854775808', null]],
+        ...[5, 'a\0b', '\ud800', 'x'.repeat(1_025)].map((market) => [null, market]),
+      ]) {
+        const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)
+        assert.equal(status, 400, `${JSON.stringify(value)}: ${text}`)
       }
       const nothing = await part(base, [['after', cursor([null, null])]])
       assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])

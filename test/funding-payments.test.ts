@@ -4,14 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
 import { createLyraClient, type FundingPayments } from '../client/src/index.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
-import {
-  createLiveStore,
-  LIVE_MARKET,
-  OTHER_MARKET,
-  periodEvent,
-  serveLive,
-  timeOf,
-} from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve, serveFiles } from './fixtures/service.ts'
@@ -151,27 +144,6 @@ for (const kind of STORE_KINDS) {
       assert.equal((await paymentsOf(base, OTHER_MARKET)).count, 0)
     })
 
-    test('are refused for invalid requests, by the table of errors', async (t) => {
-      const { base } = await serveLive(t, kind)
-      for (const [target, code] of [
-        ['', 10003],
-        ['abc', 10000],
-        [`${LIVE_MARKET}?first=0`, 10028],
-        [`${LIVE_MARKET}?first=5001`, 10028],
-        [`${LIVE_MARKET}?after=x`, 10028],
-        [`${LIVE_MARKET}?after=c1_x`, 10028],
-      ] as const) {
-        const { status, text } = await send(base, `/api/v2/funding-payments/${target}`)
-        assert.equal(status, 400, text)
-        assert.match(text, new RegExp(`"code":${code}`), target)
-      }
-      for (const units of ['', '1e3', '+1', '.5', '1.', `1${'0'.repeat(38)}`, `0.${'1'.repeat(19)}`]) {
-        const target = `/api/v2/funding-payments/${LIVE_MARKET}?units=${encodeURIComponent(units)}`
-        const { status, text } = await send(base, target)
-        assert.deepEqual([status, JSON.parse(text).code], [400, 3], `${units}: ${text}`)
-      }
-    })
-
     test('are a CSV file of all payments in the range, with dates on request', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, 40)])
@@ -201,18 +173,6 @@ for (const kind of STORE_KINDS) {
         (await file(`&dateRange.startTimestamp=${timeOf(31)}`)).text,
         'seq,end,fundingRate,amount\r\n',
       )
-      for (const [query, refusal] of [
-        ['&first=1', 'first cannot be used with format=csv'],
-        ['&after=c1_x', 'after cannot be used with format=csv'],
-      ] as const) {
-        const { status, text } = await file(query)
-        assert.equal(status, 400)
-        assert.ok(text.includes(refusal), text)
-      }
-      for (const query of ['format=ndjson', 'times=iso', 'format=']) {
-        const { status, text } = await send(base, `/api/v2/funding-payments/${LIVE_MARKET}?${query}`)
-        assert.deepEqual([status, JSON.parse(text).code], [400, 3], text)
-      }
     })
 
     test('are a method of the client', async (t) => {

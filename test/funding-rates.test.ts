@@ -203,7 +203,6 @@ for (const kind of STORE_KINDS) {
         text,
         [['marketId', 'start', 'count', 'sumOfRates'], ...rows].map((row) => `${row.join(',')}\r\n`).join(''),
       )
-      assert.equal((await send(base, `${RATES}?format=csv&pagination.first=1`)).status, 400)
       const first = await ratesOf(base, 'pagination.first=1')
       assert.deepEqual(
         [first.edges.length, first.edges[0]!.node.marketId, first.pageInfo.hasNextPage],
@@ -258,21 +257,14 @@ for (const kind of STORE_KINDS) {
       const day = 86_400_000_000_000n
       const summaries = await getJson<{ marketSummaries: FundingRates }>(base, '/api/v2/market-summaries')
       const { endCursor } = summaries.marketSummaries.pageInfo
-      for (const [query, code, message] of [
-        ['interval=1h', 3, /"interval".*one of 8h, 1d/],
-        [`dateRange.startTimestamp=0&dateRange.endTimestamp=${1_100n * day + 1n}`, 3, /1100 buckets of 1d/],
-        [
-          `dateRange.startTimestamp=0&dateRange.endTimestamp=${367n * day}&interval=8h`,
-          3,
-          /1100 buckets of 8h/,
-        ],
-        ['dateRange.startTimestamp=0', 3, /1100 buckets/],
-        ['pagination.first=0', 3, /10028/],
-        [`pagination.after=${endCursor}`, 3, /another resource/],
-        ['marketId=abc', 3, /10000/],
+      for (const [query, message] of [
+        [`dateRange.startTimestamp=0&dateRange.endTimestamp=${1_100n * day + 1n}`, /1100 buckets of 1d/],
+        [`dateRange.startTimestamp=0&dateRange.endTimestamp=${367n * day}&interval=8h`, /1100 buckets of 8h/],
+        ['dateRange.startTimestamp=0', /1100 buckets/],
+        [`pagination.after=${endCursor}`, /another resource/],
       ] as const) {
         const { status, text } = await send(base, `${RATES}?${query}`)
-        assert.deepEqual([status, JSON.parse(text).code], [400, code], `${query}: ${text}`)
+        assert.deepEqual([status, JSON.parse(text).code], [400, 3], `${query}: ${text}`)
         assert.match(text.replaceAll('\\"', '"'), message, query)
       }
       // A year by 8 hours is allowed.

@@ -205,22 +205,15 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('are refused by the table of errors, and have cursors of their own', async (t) => {
+    test('have cursors of their own', async (t) => {
       const { store, ids } = await fillMarkets(t, kind, 3)
       const base = await serve(t, store)
       assert.equal((await getPage(base, SUMMARIES, [['market_id', ids[1]!.toUpperCase()]])).edges.length, 1)
       assert.deepEqual((await getPage(base, SUMMARIES, [['marketId', idOf('9')]])).edges, [])
       const ofInstruments = (await getPage(base, '/api/v2/instruments')).edges[0]!.cursor
       const own = (await getPage(base, SUMMARIES)).edges[0]!.cursor
-      for (const [params, code] of [
-        ['marketId=abc', 10000],
-        ['marketId=', 10000],
-        ['pagination.first=0', 10028],
-        [`pagination.after=${ofInstruments}`, 10028],
-        [`pagination.after=${own}&marketId=${idOf('9')}`, 10028],
-      ] as const) {
-        await assertMalformed(base, `${SUMMARIES}?${params}`, code)
-      }
+      for (const after of [ofInstruments, `${own}&marketId=${idOf('9')}`])
+        await assertMalformed(base, `${SUMMARIES}?pagination.after=${after}`, 10028)
       const foreign = await send(base, `/api/v2/instruments?pagination.after=${own}`)
       assert.match(foreign.text, /is a cursor of another resource/)
     })

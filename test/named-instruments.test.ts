@@ -61,13 +61,7 @@ for (const kind of STORE_KINDS) {
       const rest = await getPage(base, INSTRUMENTS, [oldestFirst, after])
       assert.deepEqual(rest.edges, page.edges.slice(1))
       assert.equal(rest.pageInfo.hasPreviousPage, true)
-      for (const [target, detail] of [
-        [`${INSTRUMENTS}?marketId=`, 10000],
-        [`${INSTRUMENTS}?marketId=abc`, 10000],
-        [`${INSTRUMENTS}?marketId=${'f'.repeat(64)}&${after.join('=')}`, 10028],
-      ] as const) {
-        await assertMalformed(base, target, detail)
-      }
+      await assertMalformed(base, `${INSTRUMENTS}?marketId=${'f'.repeat(64)}&${after.join('=')}`, 10028)
     })
 
     test('are exported with the names of assets, by their own filters', async (t) => {

@@ -19,7 +19,6 @@ import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { assertMalformed } from './fixtures/refusals.ts'
 import { serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -203,8 +202,6 @@ for (const kind of STORE_KINDS) {
       )
       const [other] = await historyOf(base, [['partyId', PARTY_2]])
       assert.deepEqual([other!.timeOnBook, other!.equityLikeShare], ['', null])
-      await assertMalformed(base, PATH, 10015)
-      await assertMalformed(base, `${PATH}?marketId=x`, 10000)
     })
 
     test('is exported by the beginning of the id of a party that left', async (t) => {

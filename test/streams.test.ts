@@ -415,23 +415,13 @@ describe('a stream', () => {
     const ofOther = await listen(base, `${POINT_STREAM}?marketId=${OTHER_MARKET}`)
     ofOther.cut()
     const market = `marketId=${LIVE_MARKET}`
-    for (const [target, detail, headers] of [
-      [POINT_STREAM, 10003],
-      [`${POINT_STREAM}?marketId=abc`, 10000],
-      [`${POINT_STREAM}?${market}&source=3`],
-      [`${POINT_STREAM}?${market}&${market}`],
-      [`${POINT_STREAM}?${market}&afterBlock=-1`],
-      [`${POINT_STREAM}?${market}&afterBlock=1&after=abc`, 10028],
-      [`${POINT_STREAM}?${market}&after=`, 10028],
-      [`${POINT_STREAM}?${market}&after=abc`, 10028],
-      [`${POINT_STREAM}?${market}&after=${page.pageInfo.endCursor}`, 10028],
-      [`${POINT_STREAM}?${market}&after=${ofOther.id}`, 10028],
-      [`${POINT_STREAM}?${market}`, 10028, { 'last-event-id': 'abc' }],
-      [`${CHECKPOINT_STREAM}?after=${ofOther.id}`, 10028],
-      [PROVIDER_STREAM, 10015],
-      [`${PROVIDER_STREAM}?partyId=x`, 10000],
-    ] as [string, number?, Record<string, string>?][]) {
-      const answer = await assertMalformed(base, target, detail, headers)
+    for (const [target, headers] of [
+      [`${POINT_STREAM}?${market}&after=${page.pageInfo.endCursor}`],
+      [`${POINT_STREAM}?${market}&after=${ofOther.id}`],
+      [`${POINT_STREAM}?${market}`, { 'last-event-id': 'abc' }],
+      [`${CHECKPOINT_STREAM}?after=${ofOther.id}`],
+    ] as [string, Record<string, string>?][]) {
+      const answer = await assertMalformed(base, target, 10028, headers)
       assert.equal(answer.headers['x-block-height'], '1', target)
     }
     // With a valid check sum, but never written by the service.
