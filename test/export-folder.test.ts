@@ -15,7 +15,7 @@ import type { MarketEvent } from '#core/events/event'
 import { parseDecimal, textOfDecimal } from '#core/funding/decimal'
 import { RESOURCES } from '#core/resources/resources'
 import { pruneStore } from '#core/store/pruning/prune-store'
-import { exportFolder, type FolderOptions, isByMarket } from '#service/export/export-folder'
+import { exportFolder, type FolderOptions, isWrittenByMarket } from '#service/export/export-folder'
 import { generateRecords } from '#tools/generate/generate'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
@@ -97,7 +97,7 @@ for (const kind of STORE_KINDS) {
         const { text } = await send(base, `/api/v2/export/${resource.kebabName}?format=ndjson`)
         const lines = text.split('\n').slice(0, -1)
         assert.ok(lines.length > 0)
-        const byMarket = isByMarket(resource)
+        const byMarket = isWrittenByMarket(resource)
         const { types, rows } = rowsIn(
           join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'),
         )

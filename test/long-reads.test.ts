@@ -12,7 +12,7 @@ import { startLongReads } from '#service/api/streams/long-reads'
 import { createStreamFollower } from '#service/api/streams/stream-route-follower'
 import type { Follower } from '#service/stream/follower'
 import { Hub } from '#service/stream/hub'
-import { createReadingTurns, type Lane } from '#service/stream/reading-turns'
+import { createReadingTurns, type ReadingLane } from '#service/stream/reading-turns'
 import { send } from './fixtures/http.ts'
 import {
   checkpointAt,
@@ -248,7 +248,7 @@ describe('the reader for streams and exports', () => {
   test('takes turns: new rows first, then lagging followers and exports alternately', async () => {
     const turns = createReadingTurns(1)
     const order: string[] = []
-    const run = (lane: Lane, name: string) =>
+    const run = (lane: ReadingLane, name: string) =>
       turns(lane, async () => {
         order.push(name)
         await nextTurn()

@@ -15,7 +15,7 @@ import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '#cor
 import { createPlainTwap } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
 import { createRunningSum } from '#core/funding/running-sum'
-import type { Period, SourceTwap } from '#core/funding/source-twap'
+import type { SourceTwap, TwapPeriod } from '#core/funding/source-twap'
 import { periodEvent } from './fixtures/live-store.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
@@ -25,7 +25,10 @@ const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
 /** Converts seconds to nanoseconds. */
 const s = (seconds: number) => BigInt(seconds) * 1_000_000_000n
 const point = (seconds: number, price: number): PricePoint => ({ time: s(seconds), price: BigInt(price) })
-const period = (start: number, auctions: Auctions = noAuctions()): Period => ({ start: s(start), auctions })
+const period = (start: number, auctions: Auctions = noAuctions()): TwapPeriod => ({
+  start: s(start),
+  auctions,
+})
 const auctionsOf = (...closed: [number, number][]): Auctions => ({
   closed: closed.map(([start, end]) => ({ start: s(start), end: s(end) })),
   open: null,
@@ -59,7 +62,7 @@ describe('the placement of an incoming point', () => {
 for (const method of METHOD_NAMES) {
   describe(`means by the ${method}`, () => {
     const create = METHODS[method]
-    function filled(ofPeriod: Period, ...points: PricePoint[]): SourceTwap {
+    function filled(ofPeriod: TwapPeriod, ...points: PricePoint[]): SourceTwap {
       const source = create(ofPeriod)
       for (const each of points) source.add(each)
       return source

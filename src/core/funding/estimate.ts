@@ -1,6 +1,6 @@
 import { timeOutsideAuctions } from './auctions.ts'
 import { type FundingPayment, type FundingTerms, fundingPayment } from './payment.ts'
-import type { Period } from './source-twap.ts'
+import type { TwapPeriod } from './source-twap.ts'
 
 /** The TWAPs of a running period so far; null for a source without points up to now. */
 export type RunningTwaps = { internalTwap: bigint | null; externalTwap: bigint | null }
@@ -19,7 +19,7 @@ export type FundingEstimate = FundingPayment & {
  * them, and before the period.
  */
 export function estimateFromTwaps(
-  { seq, start, auctions }: Period & { seq: bigint },
+  { seq, start, auctions }: TwapPeriod & { seq: bigint },
   { internalTwap, externalTwap }: RunningTwaps,
   at: bigint,
   terms: FundingTerms,

@@ -3,7 +3,7 @@ import { enterAuction, forgetClosedAuctions, leaveAuction, noAuctions } from './
 import { createPlainTwap, plainMean } from './plain-formula.ts'
 import { carriedOver, type PricePoint } from './point-list.ts'
 import { createRunningSum } from './running-sum.ts'
-import type { Period, SourceTwap } from './source-twap.ts'
+import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 import { wholeSecond } from './whole-second.ts'
 
 /** How means are computed: by the plain formula, or by the running sum that the core keeps (docs/twap.md). */
@@ -44,13 +44,13 @@ export type MarketVerifier = {
   forget(): void
 }
 
-const METHODS: Record<TwapMethod, (period: Period) => SourceTwap> = {
+const METHODS: Record<TwapMethod, (period: TwapPeriod) => SourceTwap> = {
   'plain-formula': createPlainTwap,
   'running-sum': createRunningSum,
 }
 
 /** The period that runs, with the points and means of its two sources. */
-export type CurrentPeriod = Period & {
+export type CurrentPeriod = TwapPeriod & {
   seq: bigint
   internal: SourceTwap
   external: SourceTwap
@@ -148,7 +148,7 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
 }
 
 /** The TWAP at the start of a period, of the points that it takes along from the one before. */
-function openingMean(before: SourceTwap, period: Period): bigint | null {
+function openingMean(before: SourceTwap, period: TwapPeriod): bigint | null {
   return plainMean(carriedOver(before.points, period.start), period, period.start)
 }
 

@@ -1,13 +1,13 @@
 import { inAuction, timeOutsideAuctions, timesOutsideAuctions } from './auctions.ts'
 import { meanStart, type PricePoint, placePoint } from './point-list.ts'
-import type { Period, SourceTwap } from './source-twap.ts'
+import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 
 /**
  * The TWAP of `points` (sorted by time) up to `time`, by the formula of docs/twap.md, "The number": each price
  * weighs with the time for which it held outside auctions; exact, rounded down once at the end. Null if there
  * are no points or the first one is later than `time`; 0 if all of the time was spent in auctions.
  */
-export function plainMean(points: readonly PricePoint[], period: Period, time: bigint): bigint | null {
+export function plainMean(points: readonly PricePoint[], period: TwapPeriod, time: bigint): bigint | null {
   const start = meanStart(points, period.start)
   const first = points[0]
   if (first === undefined || time < start) return null
@@ -23,7 +23,7 @@ export function plainMean(points: readonly PricePoint[], period: Period, time: b
 }
 
 /** Creates a source's points with means by the plain formula: every mean is computed anew from the whole list. */
-export function createPlainTwap(period: Period): SourceTwap {
+export function createPlainTwap(period: TwapPeriod): SourceTwap {
   const points: PricePoint[] = []
 
   function add(point: PricePoint): bigint | null {

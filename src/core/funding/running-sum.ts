@@ -1,6 +1,6 @@
 import { inAuction, timeOutsideAuctions } from './auctions.ts'
 import { indexAfter, meanStart, type PricePoint, placementOf } from './point-list.ts'
-import type { Period, SourceTwap } from './source-twap.ts'
+import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 
 /**
  * Creates a source's points with means from a running sum, kept as the core keeps it (docs/twap.md, "Where the plain formula
@@ -10,7 +10,7 @@ import type { Period, SourceTwap } from './source-twap.ts'
  * auction begins or ends before a time to which the sum has been carried already; a mean is asked for a time
  * before the last point after the sum has been carried beyond that point.
  */
-export function createRunningSum(period: Period): SourceTwap {
+export function createRunningSum(period: TwapPeriod): SourceTwap {
   const points: PricePoint[] = []
   let sum = 0n
   let end = 0n

@@ -5,7 +5,7 @@ import type { PricePoint } from './point-list.ts'
  * State shared by both sources of a market during a funding period: its start (Unix nanoseconds) and the known
  * auctions.
  */
-export type Period = { start: bigint; auctions: Auctions }
+export type TwapPeriod = { start: bigint; auctions: Auctions }
 
 /** The points of one source in one funding period, and their time-weighted average price. */
 export type SourceTwap = {

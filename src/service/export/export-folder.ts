@@ -100,7 +100,7 @@ function manifestIn(folder: string): Manifest | null {
 }
 
 /** Whether the rows of a resource are written by market: those of which a market has many. */
-export function isByMarket({ key, scope }: Resource): boolean {
+export function isWrittenByMarket({ key, scope }: Resource): boolean {
   return scope !== null || (key.length > 1 && key[0]!.filter === 'marketId')
 }
 
@@ -112,7 +112,7 @@ async function writeResources(options: FolderOptions): Promise<{ rows: number; f
   }
   for (const resource of RESOURCES) {
     const folder = join(options.folder, resource.kebabName)
-    if (isByMarket(resource)) {
+    if (isWrittenByMarket(resource)) {
       for await (const marketId of marketsOf(resource, options)) {
         const ofMarket = { folder: join(folder, `marketId=${marketId}`), selection: { marketId } }
         total.files += await writeParts({ ...options, ...ofMarket, resource, onRows })

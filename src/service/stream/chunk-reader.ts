@@ -4,14 +4,14 @@ import { BEGINNING, type Place } from '#core/domain/place'
 import type { Resource, Selection } from '#core/resources/resource'
 import type { ArrivalQuery, Arrivals, Pass } from '#core/store/readings/arrivals'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
-import type { Lane } from './reading-turns.ts'
+import type { ReadingLane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** Rows that are sent at a time, at most; fewer if they are long. */
 const CHUNK_ROWS = 500
 
 /** Reads rows by when they came, once it is their turn; null if the store does not hold as much. */
-export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals | null>
+export type ReadArrivals = (query: ArrivalQuery, lane: ReadingLane) => Promise<Arrivals | null>
 
 /** The next events of a stream. */
 export type Chunk = {
@@ -56,7 +56,12 @@ export class ChunkReader {
    *
    * @param asOf the coverage to which the pass belongs, if one is continued
    */
-  async read(lane: Lane, lacks: Lacks, asOf: Coverage | null, pass: Pass | null): Promise<Chunk | null> {
+  async read(
+    lane: ReadingLane,
+    lacks: Lacks,
+    asOf: Coverage | null,
+    pass: Pass | null,
+  ): Promise<Chunk | null> {
     const query = { resource: this.#resource, selection: this.#selection, lacks, asOf }
     const arrivals = await this.#read({ ...query, limit: this.#limit, pass }, lane)
     if (arrivals === null) return null

@@ -1,13 +1,13 @@
 /** Reads besides pages: streams (new rows, missing rows), and exports. */
 const LANES = ['live', 'catching up', 'export'] as const
 
-export type Lane = (typeof LANES)[number]
+export type ReadingLane = (typeof LANES)[number]
 
 /** Reads of new rows in succession before another read has its turn. */
 const LIVE_AT_ONCE = 8
 
 /** Runs `work` once it is its turn. */
-export type ReadingTurns = <T>(lane: Lane, work: () => Promise<T>) => Promise<T>
+export type ReadingTurns = <T>(lane: ReadingLane, work: () => Promise<T>) => Promise<T>
 
 /**
  * Lets reads take turns, a few at a time: within a lane in order of arrival, new rows before the rest, followers with
@@ -15,12 +15,12 @@ export type ReadingTurns = <T>(lane: Lane, work: () => Promise<T>) => Promise<T>
  * every other; their number is limited when they are accepted.
  */
 export function createReadingTurns(atOnce: number): ReadingTurns {
-  const waiting: Record<Lane, (() => void)[]> = { live: [], 'catching up': [], export: [] }
+  const waiting: Record<ReadingLane, (() => void)[]> = { live: [], 'catching up': [], export: [] }
   let running = 0
   let liveInARow = 0
-  let last: Lane = 'live'
+  let last: ReadingLane = 'live'
 
-  function nextLane(): Lane | null {
+  function nextLane(): ReadingLane | null {
     const other =
       last === 'catching up' ? (['export', 'catching up'] as const) : (['catching up', 'export'] as const)
     const rest = other.find((lane) => waiting[lane].length > 0) ?? null

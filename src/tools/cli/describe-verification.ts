@@ -3,10 +3,10 @@ import { count } from '#core/domain/words'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { Counts, UnknownReason } from '../verify/judgements.ts'
 import type {
-  Difference,
   FundingDifference,
   FundingReport,
   FundingUnknownReason,
+  TwapDifference,
   VerifyReport,
 } from '../verify/tally.ts'
 import { table } from './table.ts'
@@ -89,7 +89,7 @@ function describeFunding(report: FundingReport, row: (title: string, counts: Cou
 }
 
 /** The event that differs, in a line. */
-function describeEvent({ of, timestamp, height, eventIndex }: FundingDifference | Difference): string {
+function describeEvent({ of, timestamp, height, eventIndex }: FundingDifference | TwapDifference): string {
   return `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`
 }
 
@@ -105,7 +105,7 @@ function describeFundingDifference(difference: FundingDifference): string[] {
   ]
 }
 
-function describeDifference(difference: Difference): string[] {
+function describeDifference(difference: TwapDifference): string[] {
   const { marketId, seq, source, sent, expected } = difference
   const { cause, agreedBefore, further } = difference
   return [

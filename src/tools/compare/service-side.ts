@@ -1,10 +1,10 @@
 import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { COVERAGE_PATH } from '#service/api/questions/coverage-body'
-import { json, ServiceError, serviceAt, wholeCoverage } from '../status/service-status.ts'
+import { parsedAnswer, ServiceError, serviceAt, wholeCoverage } from '../status/service-status.ts'
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, HeightMovedError, type Held, keyOfNode, type Side } from './side.ts'
-import { heldOf } from './store-side.ts'
+import { coverageOfBody } from './store-side.ts'
 
 /** The longest page that both Lyra and the reference have. */
 const PAGE_ROWS = 5_000
@@ -40,7 +40,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   if (coverage.status === 503) throw new CompareError(`${base}: the store is empty or cannot be read (503)`)
   const held = isReference
     ? heldOfReference(await height())
-    : heldOf({ coverage: await wholeCoverage(base, ask, coverage, signal) })
+    : coverageOfBody({ coverage: await wholeCoverage(base, ask, coverage, signal) })
   if (held.heights.length === 0)
     throw new CompareError(`${base}: the store is empty; there is nothing to compare`)
 
@@ -62,7 +62,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
         })
         const answer = await get(`${path}?${query}`)
         if (atHeight !== null && heightOf(answer) !== atHeight) throw new HeightMovedError()
-        const page = json<Record<string, PageBody | undefined>>(base, answer)[resource.name]
+        const page = parsedAnswer<Record<string, PageBody | undefined>>(base, answer)[resource.name]
         if (!isPage(page)) throw new ServiceError(`${base}${path}: not a page of ${resource.name}`)
         yield page.edges.map(({ node }) => ({ key: keyOfNode(resource, node, base), node }))
         const { hasNextPage, endCursor } = page.pageInfo

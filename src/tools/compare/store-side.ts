@@ -24,7 +24,7 @@ const COUNT_BESIDE = `
   where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
 
 /** A side's coverage, from a coverage body. */
-export function heldOf({ coverage }: CoverageBody): Held {
+export function coverageOfBody({ coverage }: CoverageBody): Held {
   const { chainId, blocks, prunedBefore } = coverage
   const heights = (ranges: readonly { from: string; to: string }[]) =>
     ranges.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))
@@ -66,7 +66,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
   }
   const height = BigInt(position.height)
-  const held = heldOf(coverageBody(holdings))
+  const held = coverageOfBody(coverageBody(holdings))
   // Commits after the snapshot are not in its rows.
   const heights = held.heights.flatMap(({ from, to }) =>
     from > height ? [] : [{ from, to: least([to, height]) }],

@@ -1,5 +1,5 @@
 import { enterAuction, leaveAuction } from '#core/funding/auctions'
-import { nanoseconds } from './clock.ts'
+import { fromSeconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
 import { latestPointTime, openFirstPeriod, takePoint } from './funding.ts'
@@ -31,7 +31,7 @@ export function runAuction(context: Context, market: Market): void {
  * core's TWAP is not the plain formula's (docs/twap.md).
  */
 function enterMonitoringAuction(context: Context, market: Market): void {
-  const now = nanoseconds(context.block.second)
+  const now = fromSeconds(context.block.second)
   if (market.funding === null || latestPointTime(market.funding) > now) return
   enter(context, market, false, context.random.between(5, 120))
   enterAuction(market.auctions, now)
@@ -39,7 +39,7 @@ function enterMonitoringAuction(context: Context, market: Market): void {
 
 function enter(context: Context, market: Market, opening: boolean, seconds: number): void {
   const { time, second } = context.block
-  const auction = { opening, start: time, end: time + nanoseconds(seconds), endSecond: second + seconds }
+  const auction = { opening, start: time, end: time + fromSeconds(seconds), endSecond: second + seconds }
   market.auction = auction
   market.lastAuctionBoundary = second
   writeAuction(context, market, auction, false)
@@ -52,7 +52,7 @@ function leave(context: Context, market: Market, auction: MarketAuction): void {
   market.lastAuctionBoundary = second
   market.nextAuction = second + context.random.between(300, 900)
   if (auction.opening) openFirstPeriod(context, market)
-  else leaveAuction(market.auctions, nanoseconds(second))
+  else leaveAuction(market.auctions, fromSeconds(second))
   writeAuction(context, market, { ...auction, end: time }, true)
   writeMarket(context, market, EVENT_TYPES.marketUpdated)
   if (auction.opening) takePoint(context, market, EXTERNAL, second, market.spotPrice)

@@ -6,7 +6,7 @@ const SECOND = 1_000_000_000n
 export const FIRST_SECOND = 1_704_067_200
 
 /** A block's place in the chain. */
-export type Block = {
+export type BlockHead = {
   height: number
   /** The block's time, cut to the second, in Unix seconds. */
   second: number
@@ -19,7 +19,7 @@ export type Block = {
 }
 
 /** Gives the block at the clock's height; the next call gives the one after. */
-export type Clock = { next(): Block; again(): Block }
+export type Clock = { next(): BlockHead; again(): BlockHead }
 
 /**
  * Creates the clock of a chain, whose block `start` is later than `startSecond` (Unix seconds) by 1 to 2.15 s.
@@ -30,19 +30,19 @@ export function createClock(start: number, random: Random, startSecond: number):
   let second = startSecond
   let nanosecond = random.below(1_000_000_000)
 
-  function block(): Block {
+  function block(): BlockHead {
     const lowerCaseHash = Buffer.alloc(HEX_LENGTH)
     random.fillHex(lowerCaseHash)
     return {
       height,
       second,
-      time: nanoseconds(second) + BigInt(nanosecond),
+      time: fromSeconds(second) + BigInt(nanosecond),
       upperCaseHash: Buffer.from(lowerCaseHash.toString('latin1').toUpperCase(), 'latin1'),
       lowerCaseHash,
     }
   }
 
-  function next(): Block {
+  function next(): BlockHead {
     height++
     nanosecond += random.below(150_000_000)
     second += 1
@@ -57,6 +57,6 @@ export function createClock(start: number, random: Random, startSecond: number):
 }
 
 /** Seconds as the nanoseconds that events hold. */
-export function nanoseconds(seconds: number): bigint {
+export function fromSeconds(seconds: number): bigint {
   return BigInt(seconds) * SECOND
 }

@@ -1,4 +1,4 @@
-import type { Block } from './clock.ts'
+import type { BlockHead } from './clock.ts'
 import type { Random } from './random.ts'
 import type { RecordWriter } from './record-writer.ts'
 
@@ -6,12 +6,12 @@ import type { RecordWriter } from './record-writer.ts'
 export type Context = {
   out: RecordWriter
   random: Random
-  block: Block
+  block: BlockHead
   /** Hash of the transaction that events are sent for, the block's own at first: upper-case hex digits. */
   transaction: Uint8Array
 }
 
-export function createContext(out: RecordWriter, random: Random, block: Block): Context {
+export function createContext(out: RecordWriter, random: Random, block: BlockHead): Context {
   return { out, random, block, transaction: Uint8Array.from(block.upperCaseHash) }
 }
 

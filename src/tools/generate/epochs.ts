@@ -1,4 +1,4 @@
-import { nanoseconds } from './clock.ts'
+import { fromSeconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
 
@@ -20,14 +20,14 @@ export function createEpochs(): (context: Context) => boolean {
   let start = 0n
 
   function write({ out }: Context, action: number, end: bigint): void {
-    const due = start + nanoseconds(EPOCH_SECONDS)
+    const due = start + fromSeconds(EPOCH_SECONDS)
     out.write(EVENT_TYPES.epoch, null, { 1: sequence, 2: action, 3: start, 4: due, 5: end })
   }
 
   return (context) => {
     const { time } = context.block
     const isRunning = sequence >= 0
-    if (isRunning && time < start + nanoseconds(EPOCH_SECONDS)) return false
+    if (isRunning && time < start + fromSeconds(EPOCH_SECONDS)) return false
     if (isRunning) write(context, END, time)
     sequence++
     start = time

@@ -6,7 +6,7 @@ import { EVENT_TYPES } from './event-types.ts'
 import type { Funding, Market } from './market.ts'
 
 /** `FundingPeriodDataPoint.Source`. */
-export type DataPointSource = typeof EXTERNAL | typeof INTERNAL
+export type SentSource = typeof EXTERNAL | typeof INTERNAL
 export const EXTERNAL = 1
 export const INTERNAL = 2
 
@@ -14,7 +14,7 @@ export const INTERNAL = 2
 export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** A data point as it is sent. */
-export type SentPoint = { seq: number; source: DataPointSource; point: PricePoint; twap: bigint }
+export type SentPoint = { seq: number; source: SentSource; point: PricePoint; twap: bigint }
 
 /** Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length. */
 export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {

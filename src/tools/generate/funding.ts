@@ -2,14 +2,14 @@ import { forgetClosedAuctions } from '#core/funding/auctions'
 import { plainMean } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint } from '#core/funding/point-list'
 import { createRunningSum } from '#core/funding/running-sum'
-import { FIRST_SECOND, nanoseconds } from './clock.ts'
+import { FIRST_SECOND, fromSeconds } from './clock.ts'
 import { type Context, nextTransaction } from './context.ts'
-import { type DataPointSource, EXTERNAL, INTERNAL, writeDataPoint, writePeriod } from './funding-events.ts'
+import { EXTERNAL, INTERNAL, type SentSource, writeDataPoint, writePeriod } from './funding-events.ts'
 import { assetPrice, type Funding, type Market } from './market.ts'
 
 /** Begins a market's first period, as leaving the opening auction does: the period, then the uncrossing price. */
 export function openFirstPeriod(context: Context, market: Market): void {
-  const funding = createFunding(context, market, 0, nanoseconds(context.block.second))
+  const funding = createFunding(context, market, 0, fromSeconds(context.block.second))
   market.funding = funding
   writePeriod(context, market, funding, { end: null, internalTwap: null, externalTwap: null })
   takePoint(context, market, INTERNAL, context.block.second, market.markPrice)
@@ -22,13 +22,13 @@ export function openFirstPeriod(context: Context, market: Market): void {
 export function takePoint(
   context: Context,
   market: Market,
-  source: DataPointSource,
+  source: SentSource,
   second: number,
   price: number,
 ): boolean {
   const { funding } = market
   if (funding === null) return false
-  const point = { time: nanoseconds(second), price: BigInt(assetPrice(market, price)) }
+  const point = { time: fromSeconds(second), price: BigInt(assetPrice(market, price)) }
   const twap = (source === EXTERNAL ? funding.external : funding.internal).add(point)
   if (twap === null) return false
   writeDataPoint(context, market, { seq: funding.seq, source, point, twap })
@@ -40,7 +40,7 @@ export function endDuePeriod(context: Context, market: Market): void {
   const { funding } = market
   if (funding === null || context.block.second < funding.nextCue) return
   nextTransaction(context)
-  const end = nanoseconds(cueSecond(context.block.second, market, funding))
+  const end = fromSeconds(cueSecond(context.block.second, market, funding))
   market.funding = cue(context, market, funding, end)
   // A second cue of the same second makes a period of zero length.
   if (context.random.onceIn(50)) market.funding = cue(context, market, market.funding, end)
@@ -85,7 +85,7 @@ function cue(context: Context, market: Market, closing: Funding, end: bigint): F
 function sendCarriedOver(
   context: Context,
   market: Market,
-  source: DataPointSource,
+  source: SentSource,
   funding: Funding,
   points: readonly PricePoint[],
 ): void {

@@ -1,6 +1,6 @@
 import { enterOpeningAuction, runAuction } from './auction.ts'
 import { writeBegin, writeCheckpoint, writeEnd } from './block-frame.ts'
-import { type Block, createClock, FIRST_SECOND } from './clock.ts'
+import { type BlockHead, createClock, FIRST_SECOND } from './clock.ts'
 import { type Context, createContext, nextTransaction } from './context.ts'
 import { createEpochs } from './epochs.ts'
 import { endDuePeriod } from './funding.ts'
@@ -40,7 +40,7 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
 }
 
 /** A block with its records. */
-export type GeneratedBlock = { block: Block; records: Buffer }
+export type GeneratedBlock = { block: BlockHead; records: Buffer }
 
 /**
  * Generates the same records block by block; records before the first block belong to it. Block times are after
@@ -62,7 +62,7 @@ function createGenerator(
   startSecond?: number,
 ): {
   out: RecordWriter
-  blocks: Generator<Block, void, undefined>
+  blocks: Generator<BlockHead, void, undefined>
 } {
   const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
   const random = createRandom(seed)
@@ -81,7 +81,7 @@ function createGenerator(
   let marketDataDue = 0
   let marketDataTurn = 0
 
-  function* write(): Generator<Block, void, undefined> {
+  function* write(): Generator<BlockHead, void, undefined> {
     let block = clock.next()
     if (start === 1) {
       // The genesis block comes under height 1 too, with another hash.
@@ -95,13 +95,13 @@ function createGenerator(
   }
 
   /** Nothing but its frame: block 1 has the same time, by which the reference tells rows of other kinds apart. */
-  function writeGenesis(block: Block): void {
+  function writeGenesis(block: BlockHead): void {
     const context = createContext(out, random, block)
     writeBegin(context)
     writeEnd(context)
   }
 
-  function writeBlock(block: Block, first: boolean): void {
+  function writeBlock(block: BlockHead, first: boolean): void {
     const context = createContext(out, random, block)
     writeBegin(context)
     if (first) for (const asset of assets) writeAsset(context, asset)

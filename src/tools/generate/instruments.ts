@@ -45,7 +45,7 @@ export function createAssets(random: Random): Asset[] {
 }
 
 /** The instrument of the market of this number, from 0 on. */
-export function instrumentOf(number: number, assets: readonly Asset[]): Instrument {
+export function nthInstrument(number: number, assets: readonly Asset[]): Instrument {
   const coin = COINS[number % COINS.length]!
   const asset = assets[number % assets.length]!
   const { interestRate, clamp, scalingFactor, bound, paidEvery } = TERMS[number % TERMS.length]!

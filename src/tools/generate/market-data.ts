@@ -1,6 +1,6 @@
 import type { Message } from '#core/events/byte-writer'
 import { estimateFromTwaps } from '#core/funding/estimate'
-import { nanoseconds } from './clock.ts'
+import { fromSeconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
 import { type Funding, type Market, tradingOf } from './market.ts'
@@ -41,7 +41,7 @@ export function writeMarketData(context: Context, market: Market, lists: Provide
   }
   const beforeSlas = {
     27: state,
-    28: block.time + nanoseconds(1),
+    28: block.time + fromSeconds(1),
     29: mark,
     30: '0',
     31: market.funding === null ? null : productData(context, market, market.funding),
@@ -62,7 +62,7 @@ function priceBounds({ markPrice }: Market): Message {
 
 /** `ProductData` of a perpetual: the period so far, as if it ended at the block's second. */
 function productData({ block }: Context, market: Market, funding: Funding): Message {
-  const now = nanoseconds(block.second)
+  const now = fromSeconds(block.second)
   const { seq, period } = funding
   const internalTwap = funding.internal.meanAt(now)
   const externalTwap = funding.external.meanAt(now)
@@ -77,7 +77,7 @@ function productData({ block }: Context, market: Market, funding: Funding): Mess
       5: seq,
       6: period.start,
       7: String(market.markPrice),
-      8: block.time + nanoseconds(1),
+      8: block.time + fromSeconds(1),
       9: 3,
       10: String(market.spotPrice),
     },

@@ -1,13 +1,13 @@
 import { type Auctions, noAuctions } from '#core/funding/auctions'
 import { type FundingTerms, fundingTerms } from '#core/funding/payment'
-import type { Period, SourceTwap } from '#core/funding/source-twap'
-import { type Asset, type Instrument, instrumentOf } from './instruments.ts'
+import type { SourceTwap, TwapPeriod } from '#core/funding/source-twap'
+import { type Asset, type Instrument, nthInstrument } from './instruments.ts'
 import type { Random } from './random.ts'
 
 /** A market's running funding period. */
 export type Funding = {
   seq: number
-  period: Period
+  period: TwapPeriod
   internal: SourceTwap
   external: SourceTwap
   /** When the period is to end, in Unix seconds. */
@@ -57,7 +57,7 @@ const MONITORING_AUCTION = { mode: 4, state: 6 }
 
 /** Creates the market of this number, from 0 on. */
 export function createMarket(number: number, assets: readonly Asset[], random: Random): Market {
-  const instrument = instrumentOf(number, assets)
+  const instrument = nthInstrument(number, assets)
   const price = random.between(Math.ceil(instrument.price / 2), instrument.price * 2)
   return {
     id: Buffer.from(random.hex(), 'latin1'),

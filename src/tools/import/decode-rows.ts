@@ -30,8 +30,8 @@ import {
 } from '#core/resources/instruments/decode'
 import { faultOfProvision } from '#core/resources/liquidity-providers/arrival'
 import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
-import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
-import type { SourceRow, StateRow } from './source.ts'
+import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
+import type { CurrentRow, SourceRow } from './source.ts'
 
 /* Decodes rows of the data node's tables as events, checked by the same rules. The columns of each are those of tables.ts, in that order. */
 
@@ -113,7 +113,7 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
     seq: naturalOf(seq),
     source: numberIn(SOURCES, source) as DataPointSource,
     price: price ?? '',
-    timestamp: Number.isNaN(timestamp) ? 0n : nanoseconds(timestamp),
+    timestamp: Number.isNaN(timestamp) ? 0n : fromMicroseconds(timestamp),
     twap: twap ?? '',
   }
   return unlessFault(event, faultOfDataPoint(event) ?? faultOfTime(timestamp), leaveOut)
@@ -139,8 +139,8 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
     kind: 'funding-period',
     marketId: MARKETS.of(market),
     seq: naturalOf(seq),
-    start: Number.isNaN(start) ? 0n : nanoseconds(start),
-    end: end === null || Number.isNaN(end) ? null : nanoseconds(end),
+    start: Number.isNaN(start) ? 0n : fromMicroseconds(start),
+    end: end === null || Number.isNaN(end) ? null : fromMicroseconds(end),
     fundingPayment: payment ?? null,
     fundingRate: rate ?? null,
     internalTwap: internal ?? null,
@@ -151,7 +151,7 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
 }
 
 export function marketDataOf(
-  { row }: StateRow,
+  { row }: CurrentRow,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, feeShares, slas] = row
@@ -176,14 +176,14 @@ export function marketDataOf(
 
 /** A market's latest data without their lists, at the time of their block. */
 export function marketFiguresOf(
-  { row, times }: StateRow,
+  { row, times }: CurrentRow,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
   const index = eventIndexOf(seqNum)
   const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
   const time = times[0]!
-  const timestamp = Number.isNaN(time) ? 0n : nanoseconds(time)
+  const timestamp = Number.isNaN(time) ? 0n : fromMicroseconds(time)
   const event: MarketDataEvent = {
     ...{ kind: 'market-data', marketId: MARKETS.of(market), feeShares: [], slas: [] },
     figures: keptFigures({

@@ -10,7 +10,7 @@ import {
   without,
 } from '#core/domain/coverage'
 import { ImportError, ImportGapError } from './import-error.ts'
-import { nanoseconds } from './reference-values.ts'
+import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock } from './source.ts'
 
 /**
@@ -88,7 +88,7 @@ export class ImportCoverage {
    */
   add({ height, time }: SourceBlock, lacking: readonly string[], source: string): void {
     const at = BigInt(height)
-    const timestamp = nanoseconds(time)
+    const timestamp = fromMicroseconds(time)
     const ends = this.#ends
     if (ends === null) {
       this.#ends = { first: at, began: at, blockOne: null, height: at, timestamp, since: [] }

@@ -9,7 +9,7 @@ import type { ImportReport } from './import-report.ts'
 import { RowsByBlock } from './read-by-block.ts'
 import type { HistoryPart, ImportSource } from './source.ts'
 import { HISTORY, OF_STATE } from './tables.ts'
-import { Tally } from './tally.ts'
+import { ImportTally } from './tally.ts'
 import { writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
@@ -53,7 +53,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const startedAt = performance.now()
   const before = await writer.coverage()
   const held = new ImportCoverage(before, source.chainId, options.allowGap)
-  const tally = new Tally()
+  const tally = new ImportTally()
   const batches = new BatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)
   let heldBlocks = 0

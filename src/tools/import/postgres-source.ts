@@ -6,6 +6,7 @@ import { microsecondsOf } from './reference-values.ts'
 import { checkSchemaVersion } from './schema-versions.ts'
 import { isChainId } from './segment-metadata.ts'
 import type {
+  CurrentRow,
   HistoryPart,
   HistoryRow,
   ImportSource,
@@ -13,7 +14,6 @@ import type {
   SourceOptions,
   SourceProgress,
   SourceRow,
-  StateRow,
   TableQuery,
 } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
@@ -378,7 +378,7 @@ async function* readState(
   database: Database,
   { table, columns, times, seconds = [], key }: TableQuery,
   progress: SourceProgress,
-): AsyncGenerator<StateRow[], void, undefined> {
+): AsyncGenerator<CurrentRow[], void, undefined> {
   const named = [...times, ...seconds]
   const heights = named.map((_, index) => `b${index}.height::text`)
   const joins = [
@@ -392,7 +392,7 @@ async function* readState(
     order by ${key.map((column) => `t.${column}`).join(', ')}`
   for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, { table, columns }))) {
     count(rows, progress)
-    yield rows.map((row): StateRow => {
+    yield rows.map((row): CurrentRow => {
       const found = row.splice(columns.length + named.length)
       return {
         times: row.splice(columns.length).map(microsecondsOf),

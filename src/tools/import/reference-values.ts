@@ -85,6 +85,6 @@ function dayStart(day: string): number {
 }
 
 /** Unix microseconds in nanoseconds. */
-export function nanoseconds(microseconds: number): bigint {
+export function fromMicroseconds(microseconds: number): bigint {
   return BigInt(microseconds) * 1000n
 }

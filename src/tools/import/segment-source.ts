@@ -7,7 +7,7 @@ import { checkSchemaVersion } from './schema-versions.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { parseSegmentName } from './segment-name.ts'
 import { SortingDatabase } from './sorting-database.ts'
-import type { ImportSource, SourceOptions, SourceProgress, StateRow, TableQuery } from './source.ts'
+import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 
 /** Files that are segments, and those of named directories that are not. */
@@ -107,7 +107,7 @@ async function* readState(
   last: Segment,
   sorting: SortingDatabase,
   query: TableQuery,
-): AsyncGenerator<StateRow[], void, undefined> {
+): AsyncGenerator<CurrentRow[], void, undefined> {
   const { columns, times: exact } = query
   for await (const rows of last.currentState(query)) {
     yield rows.map((row) => {

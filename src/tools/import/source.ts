@@ -11,7 +11,7 @@ export type HistoryRow = { height: number; row: SourceRow }
  * A row of current state. For each column of `times` and `seconds`: the time in Unix microseconds, NaN if it is none;
  * and the height of the block that it names, null if the source has none.
  */
-export type StateRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
+export type CurrentRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
 
 /** Columns to read of a table. State rows are in the order of `key`. */
 export type TableQuery = {
@@ -73,7 +73,7 @@ export type ImportSource = {
   /** Why a table of current state cannot be read; null if it can. */
   lacks(query: TableQuery): string | null
   /** The rows of a table of current state. The blocks of all parts must have been read before. */
-  state(query: TableQuery): AsyncIterable<readonly StateRow[]>
+  state(query: TableQuery): AsyncIterable<readonly CurrentRow[]>
   /** Rows of history that were left out since their block is not in the source, by table. */
   withoutBlock: ReadonlyMap<string, number>
   progress: SourceProgress

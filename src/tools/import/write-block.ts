@@ -1,9 +1,9 @@
 import { projectEvent } from '#core/resources/arrivals'
 import type { Batch } from '#core/resources/batch'
 import { checkpointOf, dataPointOf, provisionOf } from './decode-rows.ts'
-import { nanoseconds } from './reference-values.ts'
+import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
-import type { Tally } from './tally.ts'
+import type { ImportTally } from './tally.ts'
 
 /** The rows of history of one block, by table. */
 export type BlockRows = Record<'checkpoints' | 'points' | 'provisions', readonly SourceRow[]>
@@ -12,10 +12,10 @@ export type BlockRows = Record<'checkpoints' | 'points' | 'provisions', readonly
  * Adds a block of a source to a batch. Checkpoints have their places in the stream; of all else only the block is known:
  * it counts from 1 by key.
  */
-export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, tally: Tally): void {
+export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, tally: ImportTally): void {
   batch.blocks++
   const height = BigInt(block.height)
-  const timestamp = nanoseconds(block.time)
+  const timestamp = fromMicroseconds(block.time)
   for (const row of rows.checkpoints) {
     const checkpoint = checkpointOf(row, tally.leaveOut)
     if (checkpoint === null) continue

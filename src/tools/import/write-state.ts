@@ -17,10 +17,10 @@ import {
 } from './decode-rows.ts'
 import type { ImportCoverage } from './import-coverage.ts'
 import type { ImportedResource } from './import-report.ts'
-import { nanoseconds } from './reference-values.ts'
-import type { ImportSource, SourceRow, StateRow, TableQuery } from './source.ts'
+import { fromMicroseconds } from './reference-values.ts'
+import type { CurrentRow, ImportSource, SourceRow, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
-import type { Tally } from './tally.ts'
+import type { ImportTally } from './tally.ts'
 
 /** About the memory of a row that holds lists. */
 const LIST_WEIGHT = 4
@@ -29,7 +29,7 @@ export type StateWriting = {
   source: ImportSource
   held: ImportCoverage
   batches: BatchWriter
-  tally: Tally
+  tally: ImportTally
   signal: AbortSignal | undefined
   onProgress: () => void
 }
@@ -40,13 +40,13 @@ export type StateWriting = {
  */
 export async function writeState(writing: StateWriting): Promise<void> {
   const { batches, tally } = writing
-  const write = async (query: TableQuery, resource: ImportedResource, keep: (row: StateRow) => boolean) => {
+  const write = async (query: TableQuery, resource: ImportedResource, keep: (row: CurrentRow) => boolean) => {
     if (writing.source.lacks(query) !== null) return
     for await (const rows of writing.source.state(query)) {
       if (writing.signal?.aborted) return
       for (const row of rows) {
         const [time] = row.times
-        if (keep(row) && !Number.isNaN(time)) tally.found(resource, nanoseconds(time!))
+        if (keep(row) && !Number.isNaN(time)) tally.found(resource, fromMicroseconds(time!))
       }
       await batches.commitIfDue(writing.held)
       writing.onProgress()
@@ -96,7 +96,7 @@ function isFromEvents(held: ImportCoverage, height: number | null | undefined): 
 function periodWriter({ held, batches, tally }: StateWriting) {
   const places = new PlaceCounter()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
-  return (row: StateRow): boolean => {
+  return (row: CurrentRow): boolean => {
     const [height, ofSecond] = row.heights as [number | null, number | null]
     const event = fundingPeriodOf(row.row, tally.leaveOut)
     if (event === null) return false
@@ -161,10 +161,10 @@ class Newest {
 /** Writes market data, whose places are known. */
 function marketDataWriter(
   { held, batches, tally }: StateWriting,
-  dataOf: (row: StateRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
+  dataOf: (row: CurrentRow, leaveOut: LeftOutRows) => { event: MarketDataEvent; index: number } | null,
   add: (batch: Batch, event: MarketDataEvent, place: Place) => void,
 ) {
-  return (row: StateRow): boolean => {
+  return (row: CurrentRow): boolean => {
     const [height = null] = row.heights
     const data = isFromEvents(held, height) ? null : dataOf(row, tally.leaveOut)
     if (data === null) return false
@@ -189,7 +189,7 @@ function newestWriter<Event extends MarketEvent>(
 ) {
   const places = new PlaceCounter()
   const newest = new Newest()
-  return (row: StateRow): boolean => {
+  return (row: CurrentRow): boolean => {
     const [height = null] = row.heights
     const place = places.next(height)
     if (isFromEvents(held, height)) return false

@@ -50,7 +50,7 @@ type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'forwa
 
 /** What `/ready` answers, as far as it is of that shape. */
 function readinessIn(base: string, answer: Answer): ReadinessBody {
-  const { status, reasons, forward = null, cluster } = objectIn(json(base, answer))
+  const { status, reasons, forward = null, cluster } = objectIn(parsedAnswer(base, answer))
   if (typeof status !== 'string' || (forward !== null && !isForward(objectIn(forward))))
     throw new ServiceError(`${base}/ready: not a response of a Lyra service of this version`)
   return {
@@ -117,7 +117,7 @@ export async function wholeCoverage(
 
 /** The coverage in an answer: of its shape as much is checked as all readers need. */
 function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
-  const { coverage } = (json<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
+  const { coverage } = (parsedAnswer<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
   if (isCoverage(coverage)) return coverage
   throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service of this version`)
 }
@@ -198,7 +198,7 @@ function reasonOf(error: Error & { code?: string }): string {
 }
 
 /** The JSON of an answer. Throws {@link ServiceError} if it is not JSON. */
-export function json<T>(base: string, { text }: Answer): T {
+export function parsedAnswer<T>(base: string, { text }: Answer): T {
   try {
     return JSON.parse(text) as T
   } catch {

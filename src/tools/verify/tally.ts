@@ -12,7 +12,7 @@ import {
 export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
 
 /** The first TWAP that differs, of a market, a period and a source. */
-export type Difference = DifferencePlace & {
+export type TwapDifference = DifferencePlace & {
   source: (typeof SOURCES)[number]
   of: TwapKind
   sent: string | null
@@ -59,7 +59,7 @@ export type FundingReport = JudgedReport<(typeof FUNDING)[number], FundingUnknow
 export type VerifyReport = { markets: number } & JudgedReport<
   (typeof TWAPS)[number],
   UnknownReason,
-  Difference
+  TwapDifference
 > & { funding: FundingReport }
 
 /** Called now and then with the result so far. */
@@ -75,7 +75,7 @@ export function severalMarkets(marketId: string, markets: number): StoreError {
 /** Counts the judgements of a verification. */
 export class Tally {
   markets = 0
-  readonly twaps: Judgements<(typeof TWAPS)[number], UnknownReason, Difference>
+  readonly twaps: Judgements<(typeof TWAPS)[number], UnknownReason, TwapDifference>
   readonly funding: Judgements<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
 
   constructor(filter: VerifyFilter) {

@@ -7,9 +7,9 @@ import { ConnectionError, type PairConnection } from './dial-pair.ts'
 import type { FilePosition, KeptFiles } from './kept-files.ts'
 
 /** A place in the kept files between two blocks, and the block before it. */
-export type Position = FilePosition & { block: BeginBlock | null }
+export type SendPosition = FilePosition & { block: BeginBlock | null }
 
-export const START: Position = { file: 0, offset: 0, block: null }
+export const START: SendPosition = { file: 0, offset: 0, block: null }
 
 /**
  * A part of the kept files that is to be passed on: where reading begins, the height of its first block, and that of its
@@ -40,7 +40,7 @@ export class BlockSender {
   constructor(
     connection: PairConnection,
     files: KeptFiles,
-    from: Position,
+    from: SendPosition,
     firstHeight: (runs: readonly Run[]) => bigint,
   ) {
     this.connection = connection

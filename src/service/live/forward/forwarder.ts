@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeHeights } from '#core/domain/coverage'
 import type { BeginBlock } from '#core/events/block-events'
-import { BlockSender, type Position, START } from './block-sender.ts'
+import { BlockSender, type SendPosition, START } from './block-sender.ts'
 import { type Run, startOf } from './block-stretches.ts'
 import { ConnectionError, dialPair } from './dial-pair.ts'
 import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
@@ -38,7 +38,7 @@ export class Forwarder {
   #sender: BlockSender | null = null
   #wake: () => void = () => {}
   /** How far events have been passed on, in any connection. */
-  #passedOn: Position = START
+  #passedOn: SendPosition = START
   /** The greatest height passed on; null while that is not known. */
   #passedUpTo: bigint | null = null
   #lastFault: string | null = null
@@ -128,7 +128,7 @@ export class Forwarder {
     this.#report()
   }
 
-  async #connect(from: Position): Promise<void> {
+  async #connect(from: SendPosition): Promise<void> {
     const { host, port } = this.#settings
     const { signal } = this.#stopping
     const connection = await dialPair(host, port, signal)
@@ -217,7 +217,7 @@ export class Forwarder {
     this.#wake = () => {}
   }
 
-  #advance(position: Position): void {
+  #advance(position: SendPosition): void {
     const { file, offset } = this.#passedOn
     const height = position.block?.height
     if (height !== undefined && height > (this.#passedUpTo ?? -1n)) this.#passedUpTo = height
@@ -295,8 +295,8 @@ function writtenPosition({ file, offset }: FilePosition, block: BeginBlock | nul
 }
 
 /** A position written by an earlier process; null if it is invalid. */
-function readPosition(value: unknown): Position | null {
-  const { file, offset, block } = (value ?? {}) as { [key in keyof Position]?: unknown }
+function readPosition(value: unknown): SendPosition | null {
+  const { file, offset, block } = (value ?? {}) as { [key in keyof SendPosition]?: unknown }
   const { height, timestamp, hash } = (block ?? {}) as { [key in keyof BeginBlock]?: unknown }
   if (!Number.isSafeInteger(file) || !Number.isSafeInteger(offset)) return null
   if (![height, timestamp].every((digits) => typeof digits === 'string' && /^-?\d{1,20}$/.test(digits)))

@@ -5,11 +5,8 @@ import type { Logger } from 'pino'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { RecordFramer } from '#core/records/record-framer'
 import { EventStreamError } from '#core/records/record-position'
-import { fileName, PRIVATE_FILE, readRange } from '../event-buffer.ts'
+import { fileName, PIECE_BYTES, PRIVATE_FILE, readRange } from '../event-buffer.ts'
 import { BlockStretches, type Stretch } from './block-stretches.ts'
-
-/** Bytes that are read at a time. */
-export const PIECE_BYTES = 1024 * 1024
 
 /** Share of the limit used for forwarded events, in case the receiver restarts. */
 const KEPT_SHARE = 1 / 4
