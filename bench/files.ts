@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { newestVersion } from '#core/store/schema-version'
-import { SCHEMA } from '#core/store/sqlite/schema'
+import { SQLITE_SCHEMA } from '#core/store/sqlite/schema'
 import { generateRecords } from '#tools/generate/generate'
 import type { GenerateOptions } from '#tools/generate/options'
 import { ROOT } from './processes.ts'
@@ -14,7 +14,7 @@ export const WORK = join(ROOT, 'tmp/bench')
 
 /** Where a store lies that is kept between runs: one of an older schema would not be what this program makes. */
 export function keptStore(name: string): string {
-  return join(WORK, `${name}-schema${newestVersion(SCHEMA)}.db`)
+  return join(WORK, `${name}-schema${newestVersion(SQLITE_SCHEMA)}.db`)
 }
 
 /** As the recordings have it (smoke's bytes are those of level 6): the level decides what inflating costs. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { connect, rowsOf } from '#core/store/postgres/connection'
+import { connect, queryRows } from '#core/store/postgres/connection'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const VALUES = `
@@ -32,14 +32,14 @@ describe('Prepared reads', withOwnServer(), () => {
     const row = ['9223372036854775807', 'é\n"', 2, false, '', '4611686018427387903']
     for (const { client, described } of [await open(), await open()]) {
       for (let run = 0; run < 3; run++) {
-        assert.deepEqual(await rowsOf(client, VALUES, [2n ** 63n - 1n, 'é\n"', 2n]), [row, row])
+        assert.deepEqual(await queryRows(client, VALUES, [2n ** 63n - 1n, 'é\n"', 2n]), [row, row])
         assert.equal(described(), 1)
       }
       assert.deepEqual(
-        await rowsOf(client, VALUES, [0n, null, 1n]),
+        await queryRows(client, VALUES, [0n, null, 1n]),
         Array(2).fill(['0', null, 1, true, '', '0']),
       )
-      assert.deepEqual(await rowsOf(client, 'select 1 where false'), [])
+      assert.deepEqual(await queryRows(client, 'select 1 where false'), [])
     }
   })
 
@@ -48,8 +48,8 @@ describe('Prepared reads', withOwnServer(), () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
-          ? rowsOf(client, 'select $1::text, $2::integer', [`row ${index}`, BigInt(index)])
-          : rowsOf(client, 'select $1::integer', [BigInt(index)]),
+          ? queryRows(client, 'select $1::text, $2::integer', [`row ${index}`, BigInt(index)])
+          : queryRows(client, 'select $1::integer', [BigInt(index)]),
       ),
     )
     assert.deepEqual(
@@ -64,14 +64,17 @@ describe('Prepared reads', withOwnServer(), () => {
     const isReadOf = (message: RegExp) => (result: PromiseSettledResult<unknown>) =>
       result.status === 'rejected' && message.test((result.reason as Error).message)
     const failed = await Promise.allSettled([
-      rowsOf(client, quotient, [0n]),
-      rowsOf(client, quotient, ['x']),
-      rowsOf(client, 'select nothing from nowhere'),
+      queryRows(client, quotient, [0n]),
+      queryRows(client, quotient, ['x']),
+      queryRows(client, 'select nothing from nowhere'),
     ])
     assert.ok(isReadOf(/division by zero/)(failed[0]))
     assert.ok(isReadOf(/invalid input syntax/)(failed[1]))
     assert.ok(isReadOf(/does not exist/)(failed[2]))
-    const both = await Promise.allSettled([rowsOf(client, quotient, [0n]), rowsOf(client, quotient, [3n])])
+    const both = await Promise.allSettled([
+      queryRows(client, quotient, [0n]),
+      queryRows(client, quotient, [3n]),
+    ])
     assert.ok(isReadOf(/division by zero/)(both[0]))
     assert.deepEqual(both[1], { status: 'fulfilled', value: [[2]] })
   })

@@ -6,7 +6,7 @@ import type { RowType, Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
 export type { FilterName, Key, KeyColumn, KeyType, KeyValue, Row, Selection } from './row.ts'
-export { compareKeys, FILTER_COLUMNS } from './row.ts'
+export { compareResourceKeys, FILTER_COLUMNS } from './row.ts'
 
 /** A column of a row, and how its values are read. */
 export type RowColumn = { name: string; type: RowType }

@@ -8,7 +8,7 @@ export type KeyValue = bigint | string
 export type Key = readonly KeyValue[]
 
 /** Which of two keys comes first: below 0, 0 or above. */
-export function compareKeys(a: Key, b: Key): number {
+export function compareResourceKeys(a: Key, b: Key): number {
   for (const [index, value] of a.entries()) {
     const other = b[index]!
     if (value !== other) return value < other ? -1 : 1

@@ -12,7 +12,7 @@ import {
 import { cutToMicrosecond } from '#core/domain/time'
 import { count } from '#core/domain/words'
 import type { Field } from '#core/resources/field'
-import { compareKeys, type Resource } from '#core/resources/resource'
+import { compareResourceKeys, type Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { CompareError } from './compare-error.ts'
 import { mergeByKey } from './merge-by-key.ts'
@@ -197,7 +197,7 @@ async function compareRows(compared: RowsCompared): Promise<PartialComparison> {
   )
   /** Whether a side has had a row yet: what lies before its first may lie before all that it holds. */
   const seen = { a: false, b: false }
-  for await (const [left, right] of mergeByKey(rowsA!, rowsB!, (x, y) => compareKeys(x.key, y.key))) {
+  for await (const [left, right] of mergeByKey(rowsA!, rowsB!, (x, y) => compareResourceKeys(x.key, y.key))) {
     signal.throwIfAborted()
     seen.a ||= left !== null
     seen.b ||= right !== null
@@ -255,18 +255,18 @@ async function* inOrder(
   let group: ComparedRow[] = []
   const whole = () => {
     const sorted = group.sort(
-      (x, y) => compareKeys(x.key, y.key) || compareKeys(x.exact ?? [], y.exact ?? []),
+      (x, y) => compareResourceKeys(x.key, y.key) || compareResourceKeys(x.exact ?? [], y.exact ?? []),
     )
     // Of rows of one key with a cut time only the same row is a repetition.
     return sorted.filter((row, index) => {
       const before = sorted[index - 1]
-      if (before === undefined || compareKeys(row.key, before.key) !== 0) return true
+      if (before === undefined || compareResourceKeys(row.key, before.key) !== 0) return true
       return row.exact !== undefined && canonical(row.node) !== canonical(before.node)
     })
   }
   for await (const rows of chunks) {
     for (const row of rows) {
-      const order = group.length === 0 ? 0 : compareKeys([row.key[0]!], [group[0]!.key[0]!])
+      const order = group.length === 0 ? 0 : compareResourceKeys([row.key[0]!], [group[0]!.key[0]!])
       // The reference's pages begin with rows that the page before has ended with.
       if (order < 0) continue
       if (order > 0) {

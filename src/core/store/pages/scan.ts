@@ -1,5 +1,5 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { compareKeys, type Key, type Resource, type Selection } from '../../resources/resource.ts'
+import { compareResourceKeys, type Key, type Resource, type Selection } from '../../resources/resource.ts'
 import type { PageQuery } from './page.ts'
 
 /** One end of a range of keys. */
@@ -75,7 +75,7 @@ function earlier(a: bigint | undefined, b: bigint | undefined): bigint | undefin
 /** The end of two that lets fewer rows through: of lower ones the greater key, of upper ones the other. */
 function narrower(end: 'lower' | 'upper', a: Bound | null, b: Bound): Bound {
   if (a === null) return b
-  const order = compareKeys(a.key, b.key)
+  const order = compareResourceKeys(a.key, b.key)
   if (order === 0) return a.inclusive ? b : a
   return order > 0 === (end === 'lower') ? a : b
 }

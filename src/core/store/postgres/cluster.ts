@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { ClusterFaults } from '../inspection.ts'
 import { TABLES } from '../tables.ts'
-import { type Queryable, rowsOf } from './connection.ts'
+import { type Queryable, queryRows } from './connection.ts'
 
 /* On a Citus cluster a commit is not atomic for readers: rows on the coordinator are visible first, rows on a worker only when it has processed the commit. So rows are committed first; once they are visible everywhere, the position and the changes follow, which are stored on the coordinator only (publication.ts). */
 
@@ -16,13 +16,13 @@ export const MAKE_UNPUBLISHED = `
 
 /** Whether the database is one of a Citus cluster. */
 export async function hasCitus(client: Queryable): Promise<boolean> {
-  const [row] = await rowsOf(client, "select to_regclass('pg_catalog.pg_dist_partition')::text")
+  const [row] = await queryRows(client, "select to_regclass('pg_catalog.pg_dist_partition')::text")
   return row![0] !== null
 }
 
 /** Whether the tables are spread over the machines of a cluster (distribute.ts). */
 export async function isSpread(client: Queryable, schema: string): Promise<boolean> {
-  const [row] = await rowsOf(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
+  const [row] = await queryRows(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
   return row![0] !== null
 }
 
@@ -41,8 +41,8 @@ const READ_DOWN = `
 export async function readClusterFaults(client: Queryable, schema: string): Promise<ClusterFaults | null> {
   if (!(await hasCitus(client)) || !(await isSpread(client, schema))) return null
   const names = TABLES.filter(({ spread }) => spread !== 'nowhere').map(({ name }) => name)
-  const local = await rowsOf(client, READ_LOCAL, [names.join(' '), schema])
-  const down = await rowsOf(client, READ_DOWN)
+  const local = await queryRows(client, READ_LOCAL, [names.join(' '), schema])
+  const down = await queryRows(client, READ_DOWN)
   return {
     localTables: local.map(([name]) => String(name)),
     workersDown: down.map(([node, address]) => ({ node: Number(node), address: String(address) })),
@@ -80,7 +80,7 @@ export async function commitEverywhere(client: Client, waiting: Waiting = {}): P
   }
   if (warnings.length === 0) return
   waiting.onNotice?.(`${warnings[0]}; waiting until the worker is back and has committed it`)
-  const [row] = await rowsOf(client, 'select pg_backend_pid()')
+  const [row] = await queryRows(client, 'select pg_backend_pid()')
   await settle(client, Number(row![0]), waiting)
 }
 
@@ -94,7 +94,7 @@ export async function settle(client: Client, session: number, { signal }: Waitin
     await client.query(SETTLE).catch((error: unknown) => {
       if ((error as { code?: string }).code !== NOT_ALLOWED) throw error
     })
-    const [row] = await rowsOf(client, READ_UNSETTLED, [String(session)])
+    const [row] = await queryRows(client, READ_UNSETTLED, [String(session)])
     if (Number(row![0]) === 0) return
     await sleep(RETRY_MS, undefined, { signal })
   }

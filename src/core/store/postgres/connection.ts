@@ -5,7 +5,7 @@ import type { PostgresAddress } from './address.ts'
 import { isPassing, NOT_CONNECTED } from './errors.ts'
 
 /** A value that a statement takes: an integer of any size, or a text. */
-export type Parameter = KeyValue | null
+export type StatementValue = KeyValue | null
 
 /** How long a statement of a reader may take, on the server and until the answer is here. */
 const READ_TIMEOUT_MS = 5_000
@@ -139,10 +139,10 @@ export type Queryable = Pick<Client, 'query'>
 const names = new Map<string, string>()
 
 /** Rows of a statement, each an array of its columns; prepared once a connection, by its text. */
-export async function rowsOf(
+export async function queryRows(
   client: Queryable,
   text: string,
-  values: readonly Parameter[] = [],
+  values: readonly StatementValue[] = [],
 ): Promise<Row[]> {
   let name = names.get(text)
   if (name === undefined) {
@@ -156,17 +156,17 @@ export async function rowsOf(
   })
 }
 
-/** As {@link rowsOf}, of a statement that hardly comes again: it is not kept prepared. */
+/** As {@link queryRows}, of a statement that hardly comes again: it is not kept prepared. */
 export async function rowsOnce(
   client: Queryable,
   text: string,
-  values: readonly Parameter[],
+  values: readonly StatementValue[],
 ): Promise<Row[]> {
   const { rows } = await client.query({ text, values: values.map(encode), rowMode: 'array' })
   return rows
 }
 
-function encode(value: Parameter): string | null {
+function encode(value: StatementValue): string | null {
   return value === null ? null : String(value)
 }
 
@@ -174,6 +174,6 @@ function encode(value: Parameter): string | null {
 export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
   await Promise.all([
     client.query('lock table changes in exclusive mode'),
-    ...noteChanges(changes).map(({ text, values }) => rowsOf(client, text, values)),
+    ...noteChanges(changes).map(({ text, values }) => queryRows(client, text, values)),
   ])
 }

@@ -3,8 +3,8 @@ import { StoreError } from '../store.ts'
 import { TABLES, type Table } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasCitus, isSpread, MAKE_UNPUBLISHED } from './cluster.ts'
-import { onConnection, rowsOf, writerConfig } from './connection.ts'
-import { explained } from './errors.ts'
+import { onConnection, queryRows, writerConfig } from './connection.ts'
+import { withPostgresErrors } from './errors.ts'
 import { migrationLockName } from './migrate.ts'
 import { writerLockName } from './writer.ts'
 
@@ -29,7 +29,7 @@ const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== '
 export function distribute(address: PostgresAddress): Promise<void> {
   // Rows that are there are moved: that takes as long as it takes.
   const config = { ...writerConfig(address), query_timeout: 0 }
-  return explained(address.name, () =>
+  return withPostgresErrors(address.name, () =>
     onConnection(config, async (client) => {
       await client.query('set statement_timeout = 0')
       if (!(await hasCitus(client))) {
@@ -37,14 +37,15 @@ export function distribute(address: PostgresAddress): Promise<void> {
           `${address.name}: the database has no Citus; install it and run \`create extension citus\` first`,
         )
       }
-      await rowsOf(client, LOCK, [migrationLockName(address)])
+      await queryRows(client, LOCK, [migrationLockName(address)])
       await spreadTables(client, address)
     }),
   )
 }
 
 async function spreadTables(client: Client, address: PostgresAddress): Promise<void> {
-  const isTrue = async (text: string, name: string) => Number((await rowsOf(client, text, [name]))[0]![0]) > 0
+  const isTrue = async (text: string, name: string) =>
+    Number((await queryRows(client, text, [name]))[0]![0]) > 0
   const left: SpreadTable[] = []
   for (const table of SPREAD) if (!(await isTrue(IS_DISTRIBUTED, table.name))) left.push(table)
   const isDone = left.length === 0 && (await isSpread(client, address.schema))

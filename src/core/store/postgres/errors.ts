@@ -125,7 +125,7 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
 }
 
 /** Runs `work`; a fault becomes what {@link explainPostgresError} makes of it. */
-export async function explained<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function withPostgresErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

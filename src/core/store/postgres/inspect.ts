@@ -5,10 +5,10 @@ import { StoreError } from '../store.ts'
 import { TABLES } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { readClusterFaults } from './cluster.ts'
-import { onConnection, rowsOf, writerConfig } from './connection.ts'
-import { explained } from './errors.ts'
+import { onConnection, queryRows, writerConfig } from './connection.ts'
+import { withPostgresErrors } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
-import { SCHEMA } from './schema.ts'
+import { POSTGRES_SCHEMA } from './schema.ts'
 import { writerLockName } from './writer.ts'
 
 /** Tables with their indexes; a partitioned table's partitions are tables of the schema, too. */
@@ -67,14 +67,14 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
     const readBytes = isWhole ? READ_BYTES_OF_CLUSTER : READ_BYTES
     const hasFaults = cluster !== null && !(isWhole && cluster.localTables.length === 0)
     const [[bytes], [hasWriter]] = (await Promise.all([
-      rowsOf(client, readBytes, [address.schema]).then(([row]) => row),
-      rowsOf(client, READ_HAS_WRITER, [writerLockName(address)]).then(([row]) => row),
+      queryRows(client, readBytes, [address.schema]).then(([row]) => row),
+      queryRows(client, READ_HAS_WRITER, [writerLockName(address)]).then(([row]) => row),
     ])) as unknown as [[string], [boolean | null]]
     return {
       kind: 'postgres',
       bytes: Number(bytes),
       schemaVersion: version,
-      programSchemaVersion: newestVersion(SCHEMA),
+      programSchemaVersion: newestVersion(POSTGRES_SCHEMA),
       hasWriter,
       ...(hasFaults ? { cluster } : {}),
     }
@@ -86,7 +86,7 @@ export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> 
   return ask(address, async (client) => {
     const problems: string[] = []
     const notes: string[] = []
-    const columns = new Set((await rowsOf(client, READ_COLUMNS, [address.schema])).map(([name]) => name))
+    const columns = new Set((await queryRows(client, READ_COLUMNS, [address.schema])).map(([name]) => name))
     for (const table of TABLES) {
       for (const { name } of table.columns) {
         if (!columns.has(`${table.name}.${name}`)) {
@@ -94,17 +94,17 @@ export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> 
         }
       }
     }
-    for (const [trigger, table] of await rowsOf(client, READ_TRIGGERS, [address.schema])) {
+    for (const [trigger, table] of await queryRows(client, READ_TRIGGERS, [address.schema])) {
       problems.push(
         `the schema: trigger ${trigger} of ${table} does not belong to Lyra; it may change stored rows`,
       )
     }
-    for (const [index] of await rowsOf(client, READ_INVALID_INDEXES, [address.schema])) {
+    for (const [index] of await queryRows(client, READ_INVALID_INDEXES, [address.schema])) {
       problems.push(`the index ${index} is invalid; run: reindex index ${address.schema}.${index}`)
     }
     const cluster = await readClusterFaults(client, address.schema)
     if (cluster !== null) problems.push(...describeCluster(cluster, { withAddresses: true }))
-    const [row] = await rowsOf(client, READ_CHECKSUM_FAILURES)
+    const [row] = await queryRows(client, READ_CHECKSUM_FAILURES)
     if (Number(row?.[0] ?? 0) > 0) problems.push(`the server has met ${row![0]} pages with a wrong check sum`)
     await checkIndexes(client, address, problems, notes)
     return { problems, notes }
@@ -117,13 +117,13 @@ async function checkIndexes(
   problems: string[],
   notes: string[],
 ): Promise<void> {
-  const [extension] = await rowsOf(client, HAS_AMCHECK)
+  const [extension] = await queryRows(client, HAS_AMCHECK)
   if (extension === undefined) {
     notes.push('indexes not compared with their tables: the extension amcheck is not installed')
     return
   }
   await client.query('set statement_timeout = 0')
-  for (const [oid, name] of await rowsOf(client, READ_BTREES, [schema])) {
+  for (const [oid, name] of await queryRows(client, READ_BTREES, [schema])) {
     try {
       await client.query(`select ${extension[0]}.bt_index_check($1::oid::regclass, true)`, [oid])
     } catch (error) {
@@ -140,5 +140,5 @@ async function checkIndexes(
 }
 
 function ask<T>(address: PostgresAddress, work: (client: Client) => Promise<T>): Promise<T> {
-  return explained(address.name, () => onConnection(writerConfig(address), work))
+  return withPostgresErrors(address.name, () => onConnection(writerConfig(address), work))
 }

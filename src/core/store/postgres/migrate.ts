@@ -8,10 +8,10 @@ import {
 } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { onConnection, type Queryable, rowsOf, writerConfig } from './connection.ts'
-import { explained, withFreshConnections } from './errors.ts'
-import { runSteps } from './run-steps.ts'
-import { SCHEMA } from './schema.ts'
+import { onConnection, type Queryable, queryRows, writerConfig } from './connection.ts'
+import { withFreshConnections, withPostgresErrors } from './errors.ts'
+import { runPostgresSteps } from './run-steps.ts'
+import { POSTGRES_SCHEMA } from './schema.ts'
 
 /** Name from which the advisory lock of schema changes is derived. */
 export function migrationLockName({ schema }: PostgresAddress): string {
@@ -28,7 +28,7 @@ export function migrate(
   onNotice: (message: string) => void = () => {},
 ): Promise<void> {
   const bringUpToDate = (client: Client) => upgrade(client, address, onNotice)
-  return explained(address.name, () =>
+  return withPostgresErrors(address.name, () =>
     withFreshConnections(() => onConnection(writerConfig(address), bringUpToDate)),
   )
 }
@@ -38,16 +38,16 @@ async function upgrade(
   address: PostgresAddress,
   onNotice: (message: string) => void,
 ): Promise<void> {
-  if ((await schemaVersion(client, address)) === newestVersion(SCHEMA)) return
+  if ((await schemaVersion(client, address)) === newestVersion(POSTGRES_SCHEMA)) return
   await client.query('begin')
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
   await client.query(`create schema if not exists ${address.schema}`)
   await client.query('create table if not exists schema_version (version integer not null)')
   const version = await schemaVersion(client, address)
-  for (const step of stepsFrom(SCHEMA, version)) await client.query(step)
-  await runSteps(client, completeUpgrade(SCHEMA, version, onNotice))
+  for (const step of stepsFrom(POSTGRES_SCHEMA, version)) await client.query(step)
+  await runPostgresSteps(client, completeUpgrade(POSTGRES_SCHEMA, version, onNotice))
   await client.query('delete from schema_version')
-  await client.query('insert into schema_version (version) values ($1)', [newestVersion(SCHEMA)])
+  await client.query('insert into schema_version (version) values ($1)', [newestVersion(POSTGRES_SCHEMA)])
   await client.query('commit')
 }
 
@@ -57,12 +57,12 @@ async function upgrade(
  * @throws {StoreError} if it is another one, or there is none.
  */
 export async function refuseOutdated(address: PostgresAddress): Promise<void> {
-  refuseOlderVersion(SCHEMA, await schemaVersionOf(address), address.name)
+  refuseOlderVersion(POSTGRES_SCHEMA, await schemaVersionOf(address), address.name)
 }
 
 /** The schema's version, by a separate connection; 0 if there is none. */
 export function schemaVersionOf(address: PostgresAddress): Promise<number> {
-  return explained(address.name, () =>
+  return withPostgresErrors(address.name, () =>
     onConnection(writerConfig(address), (client) => schemaVersion(client, address)),
   )
 }
@@ -73,7 +73,7 @@ export function schemaVersionOf(address: PostgresAddress): Promise<number> {
  * @throws {StoreError} if the program does not know it, or the server is a worker of a cluster.
  */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
-  const [[table, spreadTable]] = (await rowsOf(
+  const [[table, spreadTable]] = (await queryRows(
     client,
     'select to_regclass($1)::text, to_regclass($2)::text',
     [`${schema}.schema_version`, `${schema}.markets`],
@@ -84,8 +84,8 @@ export async function schemaVersion(client: Queryable, { name, schema }: Postgre
     )
   }
   if (table === null) return 0
-  const [row] = await rowsOf(client, 'select version from schema_version')
+  const [row] = await queryRows(client, 'select version from schema_version')
   const version = Number(row?.[0] ?? 0)
-  refuseUnknownVersion(SCHEMA, version, name)
+  refuseUnknownVersion(POSTGRES_SCHEMA, version, name)
   return version
 }

@@ -3,7 +3,7 @@ import type { Batch } from '../../resources/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
 import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../readings/coverage.ts'
 import { WRITE_STREAM } from '../statements.ts'
-import { type Queryable, rowsOf, writeChanges } from './connection.ts'
+import { type Queryable, queryRows, writeChanges } from './connection.ts'
 
 type Values = readonly (string | null)[]
 
@@ -38,13 +38,13 @@ export function publicationOf(batch: Batch, before: Coverage | null, after: Cove
  */
 export async function publish(client: Queryable, publication: Publication, commits = false): Promise<void> {
   const { stream, ranges, changes } = publication
-  const written = rowsOf(client, WRITE_STREAM, stream)
+  const written = queryRows(client, WRITE_STREAM, stream)
   written.catch(() => {})
   for (const name of RANGES_NAMES) {
     const rows = ranges[name]
     if (rows === undefined) continue
-    await rowsOf(client, RANGES[name].remove)
-    for (const values of rows) await rowsOf(client, RANGES[name].insert, values)
+    await queryRows(client, RANGES[name].remove)
+    for (const values of rows) await queryRows(client, RANGES[name].insert, values)
   }
   const noted = writeChanges(client, changes)
   await Promise.all([written, noted, ...(commits ? [client.query('commit')] : [])])
@@ -52,7 +52,7 @@ export async function publish(client: Queryable, publication: Publication, commi
 
 /** Keeps a publication with the rows that it is of, until these are committed. */
 export async function keepUnpublished(client: Queryable, publication: Publication): Promise<void> {
-  await rowsOf(
+  await queryRows(
     client,
     `insert into unpublished (id, publication) values (1, $1)
       on conflict (id) do update set publication = excluded.publication, session = pg_backend_pid()`,
@@ -62,12 +62,12 @@ export async function keepUnpublished(client: Queryable, publication: Publicatio
 
 /** The session that has committed rows and has not published them; null if there are none. */
 export async function unpublishedSession(client: Queryable): Promise<number | null> {
-  const [row] = await rowsOf(client, 'select session from unpublished')
+  const [row] = await queryRows(client, 'select session from unpublished')
   return row === undefined ? null : Number(row[0])
 }
 
 /** Writes what rows that are committed have left to be published, within the caller's transaction; nothing if none have. */
 export async function publishKept(client: Queryable): Promise<void> {
-  const [kept] = await rowsOf(client, 'delete from unpublished returning publication')
+  const [kept] = await queryRows(client, 'delete from unpublished returning publication')
   if (kept !== undefined) await publish(client, JSON.parse(String(kept[0])) as Publication)
 }

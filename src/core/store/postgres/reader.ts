@@ -13,8 +13,8 @@ import { refuseOlderVersion } from '../schema-version.ts'
 import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
-import { onConnection, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
-import { explained, explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
+import { onConnection, type Queryable, queryRows, readerConfig, writerConfig } from './connection.ts'
+import { explainPostgresError, isConnectionCut, isConnectionLost, withPostgresErrors } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
 import {
   columnsStatement,
@@ -24,8 +24,8 @@ import {
   rowsStatement,
 } from './page-statements.ts'
 import { createReaderConnections } from './reader-connections.ts'
-import { runReading } from './run-steps.ts'
-import { SCHEMA } from './schema.ts'
+import { runPostgresReading } from './run-steps.ts'
+import { POSTGRES_SCHEMA } from './schema.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
@@ -50,9 +50,9 @@ export async function openPostgresReader(
   { onNotice = () => {} }: ReaderOptions = {},
 ): Promise<Reader> {
   const checkSchema = async (client: Queryable) =>
-    refuseOlderVersion(SCHEMA, await schemaVersion(client, address), address.name)
+    refuseOlderVersion(POSTGRES_SCHEMA, await schemaVersion(client, address), address.name)
 
-  const spread = await explained(address.name, () =>
+  const spread = await withPostgresErrors(address.name, () =>
     onConnection(writerConfig(address), async (client) => {
       await checkSchema(client)
       return isSpread(client, address.schema)
@@ -106,8 +106,8 @@ export async function openPostgresReader(
       return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
     },
     read: (reading) =>
-      ask((client) => snapshot(client, () => runReading(client, reading({ isSpread: spread })))),
-    freshness: (since) => askShared((client) => runReading(client, readFreshness(since))),
+      ask((client) => snapshot(client, () => runPostgresReading(client, reading({ isSpread: spread })))),
+    freshness: (since) => askShared((client) => runPostgresReading(client, readFreshness(since))),
     openSnapshot: () =>
       openPostgresSnapshot(address, config, (client, query) => readPageWithin(client, query, markets)),
     ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
@@ -143,7 +143,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
     const known = scope === null ? undefined : markets.numbers.get(scope)
-    const located = await runReading(client, locateRows(resource, selection, known))
+    const located = await runPostgresReading(client, locateRows(resource, selection, known))
     if (located === null) return nothing()
     const { market, span } = located
     if (market !== null) markets.numbers.set(scope!, market)
@@ -199,7 +199,7 @@ async function withStateApart(
   spread: boolean,
 ): Promise<[state: Row, found: Row[]]> {
   const [[state], found] = await Promise.all([
-    spread ? rowsOf(client, READ_STATE) : [[]],
+    spread ? queryRows(client, READ_STATE) : [[]],
     rows(client, statement),
   ])
   return [state!, found]
@@ -255,9 +255,9 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
   return result
 }
 
-const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
+const rows = (client: Queryable, statement: Statement) => queryRows(client, statement.text, statement.values)
 
 async function readStoreState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
-  const [row] = await rowsOf(client, READ_STATE)
+  const [row] = await queryRows(client, READ_STATE)
   return stateOf(row!)
 }

@@ -6,7 +6,7 @@ import { valueLists } from '../pages/statement.ts'
 import { countPairs, type RowStep, type Steps, type WriteStep } from '../steps.ts'
 import { type ColumnType, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
-import { type Parameter, type Queryable, rowsOf, rowsOnce } from './connection.ts'
+import { type Queryable, queryRows, rowsOnce, type StatementValue } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
 
@@ -27,7 +27,7 @@ const ROWS_AT_A_TIME = 4_000
  *
  * @param sent gets the promises to await before the transaction can be trusted; without it all are awaited here
  */
-export async function runSteps<Result>(
+export async function runPostgresSteps<Result>(
   client: Queryable,
   steps: Steps<Result>,
   isSpread = false,
@@ -59,7 +59,7 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
     for (let at = 0; at < step.values.length; at += SENT_AHEAD) {
       const some = step.values.slice(at, at + SENT_AHEAD)
       results.push(
-        ...(await Promise.all(some.map((values) => rowsOf(client, step.text, values.map(sentText))))),
+        ...(await Promise.all(some.map((values) => queryRows(client, step.text, values.map(sentText))))),
       )
     }
     return results
@@ -88,11 +88,11 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
 }
 
 /** Runs a reading's statements one after another, within the caller's transaction if it has one. */
-export async function runReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
+export async function runPostgresReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
   let step = reading.next()
   while (!step.done) {
     const { text } = step.value
-    const sent = valueLists(step.value).map((values) => rowsOf(client, text, values))
+    const sent = valueLists(step.value).map((values) => queryRows(client, text, values))
     step = reading.next((await Promise.all(sent)).flat())
   }
   return step.value
@@ -109,7 +109,7 @@ const COLUMN_TYPES: Record<ColumnType, string> = {
 /** `insert into ...` with rows; the conflict clause follows. */
 type Insert = {
   text: string
-  values: Parameter[]
+  values: StatementValue[]
   /** Whether the same text comes again, so that it is worth being prepared. */
   isFixed: boolean
 }
@@ -155,7 +155,7 @@ function elementText(cell: Cell): string {
 }
 
 function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
-  const values: Parameter[] = []
+  const values: StatementValue[] = []
   const lists = rows.map((row) => {
     const cells = table.columns.map(
       ({ name, type }) => `$${values.push(sentText(row[name]!))}::${COLUMN_TYPES[type]}`,
@@ -166,7 +166,7 @@ function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
 }
 
 const run = (client: Queryable, { text, values, isFixed }: Insert) =>
-  isFixed ? rowsOf(client, text, values) : rowsOnce(client, text, values)
+  isFixed ? queryRows(client, text, values) : rowsOnce(client, text, values)
 
 const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
   run(client, { text: `${text} ${onConflict(table)}`, ...insert })
@@ -212,7 +212,7 @@ async function countNew(
 ): Promise<Row[]> {
   const inserted = `${text} on conflict do nothing returning ${one}, ${other}`
   if (isFixed) {
-    return rowsOf(
+    return queryRows(
       client,
       `with written as (${inserted})
         select cast(${one} as text), cast(${other} as text), cast(count(*) as integer)

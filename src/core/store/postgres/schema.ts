@@ -27,7 +27,7 @@ const OWN_TABLES = `
   );`
 
 /** The schema of a store in PostgreSQL. Texts that are compared are `collate "C"`, so that both databases sort alike. */
-export const SCHEMA: Schema = {
+export const POSTGRES_SCHEMA: Schema = {
   oldest: 6,
   steps: schemaSteps({
     int64: 'bigint',

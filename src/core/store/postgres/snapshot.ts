@@ -4,7 +4,7 @@ import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, type SessionConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
-import { runReading } from './run-steps.ts'
+import { runPostgresReading } from './run-steps.ts'
 
 /** One moment for all that follows. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
@@ -38,12 +38,12 @@ export async function openPostgresSnapshot(
   try {
     const position = await reading(async () => {
       await client.query(BEGIN_SNAPSHOT)
-      return runReading(client, readPosition())
+      return runPostgresReading(client, readPosition())
     })
     return {
       position,
       page: (query) => reading(() => readPage(client, query)),
-      read: (several) => reading(() => runReading(client, several)),
+      read: (several) => reading(() => runPostgresReading(client, several)),
       close,
     }
   } catch (error) {

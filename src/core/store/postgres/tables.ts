@@ -1,16 +1,16 @@
 import { type TableReader, tableReader } from '../table-reader.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
-import { explained } from './errors.ts'
+import { connect, queryRows, writerConfig } from './connection.ts'
+import { withPostgresErrors } from './errors.ts'
 import { BEGIN_SNAPSHOT } from './snapshot.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export async function openPostgresTableReader(address: PostgresAddress): Promise<TableReader> {
   const { name } = address
-  const client = await explained(name, () => connect(writerConfig(address)))
+  const client = await withPostgresErrors(name, () => connect(writerConfig(address)))
   await client.query(BEGIN_SNAPSHOT)
   return tableReader(
-    ({ text, values }) => explained(name, () => rowsOf(client, text, values)),
+    ({ text, values }) => withPostgresErrors(name, () => queryRows(client, text, values)),
     () => client.end(),
   )
 }

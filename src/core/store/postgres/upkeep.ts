@@ -4,9 +4,9 @@ import { EVERY_CHANGE } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
-import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
-import { explained, explainPostgresError, isConnectionLost, isPassing } from './errors.ts'
-import { runSteps } from './run-steps.ts'
+import { connect, queryRows, writeChanges, writerConfig } from './connection.ts'
+import { explainPostgresError, isConnectionLost, isPassing, withPostgresErrors } from './errors.ts'
+import { runPostgresSteps } from './run-steps.ts'
 
 /** How long a transaction waits for rows that a writer holds before it releases those that it holds itself, in milliseconds. */
 const LOCK_WAIT_MS = 200
@@ -50,15 +50,15 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
     }
   }
 
-  await explained(address.name, connected)
+  await withPostgresErrors(address.name, connected)
 
   return {
-    read: ({ text, values }) => persist((asked) => rowsOf(asked, text, values)),
+    read: ({ text, values }) => persist((asked) => queryRows(asked, text, values)),
 
     write: (steps) =>
       persist(async (locked) => {
         await locked.query('begin')
-        const rows = await runSteps(locked, steps(), spread)
+        const rows = await runPostgresSteps(locked, steps(), spread)
         if (rows > 0 && spread) {
           await commitEverywhere(locked)
           await locked.query('begin')

@@ -10,16 +10,16 @@ import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread, settle } from './cluster.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
+import { connect, queryRows, writerConfig } from './connection.ts'
 import {
-  explained,
   explainPostgresError,
   isConnectionLost,
   isPassing,
   withFreshConnections,
+  withPostgresErrors,
 } from './errors.ts'
 import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
-import { runReading, runSteps } from './run-steps.ts'
+import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
 
 /** How often a standby looks whether the writer before it is gone. */
 const STANDBY_INTERVAL_MS = 500
@@ -45,7 +45,7 @@ export function writerLockName({ schema }: PostgresAddress): string {
  */
 export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
   const writer = new PostgresWriter(address, options)
-  await explained(address.name, () => withFreshConnections(() => writer.lock()))
+  await withPostgresErrors(address.name, () => withFreshConnections(() => writer.lock()))
   return writer
 }
 
@@ -74,7 +74,7 @@ class PostgresWriter implements Writer {
   }
 
   async coverage(): Promise<Coverage | null> {
-    this.#known = await this.#persist(({ client }) => runReading(client, readCoverage()))
+    this.#known = await this.#persist(({ client }) => runPostgresReading(client, readCoverage()))
     return this.#known
   }
 
@@ -95,7 +95,7 @@ class PostgresWriter implements Writer {
   #run(steps: () => Steps): Promise<void> {
     return this.#persist(async ({ client, spread }) => {
       await client.query('begin')
-      await runSteps(client, steps(), spread)
+      await runPostgresSteps(client, steps(), spread)
       if (spread) await commitEverywhere(client, { signal: this.#signal, onNotice: this.#onNotice })
       else await client.query('commit')
     })
@@ -133,7 +133,7 @@ class PostgresWriter implements Writer {
 
   async #waitForLock(client: Client): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      const [row] = await rowsOf(client, TRY_LOCK, [writerLockName(this.#address)])
+      const [row] = await queryRows(client, TRY_LOCK, [writerLockName(this.#address)])
       if ((row![0] as unknown) === true) {
         if (attempt > 0) this.#onStandby(false)
         return
@@ -147,7 +147,7 @@ class PostgresWriter implements Writer {
   }
 
   async #refuseReadOnly(client: Client): Promise<void> {
-    const [right] = await rowsOf(client, MAY_WRITE)
+    const [right] = await queryRows(client, MAY_WRITE)
     if ((right![0] as unknown) !== false) return
     throw new StoreRefusedError(
       `${this.#address.name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
@@ -186,10 +186,10 @@ class PostgresWriter implements Writer {
 
   async #tryCommit({ client, spread }: Locked, batch: Batch, coverage: Coverage): Promise<void> {
     const known = this.#known
-    const begun = Promise.all([client.query('begin'), runReading(client, readCoverage())])
+    const begun = Promise.all([client.query('begin'), runPostgresReading(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runSteps(client, writeSteps(batch, this.#markets, this.#unmade), spread, sent)
+    await runPostgresSteps(client, writeSteps(batch, this.#markets, this.#unmade), spread, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {

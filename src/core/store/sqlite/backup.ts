@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { printable } from '../../domain/printable.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
-import { Connection, createPrivately, explain, explained } from './connection.ts'
+import { Connection, createPrivately, explain, withSqliteErrors } from './connection.ts'
 import { hasLog } from './log-check.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -30,7 +30,7 @@ export async function backupSqlite(
     // Held until the copy is whole: with it every page is of this moment.
     source.begin('deferred')
     source.row('select commits from store_file')
-    explained(path, () => refuseDamaged(source))
+    withSqliteErrors(path, () => refuseDamaged(source))
     createPrivately(partial)
     await source.copyTo(partial, {
       rate: STEP_PAGES,

@@ -12,8 +12,8 @@ import {
 } from '../schema-version.ts'
 import { StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
 import { checkLog } from './log-check.ts'
-import { runSteps } from './run-steps.ts'
-import { APPLICATION_ID, SCHEMA } from './schema.ts'
+import { runSqliteSteps } from './run-steps.ts'
+import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
@@ -122,7 +122,7 @@ export class Connection {
   }
 
   static #open(path: string, readOnly: boolean, prepare: (connection: Connection) => void): Connection {
-    return explained(path, () => {
+    return withSqliteErrors(path, () => {
       if (readOnly && !existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
       const connection = new Connection(path, readOnly)
       try {
@@ -242,7 +242,7 @@ export class Connection {
    * @throws {StoreError} if committed data cannot be written to the file.
    */
   closeWritten(): void {
-    explained(this.path, () => {
+    withSqliteErrors(this.path, () => {
       try {
         // Readers keep the file open: SQLite would leave the WAL as it is.
         if (this.isInPlace) this.truncateLog()
@@ -275,22 +275,22 @@ export class Connection {
     if (this.#pragma('application_id') !== APPLICATION_ID && tables !== 0) {
       throw new StoreError(`${this.path}: a database of another program; name another file with --store`)
     }
-    refuseUnknownVersion(SCHEMA, version, this.path)
+    refuseUnknownVersion(SQLITE_SCHEMA, version, this.path)
     return version
   }
 
   #migrate(onNotice: (message: string) => void): void {
     const version = this.#schemaVersion()
-    if (version === newestVersion(SCHEMA)) return
+    if (version === newestVersion(SQLITE_SCHEMA)) return
     if (version === 0) this.#database.exec('pragma journal_mode = wal')
     else this.#refuseFullDisk(version)
     this.transaction('immediate', () => {
       // Another process may have done it while this one waited for the lock.
       const from = this.#schemaVersion()
-      for (const step of stepsFrom(SCHEMA, from)) this.#database.exec(step)
-      runSteps(this, completeUpgrade(SCHEMA, from, onNotice))
+      for (const step of stepsFrom(SQLITE_SCHEMA, from)) this.#database.exec(step)
+      runSqliteSteps(this, completeUpgrade(SQLITE_SCHEMA, from, onNotice))
       this.#database.exec(
-        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SCHEMA)}`,
+        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SQLITE_SCHEMA)}`,
       )
     })
     this.truncateLog()
@@ -298,7 +298,7 @@ export class Connection {
 
   /** @throws {StoreError} for a file without a store, or with one of another schema. */
   refuseOutdated(): void {
-    refuseOlderVersion(SCHEMA, this.#schemaVersion(), this.path)
+    refuseOlderVersion(SQLITE_SCHEMA, this.#schemaVersion(), this.path)
   }
 
   /** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
@@ -309,14 +309,14 @@ export class Connection {
     const needed = this.#migrationBytes(version)
     if (free >= needed) return
     throw new StoreError(
-      `${this.path}: upgrading its schema from version ${version} to ${newestVersion(SCHEMA)} may need ${needed} bytes of disk ` +
+      `${this.path}: upgrading its schema from version ${version} to ${newestVersion(SQLITE_SCHEMA)} may need ${needed} bytes of disk ` +
         `for its write-ahead log, but ${folder} has ${free} free; nothing was changed. Free disk space there and run lyra migrate again`,
     )
   }
 
   /** Upper estimate of the bytes that the WAL may grow by, mostly for series. */
   #migrationBytes(version: number): number {
-    const [buckets] = emptiesSeries(SCHEMA, version) ? this.row(COUNT_BUCKETS)! : [0]
+    const [buckets] = emptiesSeries(SQLITE_SCHEMA, version) ? this.row(COUNT_BUCKETS)! : [0]
     return LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   }
 }
@@ -355,7 +355,7 @@ function fileAt(path: string): FileState | null {
 }
 
 /** Runs `work`; a fault becomes what {@link explain} makes of it. */
-export function explained<T>(path: string, work: () => T): T {
+export function withSqliteErrors<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {

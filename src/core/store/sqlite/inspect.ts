@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
-import { Connection, explained } from './connection.ts'
-import { SCHEMA } from './schema.ts'
+import { Connection, withSqliteErrors } from './connection.ts'
+import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** The file, its WAL, and the WAL's index. */
@@ -12,7 +12,7 @@ const FILE_ENDINGS = ['', '-wal', '-shm']
 
 /** Reads the facts of a store in a file. A writer leaves no mark between commits, so none can be detected. */
 export function inspectSqlite(path: string): StoreFacts {
-  const schemaVersion = explained(path, () => {
+  const schemaVersion = withSqliteErrors(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
     return Connection.schemaVersionOf(path)
   })
@@ -21,7 +21,7 @@ export function inspectSqlite(path: string): StoreFacts {
     kind: 'sqlite',
     bytes: sizeOf(path),
     schemaVersion,
-    programSchemaVersion: newestVersion(SCHEMA),
+    programSchemaVersion: newestVersion(SQLITE_SCHEMA),
     hasWriter: null,
   }
 }
@@ -61,7 +61,7 @@ function schemaProblems(connection: Connection): string[] {
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
   const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
   using fresh = new DatabaseSync(':memory:')
-  for (const step of SCHEMA.steps) fresh.exec(step)
+  for (const step of SQLITE_SCHEMA.steps) fresh.exec(step)
   const expected = fresh.prepare(READ).all() as SchemaObject[]
   const problems: string[] = []
   for (const { type, name, sql } of expected) {

@@ -2,7 +2,7 @@ import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness } from '../pages/page.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
 import type { Connection } from './connection.ts'
-import { runReading } from './run-steps.ts'
+import { runSqliteReading } from './run-steps.ts'
 
 /** Reads how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
 export type LatestFreshness = {
@@ -37,7 +37,7 @@ export function createLatestFreshness(): LatestFreshness {
         return last!.unchanged
       }
       const known = last
-      const found = runReading(connection, readFreshness(since))
+      const found = runSqliteReading(connection, readFreshness(since))
       // A commit that notes no changes is not one of this program's: anything may have changed.
       const isForeign =
         known?.connection === connection &&

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { readStoreState } from './latest-freshness.ts'
 import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
-import { runReading } from './run-steps.ts'
+import { runSqliteReading } from './run-steps.ts'
 
 /** A page, within the caller's transaction. */
 export function readPage(connection: Connection, query: PageQuery, pauses = false): Page {
@@ -15,7 +15,7 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const state = readStoreState(connection)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   if (selectsNothing(selection)) return none
-  const located = runReading(connection, locateRows(resource, selection))
+  const located = runSqliteReading(connection, locateRows(resource, selection))
   if (located === null) return none
   const { market, span } = located
   const scans = pageScans(query, span, market)
@@ -36,7 +36,7 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
   const none = { text: new Uint8Array(), count: 0 }
   if (selectsNothing(selection)) return none
-  const found = runReading(connection, locateRows(resource, selection))
+  const found = runSqliteReading(connection, locateRows(resource, selection))
   if (found === null) return none
   const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
   const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]

@@ -1,8 +1,8 @@
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
-import { Connection, explained } from './connection.ts'
+import { Connection, withSqliteErrors } from './connection.ts'
 import { createLatestFreshness } from './latest-freshness.ts'
 import { readPage } from './read-page.ts'
-import { runReading } from './run-steps.ts'
+import { runSqliteReading } from './run-steps.ts'
 import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
@@ -39,7 +39,7 @@ export function openSqliteReader(
   async function attempt<T>(work: (connection: Connection) => T, askedAt?: bigint): Promise<T> {
     try {
       const from = current(askedAt)
-      return explained(path, () => work(from))
+      return withSqliteErrors(path, () => work(from))
     } catch (error) {
       if (error instanceof StoreError) close()
       throw asUnavailable(error)
@@ -54,7 +54,7 @@ export function openSqliteReader(
 
   return {
     page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.askedAt),
-    read: (reading) => snapshot((from) => runReading(from, reading({ isSpread: false }))),
+    read: (reading) => snapshot((from) => runSqliteReading(from, reading({ isSpread: false }))),
     freshness: (since) => attempt((from) => freshness.read(from, since)),
     recentFreshness: (since) => freshness.recent(since),
     openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),

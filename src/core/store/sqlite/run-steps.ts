@@ -12,7 +12,7 @@ type Connection = {
 }
 
 /** Runs write steps within the caller's transaction, row by row; of several rows with one key, only the final one. */
-export function runSteps<Result>(connection: Connection, steps: Steps<Result>): Result {
+export function runSqliteSteps<Result>(connection: Connection, steps: Steps<Result>): Result {
   let step = steps.next()
   while (!step.done) step = steps.next(runStep(connection, step.value))
   return step.value
@@ -59,7 +59,7 @@ function insertOf(table: Table): Inserts {
 }
 
 /** Runs a reading, within the caller's transaction. */
-export function runReading<T>(connection: Connection, reading: Reading<T>): T {
+export function runSqliteReading<T>(connection: Connection, reading: Reading<T>): T {
   let step = reading.next()
   while (!step.done) {
     const { text } = step.value

@@ -37,7 +37,7 @@ const OWN_TABLES = `
   insert into store_file values (1, lower(hex(randomblob(16))), 0, 0, 0);`
 
 /** The schema of a file, whose version is `pragma user_version`. */
-export const SCHEMA: Schema = {
+export const SQLITE_SCHEMA: Schema = {
   oldest: 7,
   steps: schemaSteps({
     int64: 'integer',

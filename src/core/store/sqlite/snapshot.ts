@@ -1,8 +1,8 @@
 import { readPosition } from '../readings/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
-import { Connection, explained } from './connection.ts'
+import { Connection, withSqliteErrors } from './connection.ts'
 import { readLines, readPage } from './read-page.ts'
-import { runReading } from './run-steps.ts'
+import { runSqliteReading } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** Page cache: a reader that reads to the end rarely returns to a page. */
@@ -18,7 +18,7 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
 
   function reading<T>(work: () => T): T {
     try {
-      return explained(path, work)
+      return withSqliteErrors(path, work)
     } catch (error) {
       throw asUnavailable(error)
     }
@@ -28,13 +28,13 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
     // The first read decides on the moment.
     const position = reading(() => {
       connection.begin('deferred')
-      return runReading(connection, readPosition())
+      return runSqliteReading(connection, readPosition())
     })
     return {
       position,
       page: async (query) => reading(() => readPage(connection, query)),
       lines: async (query) => reading(() => readLines(connection, query)),
-      read: async (several) => reading(() => runReading(connection, several)),
+      read: async (several) => reading(() => runSqliteReading(connection, several)),
       close: async () => {
         connection.close()
         if (!isReadOnly) shortenLog(path)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Store } from '../store.ts'
 import { backupSqlite } from './backup.ts'
-import { Connection, explained } from './connection.ts'
+import { Connection, withSqliteErrors } from './connection.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
 import { openSqliteReader } from './reader.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -20,12 +20,12 @@ export function sqliteStore(path: string): Store {
     openWriter: async (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
     schemaVersion: async () =>
-      existsSync(path) ? explained(path, () => Connection.schemaVersionOf(path)) : 0,
+      existsSync(path) ? withSqliteErrors(path, () => Connection.schemaVersionOf(path)) : 0,
     migrate: async (onNotice) => Connection.openMigrated(path, onNotice).close(),
     openTableReader: async () => openSqliteTableReader(path),
     openUpkeep: async () => openSqliteUpkeep(path),
     inspect: async () => inspectSqlite(path),
-    checkDatabase: async () => explained(path, () => checkSqlite(path)),
+    checkDatabase: async () => withSqliteErrors(path, () => checkSqlite(path)),
     backup: async (file, options = {}) => backupSqlite(path, file, options),
   }
 }

@@ -1,8 +1,8 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
-import { Connection, explained, refuseReadOnly } from './connection.ts'
+import { Connection, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
-import { runSteps } from './run-steps.ts'
+import { runSqliteSteps } from './run-steps.ts'
 
 /** A log that is empty now begins with this commit: the file holds all commits before (log-check.ts). */
 const COUNT_COMMIT = `
@@ -16,15 +16,15 @@ export function openSqliteUpkeep(path: string): Upkeep {
   refuseReadOnly(path)
   const connection = Connection.openForWriting(path)
   return {
-    read: async ({ text, values }) => explained(path, () => connection.rows(text, values)),
+    read: async ({ text, values }) => withSqliteErrors(path, () => connection.rows(text, values)),
 
     write: async (steps) =>
-      explained(path, () => {
+      withSqliteErrors(path, () => {
         // If a reader of an older snapshot prevents it, the WAL is copied later.
         if (logBytes(path) > MAX_LOG_BYTES) connection.truncateLog()
         return connection.transaction('immediate', () => {
           connection.run(COUNT_COMMIT, [BigInt(logBytes(path))])
-          const rows = runSteps(connection, steps())
+          const rows = runSqliteSteps(connection, steps())
           if (rows > 0) connection.runAll(noteChanges(EVERY_CHANGE))
           return rows
         })

@@ -7,9 +7,9 @@ import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
-import { Connection, explained, refuseReadOnly } from './connection.ts'
+import { Connection, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
-import { runReading, runSteps } from './run-steps.ts'
+import { runSqliteReading, runSqliteSteps } from './run-steps.ts'
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
@@ -51,17 +51,17 @@ class SqliteWriter implements Writer {
     this.#path = path
     this.#connection = connection
     this.#log = new WriterLog(path, connection)
-    this.#known = explained(path, () => this.#readKnown())
+    this.#known = withSqliteErrors(path, () => this.#readKnown())
   }
 
   async coverage(): Promise<Coverage | null> {
-    this.#known = explained(this.#path, () => this.#readKnown())
+    this.#known = withSqliteErrors(this.#path, () => this.#readKnown())
     return this.#known.coverage
   }
 
   async commit(batch: Batch, coverage: Coverage): Promise<void> {
     this.#write(() => {
-      runSteps(this.#connection, writeSteps(batch, this.#markets, this.#unmade))
+      runSqliteSteps(this.#connection, writeSteps(batch, this.#markets, this.#unmade))
       this.#writeCoverage(coverage)
       this.#connection.runAll(noteChanges(changesOf(batch)))
     })
@@ -69,17 +69,17 @@ class SqliteWriter implements Writer {
   }
 
   async makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    if (which === 'all') this.#write(() => runSteps(this.#connection, this.#unmade.learn([])))
+    if (which === 'all') this.#write(() => runSqliteSteps(this.#connection, this.#unmade.learn([])))
     for (const some of this.#unmade.take(which)) {
       if (signal?.aborted) return
-      this.#write(() => runSteps(this.#connection, this.#unmade.make(some)))
+      this.#write(() => runSqliteSteps(this.#connection, this.#unmade.make(some)))
     }
   }
 
   #write(work: () => void): void {
     const connection = this.#connection
     try {
-      explained(this.#path, () => {
+      withSqliteErrors(this.#path, () => {
         this.#refuseOtherFile()
         if (this.#log.keepShort()) this.#known.logFrom = this.#known.commits
         connection.transaction('immediate', () => {
@@ -107,7 +107,7 @@ class SqliteWriter implements Writer {
       // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
       const isLogEmpty = logBytes(this.#path) === 0
       return {
-        coverage: runReading(connection, readCoverage()),
+        coverage: runSqliteReading(connection, readCoverage()),
         commits: BigInt(commits),
         upkeepCommits: BigInt(upkeepCommits),
         logFrom: BigInt(isLogEmpty ? commits : logFrom),

@@ -27,7 +27,7 @@ export type Call = {
  * A method: `unary` gives the answer to its request, framed; `stream` sends answers itself, and the call ends once it
  * resolves. Both may throw an {@link ApiError}.
  */
-export type Method =
+export type MethodHandler =
   | { unary(call: Call, request: Buffer): Promise<Buffer> }
   | { stream(call: Call, send: (message: Buffer) => Promise<void>): Promise<void> }
 

@@ -10,7 +10,7 @@ import { unavailable } from '../http/errors.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 // Loaded before the first call asks for it.
 import '../questions/page-message.ts'
-import type { Method } from './call.ts'
+import type { MethodHandler } from './call.ts'
 import { healthMethods } from './health.ts'
 import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'
 import type { GrpcOptions } from './options.ts'
@@ -48,10 +48,10 @@ export type GrpcServer = {
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const { connections, trustProxy, reader, account } = options
   const reflection = createReflection(options.countRequest)
-  const methods = new Map<string, Method>([
+  const methods = new Map<string, MethodHandler>([
     ...tradingDataMethods(options),
     ...healthMethods(reader, options.ingestion),
-    ...['v1', 'v1alpha'].map((version): [string, Method] => [
+    ...['v1', 'v1alpha'].map((version): [string, MethodHandler] => [
       `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
       reflection,
     ]),

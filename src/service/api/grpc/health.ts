@@ -4,7 +4,7 @@ import { invalidParameter, unknownService } from '../http/errors.ts'
 import type { IngestionState } from '../http/readiness.ts'
 import { unreadiness } from '../http/readiness.ts'
 import { HEALTH, methodsOf, TRADING_DATA } from '../protos.ts'
-import { framed, type Method, readRequest } from './call.ts'
+import { framed, type MethodHandler, readRequest } from './call.ts'
 
 /** How often a watched state is looked at. */
 const LOOK_MS = 2_000
@@ -15,7 +15,7 @@ const KEPT_MS = 500
 type Status = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN'
 
 /** `grpc.health.v1.Health`, by path: the server and its service are SERVING while `/ready` answers 200. */
-export function healthMethods(reader: Reader, ingestion: IngestionState): [path: string, Method][] {
+export function healthMethods(reader: Reader, ingestion: IngestionState): [path: string, MethodHandler][] {
   const { Check, Watch } = methodsOf(HEALTH) as Record<
     'Check' | 'Watch',
     ReturnType<typeof methodsOf>[string]
@@ -46,14 +46,14 @@ export function healthMethods(reader: Reader, ingestion: IngestionState): [path:
     return service === '' || service === TRADING_DATA ? currentState : async () => 'SERVICE_UNKNOWN'
   }
 
-  const check: Method = {
+  const check: MethodHandler = {
     unary: async (_, request) => {
       const status = await statusOf(request)()
       if (status === 'SERVICE_UNKNOWN') throw unknownService()
       return framed(Check.responseSerialize({ status }))
     },
   }
-  const watch: Method = {
+  const watch: MethodHandler = {
     stream: async ({ stream }, send) => {
       const look = statusOf(await readRequest(stream))
       for (

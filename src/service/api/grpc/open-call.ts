@@ -14,7 +14,7 @@ import {
   tooManyCalls,
   unknownMethod,
 } from '../http/errors.ts'
-import { drained, framed, type Method, readRequest, timeoutMs, withPosition } from './call.ts'
+import { drained, framed, type MethodHandler, readRequest, timeoutMs, withPosition } from './call.ts'
 import { codeName, trailersOf } from './grpc-errors.ts'
 import type { GrpcOptions } from './options.ts'
 
@@ -40,7 +40,7 @@ type Caller = {
   socket: Socket
   address: string
   path: string
-  method: Method | undefined
+  method: MethodHandler | undefined
 }
 
 /** A call from its request to its status. */

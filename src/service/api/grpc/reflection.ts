@@ -3,7 +3,7 @@ import { bytesOf, LENGTH_DELIMITED, WireReader } from '#core/events/wire-reader'
 import { GRPC, invalidParameter } from '../http/errors.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import { fileDescriptors, PROTOS, SERVICES } from '../protos.ts'
-import { type Method, readRequests } from './call.ts'
+import { type MethodHandler, readRequests } from './call.ts'
 
 /** A `FileDescriptorProto`; each package here is one file. */
 type File = { bytes: Buffer; package: string; imports: string[] }
@@ -15,7 +15,7 @@ const MAX_FIELDS = 16
  * `ServerReflection`, v1 and v1alpha, whose messages are the same: describes the services and their messages. Each
  * message of a call counts for the rate limit.
  */
-export function createReflection(countRequest: CountRequest): Method {
+export function createReflection(countRequest: CountRequest): MethodHandler {
   const files = new Map<string, File>()
   for (const bytes of fileDescriptors()) {
     const file = { name: '', bytes, package: '', imports: [] as string[] }

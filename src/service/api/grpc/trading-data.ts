@@ -3,10 +3,10 @@ import { RESOURCES } from '#core/resources/resources'
 import { commit, VERSION } from '../../version.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
-import { type Method as Described, methodsOf, TRADING_DATA } from '../protos.ts'
+import { type Method, methodsOf, TRADING_DATA } from '../protos.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { questionAt } from '../questions/question-at.ts'
-import { framed, type Method, withPosition } from './call.ts'
+import { framed, type MethodHandler, withPosition } from './call.ts'
 import type { GrpcOptions } from './options.ts'
 
 const DESCRIBED = methodsOf(TRADING_DATA)
@@ -15,7 +15,7 @@ const DESCRIBED = methodsOf(TRADING_DATA)
  * The data node's methods that Lyra has, by path. Those that list resources follow the rules of the REST operations,
  * whose parameters the fields of their requests are (docs/api.md).
  */
-export function tradingDataMethods(options: GrpcOptions): [path: string, Method][] {
+export function tradingDataMethods(options: GrpcOptions): [path: string, MethodHandler][] {
   const { reader, known } = options
   const positionNow = async () => (await reader.freshness(null)).position
   const infoOf = (): object => ({ version: VERSION, commitHash: commit() ?? '' })
@@ -32,11 +32,11 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
       return { timestamp: position.timestamp }
     },
   }
-  const methods: [name: string, Method][] = [
-    ...RESOURCES.flatMap((resource): [string, Method][] =>
+  const methods: [name: string, MethodHandler][] = [
+    ...RESOURCES.flatMap((resource): [string, MethodHandler][] =>
       resource.grpcMethod === undefined ? [] : [[resource.grpcMethod, listMethod(resource, options)]],
     ),
-    ...Object.entries(others).map(([name, answer]): [string, Method] => [
+    ...Object.entries(others).map(([name, answer]): [string, MethodHandler] => [
       name,
       {
         unary: async ({ metadata }) => {
@@ -50,7 +50,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
   return methods.map(([name, method]) => [DESCRIBED[name]!.path, method])
 }
 
-function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method {
+function listMethod(resource: Resource, { answers, known }: GrpcOptions): MethodHandler {
   const described = DESCRIBED[resource.grpcMethod!]!
   const question = questionAt(resource.path)
   const readParameters = parameterReader(question.parameters)
@@ -85,7 +85,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
 }
 
 /** @throws {ApiError} for bytes that are no request. */
-function requestOf(method: Described, bytes: Buffer): object {
+function requestOf(method: Method, bytes: Buffer): object {
   try {
     return method.requestDeserialize(bytes)
   } catch (error) {

@@ -4,7 +4,7 @@ import { type HoldingsQuery, readHoldings } from '#core/store/readings/holdings'
 import { invalidPagination } from '../http/errors.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
-import { closedObject, listOf, orNull, valueSchema } from './node-schemas.ts'
+import { closedObject, listOf, nullable, valueSchema } from './node-schemas.ts'
 import { checkedId } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
@@ -32,7 +32,7 @@ const TIME = valueSchema('time', 'Unix nanoseconds.')
 const HELD: Record<CoverageForm, JsonSchema> = {
   count: closedObject({ count: COUNT }),
   'count and block times': {
-    ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
+    ...closedObject({ count: COUNT, firstTimestamp: nullable(TIME), lastTimestamp: nullable(TIME) }),
     description: 'Times are those of the blocks that contained the rows.',
   },
   'times by market': listOf(
@@ -86,11 +86,11 @@ export const COVERAGE_SCHEMA = closedObject({
     ),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
     next: {
-      ...orNull({ type: 'string' }),
+      ...nullable({ type: 'string' }),
       description: `Null if nothing is left. If there are more than ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as \`after\` to get the next ones. Lists without further entries are then empty.`,
     },
     prunedBefore: {
-      ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
+      ...nullable(closedObject({ timestamp: nullable(TIME), height: nullable(HEIGHT) })),
       description:
         'Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned.',
     },

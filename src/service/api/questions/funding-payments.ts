@@ -2,7 +2,7 @@ import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { type FundingPaymentsQuery, readFundingPayments } from '#core/store/readings/funding-payments'
 import { type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
-import { closedObject, listOf, orNull, valueSchema } from './node-schemas.ts'
+import { closedObject, listOf, nullable, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
@@ -18,12 +18,14 @@ const BODY = closedObject({
     count: { type: 'integer', description: 'Paid periods that ended in the range.' },
     total: decimal('Sum of the amounts over the whole range.'),
     sumOfRates: decimal('Sum of the funding rates over the whole range.'),
-    averageRate: orNull(
+    averageRate: nullable(
       decimal('Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid.'),
     ),
-    firstEnd: orNull(valueSchema('time', 'End of the earliest paid period in the range, Unix nanoseconds.')),
-    lastEnd: orNull(valueSchema('time', 'End of the latest paid period in the range, Unix nanoseconds.')),
-    completeFrom: orNull(
+    firstEnd: nullable(
+      valueSchema('time', 'End of the earliest paid period in the range, Unix nanoseconds.'),
+    ),
+    lastEnd: nullable(valueSchema('time', 'End of the latest paid period in the range, Unix nanoseconds.')),
+    completeFrom: nullable(
       valueSchema(
         'time',
         'Start of the earliest period from which all periods are stored up to the last known one, Unix nanoseconds. Null if there is none.',
@@ -44,7 +46,7 @@ const BODY = closedObject({
       }),
       'A page of the payments in the range, newest first.',
     ),
-    next: orNull({ type: 'string', description: '`after` of the next request. Null on the last page.' }),
+    next: nullable({ type: 'string', description: '`after` of the next request. Null on the last page.' }),
   }),
 })
 

@@ -25,7 +25,7 @@ export const valueSchema = (form: keyof typeof SCHEMAS, description?: string): J
 })
 
 /** The schema of what may be null. */
-export const orNull = ({ description, ...schema }: JsonSchema): JsonSchema => ({
+export const nullable = ({ description, ...schema }: JsonSchema): JsonSchema => ({
   ...(description === undefined ? {} : { description }),
   oneOf: [{ type: 'null' }, schema],
 })
