@@ -121,3 +121,83 @@ test('What another layer has is imported by its name', () => {
     }
   }
 })
+
+/** What tools take from core and service, apart from core/domain: with each entry a change of these may break a tool. */
+const TAKEN_BY_TOOLS: Record<string, string> = {
+  'core/blocks/block-assembler': 'BlockAssembler',
+  'core/events/byte-writer': 'ByteWriter encoded',
+  'core/events/left-out': 'isKeptNumber',
+  'core/events/market-enums': 'MARKET_STATES TRADING_MODES',
+  'core/funding/auctions': 'enterAuction forgetClosedAuctions leaveAuction noAuctions timeOutsideAuctions',
+  'core/funding/estimate': 'estimateFromTwaps',
+  'core/funding/market-verifier': 'createMarketVerifier',
+  'core/funding/payment': 'fundingPayment fundingTerms',
+  'core/funding/plain-formula': 'plainMean',
+  'core/funding/point-list': 'carriedOver',
+  'core/funding/running-sum': 'createRunningSum',
+  'core/funding/whole-second': 'wholeSecond',
+  'core/ingest/batch-writer': 'BatchWriter',
+  'core/ingest/ingest-files': 'ingestFiles leftOutLogger missingBelow',
+  'core/ingest/report': 'reportOfCoverage',
+  'core/records/event-order': 'orderEventFiles',
+  'core/records/event-paths': 'explainPathError',
+  'core/records/read-records': 'describeCutOff noEventsError readRecords',
+  'core/records/record-framer': 'RECORD_HEADER_BYTES',
+  'core/resources/arrivals': 'projectEvent',
+  'core/resources/batch': 'put',
+  'core/resources/checkpoints/arrival': 'faultOfCheckpoint',
+  'core/resources/field': 'columnOf isObject namesOf',
+  'core/resources/funding-period-data-points/arrival': 'faultOfDataPoint',
+  'core/resources/funding-period-data-points/description': 'SOURCES fundingPeriodDataPoints',
+  'core/resources/funding-period-data-points/table': 'BLOCKS_OF_SPAN',
+  'core/resources/funding-periods/arrival': 'faultOfFundingPeriod',
+  'core/resources/funding-periods/table': 'fundingPeriodTable',
+  'core/resources/instruments/decode': 'assetId faultOfAsset faultOfInstrument noFunding scheduleOf slaOf',
+  'core/resources/kept': 'KEPT',
+  'core/resources/liquidity-providers/arrival': 'faultOfProvision',
+  'core/resources/market-data/decode': 'keepElement keptFigures noFeeShare noSla',
+  'core/resources/market-data/row': 'marketDataRow',
+  'core/resources/market-data/table': 'marketDataTable',
+  'core/resources/resource': 'compareResourceKeys',
+  'core/resources/resources': 'RESOURCES',
+  'core/store/derived/make-series': 'bucketRows',
+  'core/store/open-store': 'findStore',
+  'core/store/postgres/address': 'isPostgresAddress withoutPassword',
+  'core/store/postgres/errors': 'explainPostgresError',
+  'core/store/read-store': 'readStore',
+  'core/store/readings/arrivals': 'readPlace',
+  'core/store/readings/counted-points': 'SOURCES',
+  'core/store/readings/coverage': 'readCoverage',
+  'core/store/readings/holdings': 'ALL_HOLDINGS prunedBeforeOf readHoldings',
+  'core/store/readings/made-series': 'readMade',
+  'core/store/schema-version': 'refuseOldSchema',
+  'core/store/statements': 'FIND_MARKET',
+  'core/store/store': 'StoreError',
+  'core/store/table-reader': 'ALL_ROWS',
+  'core/store/tables': 'TABLES keepsPlaces keyOf tableOf',
+  'core/store/walk-table': 'RowQueue allRows compareKeys describeRow namedRow placeOfRow walkTable',
+  'core/with-open': 'withOpen',
+  'service/api/questions/coverage-body': 'COVERAGE_PATH coverageBody',
+  'service/export/export-rows': 'exportRows',
+  'service/live/forward/dial-pair': 'ConnectionError dialPair',
+  'service/live/pair-socket': 'messageOf',
+}
+
+test('Tools take nothing of other layers but what is listed', () => {
+  const taken = new Map<string, Set<string>>()
+  for (const name of IMPORTS.keys()) {
+    if (!name.startsWith('tools/') || name.startsWith('tools/cli/')) continue
+    const text = readFileSync(join(SRC, name), 'utf8')
+    for (const [, names, from] of text.matchAll(/import \{([^}]*)\} from '#((?:core|service)\/[^']+)'/g)) {
+      if (from!.startsWith('core/domain/')) continue
+      const values = names!
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== '' && !one.startsWith('type '))
+      taken.set(from!, new Set([...(taken.get(from!) ?? []), ...values]))
+    }
+  }
+  const found = [...taken].filter(([, values]) => values.size > 0)
+  const listed = found.map(([from, values]) => [from, [...values].sort().join(' ')])
+  assert.deepEqual(Object.fromEntries(listed), TAKEN_BY_TOOLS)
+})
