@@ -80,7 +80,7 @@ for (const kind of STORE_KINDS) {
         )
         await live.commit(live.height + 1, late)
         const { stale } = await madeOf(store)
-        assert.ok(stale.length <= 20, `${stale.length} stretches`)
+        assert.ok(stale.length <= 20, `${stale.length} ranges`)
         assert.ok(stale.reduce((sum, { from, to }) => sum + Number(to - from) * 30, 0) <= 20_000)
       }
       await dumpStore(store)

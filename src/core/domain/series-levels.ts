@@ -3,7 +3,7 @@ import { indexAt } from './series.ts'
 
 /*
  * Series are read from buckets of several lengths, which are made from the points after these are stored: of a run up to
- * some time, of every length the buckets that end by then, but for stretches whose points have changed since. All else
+ * some time, of every length the buckets that end by then, but for ranges whose points have changed since. All else
  * is read from shorter buckets and, in the end, from the points (store/derived/make-series.ts, store/readings/series.ts).
  */
 
@@ -42,19 +42,19 @@ export function baseAt(time: bigint): bigint {
 export const FIRST_BASE = baseAt(MIN_INT64)
 
 /** Neighbouring buckets of one length, by their indexes: `from` is included, `to` is not. */
-export type Stretch = { from: bigint; to: bigint }
+export type BucketRange = { from: bigint; to: bigint }
 
 /**
- * The buckets of a length that share time with stretches of the shortest ones: in order, none twice.
+ * The buckets of a length that share time with ranges of the shortest ones: in order, none twice.
  *
- * @param slack buckets between two stretches that may be counted to them
+ * @param slack buckets between two ranges that may be counted to them
  */
-export function stretchesOf({ seconds }: Level, stretches: readonly Stretch[], slack = 0n): Stretch[] {
+export function bucketRanges({ seconds }: Level, ranges: readonly BucketRange[], slack = 0n): BucketRange[] {
   const ratio = seconds / BASE.seconds
-  const joined: Stretch[] = []
-  for (const stretch of stretches.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
-    const from = indexAt(stretch.from, ratio)
-    const to = indexAt(stretch.to - 1n, ratio) + 1n
+  const joined: BucketRange[] = []
+  for (const range of ranges.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
+    const from = indexAt(range.from, ratio)
+    const to = indexAt(range.to - 1n, ratio) + 1n
     const last = joined.at(-1)
     if (last === undefined || from > last.to + slack) joined.push({ from, to })
     else if (to > last.to) last.to = to

@@ -4,7 +4,7 @@ import { readStore } from './read-store.ts'
 import { readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError, type Upkeep } from './store.ts'
 import { type TableReader, tableReader } from './table-reader.ts'
-import { keyOf, type RowRange, rangeClauses, TABLES, type Table, type TextCell } from './tables.ts'
+import { keyOfRow, type RowRange, rangeClauses, TABLES, type Table, type TextCell } from './tables.ts'
 import { walkTable } from './walk-table.ts'
 
 /** Rows that are read, compared and written at a time. */
@@ -81,7 +81,7 @@ async function copyTable(
     signal?.throwIfAborted()
     const chunk = await source.read(table, { after, upTo: null }, CHUNK_ROWS)
     done = chunk.length < CHUNK_ROWS
-    const upTo: readonly TextCell[] | null = done ? null : keyOf(table, chunk.at(-1)!)
+    const upTo: readonly TextCell[] | null = done ? null : keyOfRow(table, chunk.at(-1)!)
     const known = await copied.read(table, { after, upTo }, CHUNK_ROWS + 1)
     if (JSON.stringify(known) !== JSON.stringify(chunk)) {
       await replaceRows(target, table, { after, upTo }, chunk)

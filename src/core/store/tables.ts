@@ -159,7 +159,7 @@ export function onConflict(table: Table): string {
 export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
 
 /** The key of a row. */
-export function keyOf({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {
+export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {
   return row.slice(0, keyLength)
 }
 

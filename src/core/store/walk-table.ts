@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Place } from '../domain/place.ts'
 import type { TableReader } from './table-reader.ts'
-import { keyOf, type RowRange, type Table, type TextCell } from './tables.ts'
+import { keyOfRow, type RowRange, type Table, type TextCell } from './tables.ts'
 
 /** Rows that are read at a time. */
 const CHUNK_ROWS = 5_000
@@ -33,7 +33,7 @@ export async function* walkTable(
     const rows = await reader.read(table, { after: from, upTo }, CHUNK_ROWS)
     yield rows
     if (rows.length < CHUNK_ROWS) return
-    from = keyOf(table, rows.at(-1)!)
+    from = keyOfRow(table, rows.at(-1)!)
   }
 }
 
@@ -55,7 +55,7 @@ export function compareKeys({ columns }: Table, a: readonly TextCell[], b: reado
 
 /** `funding_period_data_points (1, 2, 1696500003000000000, 0)` */
 export function describeRow(table: Table, row: readonly TextCell[]): string {
-  return `${table.name} (${keyOf(table, row).join(', ')})`
+  return `${table.name} (${keyOfRow(table, row).join(', ')})`
 }
 
 /** Rows that come many at a time, taken one by one. */

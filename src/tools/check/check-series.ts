@@ -1,8 +1,8 @@
 import { MAX_INT64, MIN_INT64 } from '#core/domain/integers'
 import { indexAt } from '#core/domain/series'
-import { BASE, LEVELS, type Level, type Stretch, stretchesOf } from '#core/domain/series-levels'
+import { BASE, type BucketRange, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
 import { type BucketRow, bucketRows } from '#core/store/derived/make-series'
-import { type SeriesRun, SOURCES } from '#core/store/readings/counted-points'
+import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-points'
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
 import type { TableReader } from '#core/store/table-reader'
 import { type TextCell, tableOf } from '#core/store/tables'
@@ -24,7 +24,7 @@ export async function checkSeries(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   let rows = 0
-  for (const source of SOURCES) {
+  for (const source of SOURCE_NUMBERS) {
     const run = { market: BigInt(market!), source }
     const made = await reader.run(readMade(run))
     for (const level of LEVELS) rows += await checkLevel(reader, { run, level, made }, problems, signal)
@@ -43,7 +43,7 @@ async function checkLevel(
   const key = [String(run.market), String(run.source), String(level.seconds)]
   const all = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
   const to = indexAt(made.to, level.seconds / BASE.seconds)
-  const stale = stretchesOf(level, made.stale)
+  const stale = bucketRanges(level, made.stale)
   let rows = 0
   let from = indexAt(MIN_INT64, level.nanoseconds)
   const compare = async (end: bigint, stored: readonly TextCell[][]) => {
@@ -71,9 +71,9 @@ const bucketOf = (row: readonly TextCell[]) => BigInt(row[3]!)
 const textsOf = (row: BucketRow): TextCell[] =>
   Object.values(row).map((cell) => (cell === null ? null : String(cell)))
 
-/** What is left of a stretch without others, which are in order. */
-function without(others: readonly Stretch[], { from, to }: Stretch): Stretch[] {
-  const left: Stretch[] = []
+/** What is left of a range without others, which are in order. */
+function without(others: readonly BucketRange[], { from, to }: BucketRange): BucketRange[] {
+  const left: BucketRange[] = []
   for (const other of others) {
     if (from < other.from) left.push({ from, to: other.from < to ? other.from : to })
     if (other.to > from) from = other.to
@@ -82,7 +82,7 @@ function without(others: readonly Stretch[], { from, to }: Stretch): Stretch[] {
   return left.filter((part) => part.from < part.to)
 }
 
-/** Compares the rows of a stretch with those to be expected, both in order. */
+/** Compares the rows of a range with those to be expected, both in order. */
 function compareRows(
   rows: readonly TextCell[][],
   expected: readonly TextCell[][],

@@ -7,7 +7,7 @@ import { type Store, StoreError } from '#core/store/store'
 import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
 import {
   keepsPlaces,
-  keyOf,
+  keyOfRow,
   type RowRange,
   TABLES,
   type Table,
@@ -96,7 +96,7 @@ async function checkTables(
       for (const row of chunk) {
         const named = namedRow(table, row)
         const faults = faultsOf(table, named)
-        const key = keyOf(table, row)
+        const key = keyOfRow(table, row)
         if (before !== null && compareKeys(table, before, key) >= 0) {
           faults.push('its key does not follow the one before')
         }

@@ -11,13 +11,13 @@ import {
 } from '../../domain/series.ts'
 import {
   BASE,
+  type BucketRange,
   baseAt,
+  bucketRanges,
   closingTime,
   FIRST_BASE,
   LEVELS,
   type Level,
-  type Stretch,
-  stretchesOf,
 } from '../../domain/series-levels.ts'
 import { seriesMadeTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { Row } from '../../resources/resource.ts'
@@ -88,9 +88,9 @@ function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bi
   if (to > made.to) changed.push({ from: made.to, to })
   if (changed.length === 0) return to
   for (const level of LEVELS) {
-    for (const stretch of closedStretches(level, changed, to)) {
-      yield { text: DELETE_BUCKETS, values: [[...cells(run, level), stretch.from, stretch.to]] }
-      yield* writing((add) => bucketRows(run, level, stretch, add, onPoint))
+    for (const range of closedRanges(level, changed, to)) {
+      yield { text: DELETE_BUCKETS, values: [[...cells(run, level), range.from, range.to]] }
+      yield* writing((add) => bucketRows(run, level, range, add, onPoint))
     }
   }
   yield { table: seriesMadeTable, rows: [{ market, source: Number(source), made_to: to }] }
@@ -98,12 +98,12 @@ function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bi
   return to
 }
 
-/** The buckets of a length that share time with stretches of the shortest ones and end by `to`. */
-export function closedStretches(level: Level, stretches: readonly Stretch[], to: bigint): Stretch[] {
+/** The buckets of a length that share time with ranges of the shortest ones and end by `to`. */
+export function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint): BucketRange[] {
   const end = indexAt(to, level.seconds / BASE.seconds)
-  return stretchesOf(level, stretches)
-    .map((stretch) => ({ from: stretch.from, to: stretch.to < end ? stretch.to : end }))
-    .filter((stretch) => stretch.from < stretch.to)
+  return bucketRanges(level, ranges)
+    .map((range) => ({ from: range.from, to: range.to < end ? range.to : end }))
+    .filter((range) => range.from < range.to)
 }
 
 /** The closing time of a run; null without points. */
@@ -129,7 +129,7 @@ function* writing(reading: (add: (row: BucketRow) => void) => Reading<void>): St
 }
 
 /**
- * The buckets of a length in a stretch, in their order, each as its row: the shortest ones from the points, others from the
+ * The buckets of a length in a range, in their order, each as its row: the shortest ones from the points, others from the
  * stored ones of the next shorter length.
  *
  * @param add called with each once it is complete
@@ -137,7 +137,7 @@ function* writing(reading: (add: (row: BucketRow) => void) => Reading<void>): St
 export function* bucketRows(
   run: SeriesRun,
   level: Level,
-  stretch: Stretch,
+  range: BucketRange,
   add: (row: BucketRow) => void,
   onPoint = () => {},
 ): Reading<void> {
@@ -152,7 +152,7 @@ export function* bucketRows(
     let end = MIN_INT64
     yield* readCounted(
       run,
-      { from: stretch.from * level.nanoseconds, to: stretch.to * level.nanoseconds },
+      { from: range.from * level.nanoseconds, to: range.to * level.nanoseconds },
       (point) => {
         onPoint()
         if (bucket !== null && point.time < end) return joinPoint(bucket, point)
@@ -162,10 +162,10 @@ export function* bucketRows(
     )
   } else {
     const parts = level.seconds / level.of.seconds
-    let from = stretch.from * parts
+    let from = range.from * parts
     let rows: readonly Row[]
     do {
-      const ends = [from, stretch.to * parts]
+      const ends = [from, range.to * parts]
       rows = yield { text: READ_BUCKETS, values: [...cells(run, level.of), ...ends] }
       for (const row of rows) {
         const part = BigInt(row[0]!)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PeriodStarts, PointKey } from '../../domain/series.ts'
-import { BASE, baseAt, type Stretch, stretchesOf } from '../../domain/series-levels.ts'
+import { BASE, type BucketRange, baseAt, bucketRanges } from '../../domain/series-levels.ts'
 import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import type { Steps } from '../steps.ts'
@@ -18,14 +18,14 @@ export type RunChanges = {
   moved: readonly MovedPeriod[]
 }
 
-/** Changes no further apart than so many buckets are one stretch. */
+/** Changes no further apart than so many buckets are one range. */
 const SLACK = 20n
 
-/** Stretches of one commit; more are joined, whatever lies between: a reader reads each by itself. */
-const MOST_STRETCHES = 16
+/** Ranges of one commit; more are joined, whatever lies between: a reader reads each by itself. */
+const MOST_RANGES = 16
 
-/** A stretch that is read by itself takes about as long as so many points. */
-const POINTS_OF_STRETCH = 1_000
+/** A range that is read by itself takes about as long as so many points. */
+const POINTS_OF_RANGE = 1_000
 
 /**
  * Starts of periods between two timestamps of which there are points of before that are in another period, too: which of
@@ -68,11 +68,11 @@ export function* markStale(
   }
   const found = yield {
     text: READ_CARRIED_STARTS,
-    values: changed.ranges.map(({ first, last }) => [market, source, first, last]),
+    values: changed.times.map(({ first, last }) => [market, source, first, last]),
   }
   for (const [start] of found.flat()) changed.addStart(BigInt(start!))
   const stale = changed
-    .stretches()
+    .ranges()
     .filter(({ from }) => from < madeTo)
     .map(({ from, to }) => ({ from, to: to < madeTo ? to : madeTo }))
   yield {
@@ -90,38 +90,37 @@ export function* markStale(
       to * BASE.nanoseconds,
     ]),
   }
-  return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_STRETCH, 0)
+  return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_RANGE, 0)
 }
 
 /** Times of changes while they are gathered. */
 class Changes {
-  /** Timestamps that have changed, in ranges that are {@link SLACK} apart. */
-  readonly ranges: { first: bigint; last: bigint }[] = []
+  /** Timestamps that have changed, as first and last of those that are near each other. */
+  readonly times: { first: bigint; last: bigint }[] = []
   readonly #starts = new Set<bigint>()
 
   add(first: bigint, last: bigint): void {
-    const range = this.ranges.at(-1)
-    const isNear =
-      range !== undefined && first >= range.first && first <= range.last + SLACK * BASE.nanoseconds
-    if (!isNear) this.ranges.push({ first, last })
-    else if (last > range.last) range.last = last
+    const near = this.times.at(-1)
+    const isNear = near !== undefined && first >= near.first && first <= near.last + SLACK * BASE.nanoseconds
+    if (!isNear) this.times.push({ first, last })
+    else if (last > near.last) near.last = last
   }
 
   addStart(start: bigint): void {
     this.#starts.add(baseAt(start))
   }
 
-  /** At most {@link MOST_STRETCHES}: the nearest are joined. */
-  stretches(): Stretch[] {
+  /** At most {@link MOST_RANGES}: the nearest are joined. */
+  ranges(): BucketRange[] {
     const all = [
-      ...this.ranges.map(({ first, last }) => ({ from: baseAt(first), to: baseAt(last) + 1n })),
+      ...this.times.map(({ first, last }) => ({ from: baseAt(first), to: baseAt(last) + 1n })),
       ...[...this.#starts].map((from) => ({ from, to: from + 1n })),
     ]
     let slack = SLACK
-    let joined = stretchesOf(BASE, all, slack)
-    while (joined.length > MOST_STRETCHES) {
+    let joined = bucketRanges(BASE, all, slack)
+    while (joined.length > MOST_RANGES) {
       slack *= 2n
-      joined = stretchesOf(BASE, joined, slack)
+      joined = bucketRanges(BASE, joined, slack)
     }
     return joined
   }

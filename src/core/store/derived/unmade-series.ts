@@ -57,7 +57,7 @@ export class UnmadeSeries {
     return this.#runs.get(keyOf(run))!.madeTo
   }
 
-  /** So many points of a run have been written, or are in stretches that have become stale. */
+  /** So many points of a run have been written, or are in ranges that have become stale. */
   note(run: SeriesRun, points: number): void {
     this.#add(this.#runs.get(keyOf(run))!, points)
   }

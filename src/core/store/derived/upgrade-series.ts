@@ -1,7 +1,7 @@
 import { baseAt } from '../../domain/series-levels.ts'
 import { count } from '../../domain/words.ts'
 import { seriesMadeTable } from '../../resources/funding-period-data-points/table.ts'
-import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { type SeriesRun, SOURCE_NUMBERS } from '../readings/counted-points.ts'
 import { READ_MARKET_IDS, WRITE_START } from '../statements.ts'
 import { asSteps, type Steps } from '../steps.ts'
 import { makeSeries, readClosing } from './make-series.ts'
@@ -33,7 +33,7 @@ export function* upgradeSeries(areThere: boolean, onNotice: (message: string) =>
         values: periods.map(([seq, start]) => [market, BigInt(seq!), BigInt(start!)]),
       }
     }
-    for (const source of SOURCES) {
+    for (const source of SOURCE_NUMBERS) {
       const run = { market, source }
       if (areThere) yield* noteMade(run)
       else yield* makeSeries(run, onPoint)

@@ -5,7 +5,7 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import { withOpen } from '../../with-open.ts'
 import { holdSeries, remakeSeries } from '../derived/make-series.ts'
 import { markStale } from '../derived/stale-series.ts'
-import { READ_STARTS, type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { READ_STARTS, type SeriesRun, SOURCE_NUMBERS } from '../readings/counted-points.ts'
 import { readMade } from '../readings/made-series.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
 import { asSteps, type Steps } from '../steps.ts'
@@ -98,7 +98,7 @@ export async function pruneStore(
     }
     for (const [number, marketId] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
       const running = await runningPeriod(upkeep, String(marketId))
-      for (const source of SOURCES) {
+      for (const source of SOURCE_NUMBERS) {
         const run = { market: BigInt(number!), source }
         let stale = 0
         await walk<PointKey>(dataPointTable.counted!, async (after) => {

@@ -7,7 +7,7 @@ import type { Reading } from '../pages/page.ts'
 export type SeriesRun = { market: bigint; source: bigint }
 
 /** Every source of data points. */
-export const SOURCES: readonly bigint[] = [0n, 1n, 2n]
+export const SOURCE_NUMBERS: readonly bigint[] = [0n, 1n, 2n]
 
 /** Points that are read at a time: a second may have any number. */
 const POINTS_AT_A_TIME = 20_000

@@ -1,4 +1,4 @@
-import { BASE, FIRST_BASE, type Stretch, stretchesOf } from '../../domain/series-levels.ts'
+import { BASE, type BucketRange, bucketRanges, FIRST_BASE } from '../../domain/series-levels.ts'
 import type { Reading } from '../pages/page.ts'
 import type { SeriesRun } from './counted-points.ts'
 
@@ -6,7 +6,7 @@ import type { SeriesRun } from './counted-points.ts'
 export type MadeSeries = {
   to: bigint
   /** In order, none twice. */
-  stale: readonly Stretch[]
+  stale: readonly BucketRange[]
   /** The rows that say so. */
   marks: readonly bigint[]
 }
@@ -22,7 +22,7 @@ export function* readMade({ market, source }: SeriesRun): Reading<MadeSeries> {
   const marked = rows.filter(([, id]) => id !== null)
   return {
     to: rows.length === 0 ? FIRST_BASE : BigInt(rows[0]![0]!),
-    stale: stretchesOf(
+    stale: bucketRanges(
       BASE,
       marked.map(([, , from, to]) => ({ from: BigInt(from!), to: BigInt(to!) })),
     ),

@@ -1,10 +1,17 @@
 import { greatest, least } from '../../domain/integers.ts'
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
 import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
-import { BASE, baseAt, LEVELS, type Level, type Stretch, stretchesOf } from '../../domain/series-levels.ts'
+import {
+  BASE,
+  type BucketRange,
+  baseAt,
+  bucketRanges,
+  LEVELS,
+  type Level,
+} from '../../domain/series-levels.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
-import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
+import { readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
 import { readPosition } from './coverage.ts'
 import { type MadeSeries, readMade } from './made-series.ts'
 
@@ -61,7 +68,7 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   if (number === undefined) return none
   const market = BigInt(number[0]!)
   const runs: Run[] = []
-  for (const source of query.source === null ? SOURCES : [query.source]) {
+  for (const source of query.source === null ? SOURCE_NUMBERS : [query.source]) {
     const ends = yield* readEnds({ market, source })
     if (ends === null) continue
     runs.push({ market, source, first: ends.first, last: ends.last })
@@ -126,18 +133,18 @@ function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> 
   return [...buckets].map(([index, bucket]) => [from + BigInt(index) * length, bucket])
 }
 
-/** A part of a stretch, in the shortest buckets, with those that it is read from; null: from points. */
-type Part = Stretch & { level: Level | null }
+/** A part of a range, in the shortest buckets, with those that it is read from; null: from points. */
+type Part = BucketRange & { level: Level | null }
 
-/** The parts of a stretch in the order of time, each of the longest buckets that are made and not stale. */
-function* partsOf(level: Level | null, stretch: Stretch, made: MadeSeries): Generator<Part, void> {
-  if (stretch.from >= stretch.to) return
-  if (level === null) return yield { ...stretch, level }
+/** The parts of a range in the order of time, each of the longest buckets that are made and not stale. */
+function* partsOf(level: Level | null, range: BucketRange, made: MadeSeries): Generator<Part, void> {
+  if (range.from >= range.to) return
+  if (level === null) return yield { ...range, level }
   const ratio = level.seconds / BASE.seconds
-  const whole = { from: -indexAt(-stretch.from, ratio), to: indexAt(least([stretch.to, made.to]), ratio) }
-  let { from } = stretch
+  const whole = { from: -indexAt(-range.from, ratio), to: indexAt(least([range.to, made.to]), ratio) }
+  let { from } = range
   let index = whole.from
-  for (const stale of [...stretchesOf(level, made.stale), { from: whole.to, to: whole.to }]) {
+  for (const stale of [...bucketRanges(level, made.stale), { from: whole.to, to: whole.to }]) {
     const end = least([stale.from, whole.to])
     if (index < end) {
       yield* partsOf(level.of, { from, to: index * ratio }, made)
@@ -146,14 +153,14 @@ function* partsOf(level: Level | null, stretch: Stretch, made: MadeSeries): Gene
     }
     if (stale.to > index) index = stale.to
   }
-  yield* partsOf(level.of, { from, to: stretch.to }, made)
+  yield* partsOf(level.of, { from, to: range.to }, made)
 }
 
 function* readLevel(
   { market, source }: Run,
   { from, interval }: Range,
   { seconds, nanoseconds }: Level,
-  times: Stretch,
+  times: BucketRange,
   buckets: Map<number, Bucket>,
 ): Reading<void> {
   const ends = [times.from / nanoseconds, times.to / nanoseconds, from / nanoseconds]

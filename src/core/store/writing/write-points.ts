@@ -11,7 +11,7 @@ import type { fundingPeriodTable } from '../../resources/funding-periods/table.t
 import type { RowOf } from '../../resources/table.ts'
 import { markStale, type RunChanges } from '../derived/stale-series.ts'
 import type { UnmadeSeries } from '../derived/unmade-series.ts'
-import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { type SeriesRun, SOURCE_NUMBERS } from '../readings/counted-points.ts'
 import { WRITE_START } from '../statements.ts'
 import { runTogether, type Steps, type Values } from '../steps.ts'
 import { spansOf } from './block-spans.ts'
@@ -39,7 +39,7 @@ export function* writePoints(
   const touched = touchedPeriods([...runs.values()], periods, markets)
   const starts = yield* readStarts(touched, markets)
   for (const [market, { moved }] of starts) {
-    for (const source of moved.length > 0 ? SOURCES : []) {
+    for (const source of moved.length > 0 ? SOURCE_NUMBERS : []) {
       const key = `${market} ${source}`
       if (!runs.has(key)) runs.set(key, { run: { market, source }, rows: [] })
     }
