@@ -268,8 +268,8 @@ type ChartNotesProps = {
   byDay: boolean
 }
 
-/** Describes what the charts show and omit; tests read the counts. */
-function ChartNotes({ data, range, why, byDay }: ChartNotesProps) {
+/** Describes what the charts show and omit. */
+export function ChartNotes({ data, range, why, byDay }: ChartNotesProps) {
   const shades = data.shades.filter(({ from, to }) => from < range.to && to > range.from)
   const gaps = shades.filter(({ kind }) => kind === 'gap')
   const auctions = shades.filter(({ kind }) => kind === 'auction')

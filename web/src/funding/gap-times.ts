@@ -21,7 +21,7 @@ const known = new Map<string, Shade>()
  * on which side it lies: an oracle may date a point back, and a new period repeats the last point of the one before. Null
  * if there is no point on one side; an error if the rows took longer than `WAIT_MS`.
  */
-async function askGapTime(
+export async function askGapTime(
   client: Pick<LyraClient, 'streamFundingPeriodDataPoints'>,
   marketId: string,
   gap: { from: string; to: string },

@@ -3,7 +3,7 @@ import { commonOptions, figureAxis, readColours, steps, timeAxis } from '../char
 import { approximate } from '../figures/decimal.ts'
 import type { Period } from '../periods/period.ts'
 import { secondsOf } from '../series/series.ts'
-import { type CompareKind, valuesOf } from './compare.tsx'
+import { type CompareKind, valuesOf } from './compare-lines.ts'
 
 /** What distinguishes the lines without colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5], [1, 5]]

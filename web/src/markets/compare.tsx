@@ -2,13 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
 import { savePng } from '../charts/save-png.ts'
-import { add, type Decimal, parseDecimal } from '../figures/decimal.ts'
-import { formatRate, groupDigits } from '../figures/format-figure.ts'
+import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { MarketName } from '../parts/market-name.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
-import { annualised, askPeriods, lengthOf, type Period, type Periods } from '../periods/period.ts'
+import { askPeriods } from '../periods/period.ts'
 import { nanosecondsOf } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
@@ -16,13 +15,12 @@ import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
 import { createCompareChart, DASHES, lineColour } from './compare-chart.ts'
+import { COMPARE_KINDS, type CompareKind, describeLine, fromOneStart, type Line } from './compare-lines.ts'
 
 /** Periods of each market that are compared at most. */
 const PERIODS = 1_000
 
-const KINDS = { annualised: 'Annualised', rate: 'Rate', cumulative: 'Cumulative' } as const
-
-export type CompareKind = keyof typeof KINDS
+const NO_LINES: readonly Line[] = []
 
 /** The funding rates of several markets in one chart. */
 export function Compare({ marketIds }: { marketIds: readonly string[] }) {
@@ -30,7 +28,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
   const version = marketIds
     .map((id) => coverage?.fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '')
     .join(' ')
-  const kind: CompareKind = Object.hasOwn(KINDS, param('bars') ?? '')
+  const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, param('bars') ?? '')
     ? (param('bars') as CompareKind)
     : 'annualised'
   const { data, error, reload } = useQuery(
@@ -69,7 +67,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
           Funding rates compared
         </h2>
         <fieldset class="segments small" aria-label="Values of the lines">
-          {Object.entries(KINDS).map(([name, text]) => (
+          {Object.entries(COMPARE_KINDS).map(([name, text]) => (
             <button
               key={name}
               type="button"
@@ -87,7 +85,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
           onClick={() => {
             if (chart.current === null || place.current === null) return
             const { paper, text } = readColours(place.current)
-            const title = `Funding rates, ${KINDS[kind].toLowerCase()}: ${marketIds.map(marketLabel).join(', ')}`
+            const title = `Funding rates, ${COMPARE_KINDS[kind].toLowerCase()}: ${marketIds.map(marketLabel).join(', ')}`
             const legend = lines.map(({ marketId }, index) => ({
               text: marketLabel(marketId),
               colour: lineColour(place.current!, index),
@@ -95,7 +93,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
               width: 2,
               dash: DASHES[index]!,
             }))
-            const figures = `${KINDS[kind]}, in %`
+            const figures = `${COMPARE_KINDS[kind]}, in %`
             void savePng(chart.current, { title, figures, legend, name: title, paper, ink: text })
           }}
         >
@@ -121,53 +119,10 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
               <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
             </svg>
             <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
-            <span class="quiet">{describe(periods, kind, at)}</span>
+            <span class="quiet">{describeLine(periods, kind, at)}</span>
           </li>
         ))}
       </ul>
     </section>
   )
-}
-
-type Line = { marketId: string; periods: readonly Period[] }
-
-const NO_LINES: readonly Line[] = []
-
-/** The paid periods of markets, from the time on from which all are loaded; null if nothing is left out. */
-function fromOneStart(markets: readonly (Periods & { marketId: string })[]): {
-  lines: readonly Line[]
-  from: bigint | null
-} {
-  const starts = markets.flatMap(({ list, more }) => (more && list[0] !== undefined ? [list[0].start] : []))
-  const from = starts.length === 0 ? null : starts.reduce((a, b) => (a > b ? a : b))
-  const lines = markets.map(({ marketId, list }) => ({
-    marketId,
-    periods: list.filter(
-      (period) =>
-        period.rate !== null && (lengthOf(period) ?? 0n) > 0n && (from === null || period.start >= from),
-    ),
-  }))
-  return { lines, from }
-}
-
-/** Describes a market's line at a time, or at its end. */
-function describe(periods: readonly Period[], kind: CompareKind, at: bigint | null): string {
-  const index = at === null ? periods.length - 1 : periods.findLastIndex(({ start }) => start <= at)
-  const period = periods[index]
-  if (period === undefined) return 'no paid period'
-  const value = valuesOf(periods, kind)[index]
-  const text = value == null ? '–' : formatRate(value, kind === 'rate' ? 4 : 2)
-  return `${text} · period ${period.seq}, ${formatTime(period.start).slice(0, 16)}`
-}
-
-/** The value of each period, exact. */
-export function valuesOf(periods: readonly Period[], kind: CompareKind): (Decimal | null)[] {
-  let sum: Decimal = { digits: 0n, scale: 0 }
-  return periods.map((period) => {
-    const rate = parseDecimal(period.rate ?? '')
-    if (rate === null) return null
-    if (kind === 'annualised') return annualised(period.rate, lengthOf(period))
-    sum = add(sum, rate)
-    return kind === 'rate' ? rate : sum
-  })
 }

@@ -45,15 +45,8 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
     (signal) => lyra.fundingRates({ ...range, first: MARKETS, signal }),
     { keep: true },
   )
-  const rows = rowsOf(data, summaries)
-  // Columns before the first payment of any market would be empty.
-  const first = rows
-    .flatMap(({ buckets }) => [...buckets.keys()].map(BigInt))
-    .reduce((a, b) => (b < a ? b : a), end)
-  const starts = Array.from(
-    { length: Number((end - first) / length) },
-    (_, index) => first + BigInt(index) * length,
-  )
+  const rows = heatRows(data, summaries)
+  const starts = columnStarts(rows, end, length)
   return (
     <section class="panel" aria-labelledby="map-title">
       <div class="chart-head">
@@ -75,7 +68,7 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
       </div>
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="funding rates" />}
-      {rows.length > 0 && <Cells key={`${step} ${first}`} rows={rows} starts={starts} step={step} />}
+      {rows.length > 0 && <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />}
       {data !== null && rows.length === 0 && <p class="quiet">No payments in this time.</p>}
       <Request
         url={`${location.origin}${reportTarget('fundingRates', { ...range, first: MARKETS })}`}
@@ -88,7 +81,7 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
 type Row = { marketId: string; buckets: ReadonlyMap<string, Bucket> }
 
 /** The markets with payments, in the order of their names. */
-function rowsOf(data: FundingRates | null, summaries: readonly MarketSummary[]): Row[] {
+export function heatRows(data: FundingRates | null, summaries: readonly MarketSummary[]): Row[] {
   const shown = new Set(summaries.map(({ marketId }) => marketId))
   return (data?.edges ?? [])
     .map(({ node }) => node)
@@ -100,10 +93,18 @@ function rowsOf(data: FundingRates | null, summaries: readonly MarketSummary[]):
     .sort((a, b) => (marketLabel(a.marketId) < marketLabel(b.marketId) ? -1 : 1))
 }
 
+/** The starts of columns of a length up to a time: those before the first payment of any market would be empty. */
+export function columnStarts(rows: readonly Row[], end: bigint, length: bigint): bigint[] {
+  const first = rows
+    .flatMap(({ buckets }) => [...buckets.keys()].map(BigInt))
+    .reduce((a, b) => (b < a ? b : a), end)
+  return Array.from({ length: Number((end - first) / length) }, (_, index) => first + BigInt(index) * length)
+}
+
 type CellsProps = { rows: readonly Row[]; starts: readonly bigint[]; step: Step }
 
 /** The cells: arrow keys, Home and End go from one to another; the one in focus is told in full. */
-function Cells({ rows, starts, step }: CellsProps) {
+export function HeatCells({ rows, starts, step }: CellsProps) {
   const [at, setAt] = useState({ row: 0, column: starts.length - 1 })
   const most = Math.max(
     ...rows.flatMap(({ buckets }) => [...buckets.values()].map((one) => Math.abs(sizeOf(one)))),

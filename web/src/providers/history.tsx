@@ -112,7 +112,8 @@ type EpochsTableProps = {
   unit: Unit | null
 }
 
-function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
+/** A page of epochs, with a row for those that are missing between two others. */
+export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
   const required =
     unit === null || unit.symbol === '' ? 'Required liquidity' : `Required liquidity, ${unit.symbol}`
   const titles = ['Ended (UTC)', 'Time on book', 'Fee penalty', 'Bond penalty', 'Equity-like share', required]

@@ -100,7 +100,8 @@ function faultOf(market: string | null, party: string | null): preact.ComponentC
 
 type ProvidersProps = { market: string | null; party: string | null; list: Query<ProviderList> }
 
-function Providers({ market, party, list: { data, error, reload } }: ProvidersProps) {
+/** Totals and table of a market's or a party's providers, as the filters choose them. */
+export function Providers({ market, party, list: { data, error, reload } }: ProvidersProps) {
   const { penalised, below } = readFilter()
   const held = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
   const listed = held.filter(
