@@ -1,29 +1,18 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe } from 'node:test'
-import type { Auctions, Coverage, FundingEstimate, FundingPeriod, FundingPeriodDataPoint } from 'lyra-client'
-import type { Download, Page } from 'playwright-core'
+import { describe, test } from 'node:test'
+import type { FundingPayments } from 'lyra-client'
+import { h } from 'preact'
 import type { MarketEvent } from '#core/events/event'
-import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
+import { formatAmount, formatAmountWithUnit, type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { annualised, cumulative, dueWithin, readPeriod, whoPays } from '../web/src/periods/period.ts'
-import { momentsOf, readSeries } from '../web/src/series/series.ts'
-import { eventually, eventuallyIs } from './fixtures/browser.ts'
-import {
-  BTC,
-  cellsOf,
-  ETH,
-  exactFigure,
-  FUNDING,
-  figure,
-  SOL,
-  settled,
-  explorerTest as test,
-  watchRequests,
-} from './fixtures/explorer.ts'
-import { getJson, getPage } from './fixtures/http.ts'
+import { barValues, cumulativeAt, readingAt, runningPeriod, titleOf } from '../web/src/funding/reading.ts'
+import { nextPayment } from '../web/src/periods/next-payment.ts'
+import { annualised, askPeriods, cumulative, whoPays, within } from '../web/src/periods/period.ts'
+import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
+import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
+import { send } from './fixtures/http.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -32,521 +21,318 @@ import {
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
+import { due, HOUR, MARKETS, percent, ratesStore, sum } from './fixtures/made-rates.ts'
+import {
+  cellsOf,
+  clientOf,
+  figureOf,
+  go,
+  render,
+  rowsOf,
+  type Served,
+  textOf,
+  visit,
+} from './fixtures/render.ts'
+import { BTC, ETH, SOL } from './fixtures/sample.ts'
+import { serve, serveRecording } from './fixtures/service.ts'
 
-const USD = { symbol: 'USD', decimals: 5 }
+const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
+const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
+const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
+const { PositionPayments } = await import('../web/src/funding/position-payments.tsx')
+const { describeReading, Readout } = await import('../web/src/funding/readout.tsx')
+const { heldRange } = await import('../web/src/funding/requests.ts')
+const { latestCoverage } = await import('../web/src/service/coverage.ts')
+const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')
 
-const PERIODS = `/api/v2/funding-periods/${BTC}`
-const POINTS = `/api/v2/funding-periods/data-points/${BTC}`
-const SERIES = `/api/v2/series/funding-period-data-points/${BTC}`
+const recording = clientOf(await serveRecording('perps-long-named'))
 
-const percent = (text: string, places = 4) => formatRate(parseDecimal(text)!, places)
+const USD: Unit = { symbol: 'USD', decimals: 5 }
 
-/** Reads all periods of a market, oldest first. */
-async function periodsOf(base: string, path = PERIODS): Promise<FundingPeriod[]> {
-  const { edges } = await getPage(base, path, 'pagination.first=5000&pagination.newestFirst=false')
-  return edges.map(({ node }) => node as unknown as FundingPeriod)
+const _DAY = 86_400n * 1_000_000_000n
+
+const rate = (text: string, places = 4) => formatRate(parseDecimal(text)!, places)
+
+const answered = <Data>(data: Data) => ({ data, error: null, loading: false, reload: () => {} })
+
+/** What the funding view asks for, of a market with all its data. */
+async function fundingOf(served: Served, marketId: string) {
+  await visit(served, `/?view=funding&market=${marketId}`)
+  const { client } = served
+  const coverage = latestCoverage()!
+  const held = heldRange(coverage, marketId)!
+  const range = { from: held.from, to: held.to + 1n }
+  const [summary] = (await client.marketSummariesPage({ marketId })).rows.map(({ node }) => node)
+  const series = readSeries(await client.series(marketId, { ...range, buckets: 500 }))
+  return {
+    range,
+    summary: summary!,
+    periods: await askPeriods(client, { marketId }, 5_000),
+    estimate: await client.fundingEstimate(marketId),
+    data: { moments: momentsOf(series), bucket: series.bucket, interval: series.interval },
+    unit: marketUnit(marketId),
+    last: BigInt(coverage.blocks.lastTimestamp),
+  }
 }
 
-/** Whether a pixel of a chart has a colour, given as a variable of the style sheet. */
-function isDrawn(page: Page, chart: string, colour: string): Promise<boolean> {
-  return page.evaluate<boolean>(`(() => {
-    const chart = document.querySelector('[data-chart="${chart}"] canvas')
-    const canvas = document.createElement('canvas')
-    canvas.width = chart.width
-    canvas.height = chart.height
-    const context = canvas.getContext('2d', { willReadFrequently: true })
-    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--chart-${colour}').trim()
-    context.fillRect(0, 0, 1, 1)
-    const [r, g, b] = context.getImageData(0, 0, 1, 1).data
-    context.clearRect(0, 0, 1, 1)
-    context.drawImage(chart, 0, 0)
-    const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
-    for (let at = 0; at < data.length; at += 4)
-      if (data[at] === r && data[at + 1] === g && data[at + 2] === b && data[at + 3] === 255) return true
-    return false
-  })()`)
-}
+type Funding = Awaited<ReturnType<typeof fundingOf>>
 
-async function bytesOf(download: Download): Promise<Buffer> {
-  return readFileSync(await download.path())
+const nowOf = ({ periods, estimate, summary, unit, last }: Funding, nextPayment: bigint | null = null) =>
+  render(
+    h(NowFigures, { periods: periods.list, estimate, summary, due: nextPayment, unit, last, children: null }),
+  )
+
+const tableOf = (marketId: string, { periods, estimate, unit, range }: Funding) =>
+  render(
+    h(PeriodsTable, {
+      ...{ marketId, periods: answered(periods), shown: within(periods.list, range), firstListed: null },
+      ...{ range, estimate, unit },
+    }),
+  )
+
+function readoutOf({ data, periods, estimate, unit, range }: Funding, time: bigint) {
+  const reading = readingAt({ ...data, periods: periods.list }, time)
+  const values = barValues(periods.list, range, estimate, 'rate')
+  const sums = barValues(periods.list, range, estimate, 'cumulative')
+  return render(
+    h(Readout, {
+      ...{ reading, pointed: true, bars: { kind: 'rate', values }, days: null, unit },
+      ...{ cumulative: cumulativeAt(periods.list, sums, time), interval: data.interval },
+    }),
+  )
 }
 
 describe("the explorer's funding", () => {
-  test('shows rates, payments and who pays whom as the core sent them, in the asset of the market', async ({
-    t,
-    openRecording,
-  }) => {
-    const { page, base } = await openRecording('perps-long-named')
-    const asked = watchRequests(page)
-    await page.goto(FUNDING)
-    await settled(page)
-    const charts = asked.filter((path) => /series|funding-estimates/.test(path) || path === PERIODS)
-    assert.deepEqual(
-      charts.sort(),
-      [`/api/v2/funding-estimates/${BTC}`, PERIODS, SERIES],
-      'requests of the charts',
-    )
-
-    const periods = await periodsOf(base)
-    const paid = periods.filter(({ fundingRate }) => fundingRate !== undefined)
+  test('has the last paid period, the running one as an estimate, and the sum of all', async () => {
+    const funding = await fundingOf(recording, BTC)
+    const { periods, estimate, range } = funding
+    const paid = periods.list.filter((period) => period.rate !== null)
     const last = paid.at(-1)!
-
-    await t.test('the last paid period, all that are shown, and the running one as an estimate', async () => {
-      assert.equal(await figure(page, 'last-rate'), percent(last.fundingRate!))
-      assert.equal(await exactFigure(page, 'last-rate'), last.fundingRate)
-      assert.equal(await exactFigure(page, 'last-payment'), last.fundingPayment!.replace('-', ''))
-      assert.equal(
-        await figure(page, 'last-payment'),
-        formatAmountWithUnit(last.fundingPayment!.replace('-', ''), USD),
-      )
-      const text = await page.locator('.now-figures').innerText()
-      assert.ok(text.includes(whoPays(last.fundingPayment!)), text)
-      const length = BigInt(last.end!) - BigInt(last.start)
-      assert.equal(
-        await figure(page, 'last-annualised'),
-        formatRate(annualised(last.fundingRate!, length)!, 2),
-      )
-      assert.equal(await exactFigure(page, 'cumulative'), writeDecimal(cumulative(paid.map(readPeriod))))
-      assert.match(text, new RegExp(`Cumulative \\(${paid.length} periods due\\)`))
-
-      const { fundingEstimate } = await getJson<{ fundingEstimate: FundingEstimate }>(
-        base,
-        `/api/v2/funding-estimates/${BTC}`,
-      )
-      assert.match(text, new RegExp(`Period #${fundingEstimate.seq}, estimate`))
-      assert.equal(await exactFigure(page, 'estimate-rate'), fundingEstimate.fundingRate)
-      assert.equal(
-        await exactFigure(page, 'estimate-payment'),
-        fundingEstimate.fundingPayment.replace('-', ''),
-      )
-      // The data are static: after watching for a while the page shows dates instead of ages.
-      await page
-        .getByText(`began ${formatTime(periods.at(-1)!.start)} UTC; periods are not regular`)
-        .waitFor()
-      for (const colour of ['longs', 'shorts']) assert.ok(await isDrawn(page, 'rates', colour), colour)
-    })
-
-    await t.test('the amount that a position of any size received or paid in the range', async () => {
-      const sum = paid.reduce((total, { fundingPayment }) => total - BigInt(fundingPayment!), 0n)
-      const shown = (total: bigint) => formatAmountWithUnit(`${total}`, USD, { signed: true })
-      assert.equal(await exactFigure(page, 'position-total'), `${sum}`)
-      assert.equal(await figure(page, 'position-total'), shown(sum))
-      const size = page.getByLabel(/^Position of/)
-      for (const units of [-20n, 3n]) {
-        await size.fill(`${units}`)
-        await size.press('Enter')
-        await eventuallyIs(() => exactFigure(page, 'position-total'), `${sum * units}`)
-        assert.equal(await figure(page, 'position-total'), shown(sum * units))
-        assert.ok(page.url().includes(`units=${units}`), page.url())
-        const text = await page.locator('.now-figures').innerText()
-        assert.match(text, sum * units < 0n ? /paid for \d+ periods/ : /received for \d+ periods/)
-      }
-      // Beside a size that is refused or not yet entered stands no result, least of all the earlier one.
-      const payments = page.locator('.figure', { has: size })
-      for (const [text, fault] of [
-        ['2,5', 'Write 2.5, without a comma.'],
-        ['1,234', 'Write 1234 or 1.234, without a comma.'],
-        ['many', 'Write a decimal number, such as 2.5, or -2.5 for a short position.'],
-        ['1e3', 'Write a decimal number, such as 2.5, or -2.5 for a short position.'],
-        ['0', 'A position of 0 units has no payments. Write another size.'],
-      ] as const) {
-        await size.fill(text)
-        assert.equal(await page.locator('[data-figure="position-total"]').count(), 0, text)
-        await size.press('Enter')
-        await eventuallyIs(() => payments.locator('.fault').innerText(), fault)
-        assert.equal(await page.locator('[data-figure="position-total"]').count(), 0, text)
-        assert.equal(await size.getAttribute('aria-invalid'), 'true')
-        assert.ok(page.url().includes('units=3'), page.url())
-      }
-      await page.goto(`${FUNDING}&units=0,5`)
-      await payments.getByText('Write 0.5, without a comma.').waitFor()
-      assert.equal(await page.locator('[data-figure="position-total"]').count(), 0)
-      await page.goBack()
-      await settled(page)
-      await eventuallyIs(() => exactFigure(page, 'position-total'), `${sum * 3n}`)
-      const save = page.locator('.now-figures').getByRole('link', { name: 'CSV' })
-      const [csv] = await Promise.all([page.waitForEvent('download'), save.click()])
-      assert.equal(csv.suggestedFilename(), 'fundingPayments.csv')
-      assert.equal(
-        (await bytesOf(csv)).toString(),
-        [
-          'seq,end,fundingRate,amount',
-          ...paid
-            .toReversed()
-            .map(({ seq, end, fundingRate, fundingPayment }) =>
-              [seq, end, fundingRate, -3n * BigInt(fundingPayment!)].join(','),
-            ),
-          '',
-        ].join('\r\n'),
-      )
-      await size.fill('1')
-      await size.press('Enter')
-      await eventuallyIs(() => exactFigure(page, 'position-total'), `${sum}`)
-    })
-
-    await t.test('every period in the table: rates and payments equal the events, all of them', async () => {
-      await page.getByRole('button', { name: `All ${periods.length} periods of this range` }).click()
-      const rows = await eventually(
-        () => cellsOf(page, 'periods'),
-        (found) => found.length === periods.length,
-      )
-      for (const [index, period] of [...periods].reverse().entries()) {
-        const row = rows[index]!
-        assert.equal(row[0], groupDigits(period.seq))
-        assert.equal(row[1], formatTime(period.start))
-        if (period.fundingRate === undefined) {
-          if (period.end === undefined) {
-            const { fundingEstimate } = await getJson<{
-              fundingEstimate: { internalTwap: string; externalTwap: string }
-            }>(base, `/api/v2/funding-estimates/${BTC}`)
-            assert.match(row[3]!, /^estimate/)
-            // Those of its own row are opening prices.
-            assert.equal(row[7], formatAmount(fundingEstimate.internalTwap, USD))
-            assert.equal(row[8], formatAmount(fundingEstimate.externalTwap, USD))
-          } else assert.equal(row[3], 'no payment: it had no length', `period ${period.seq}`)
-          continue
-        }
-        assert.equal(row[3]!.trim(), percent(period.fundingRate), `period ${period.seq}`)
-        assert.equal(row[5], whoPays(period.fundingPayment!))
-        assert.equal(row[6], formatAmount(period.fundingPayment!, USD, { signed: true }))
-        assert.equal(row[7], formatAmount(period.internalTwap!, USD))
-        assert.equal(row[8], formatAmount(period.externalTwap!, USD))
-      }
-      const exact = await page
-        .locator('table.periods tbody tr:not(.estimate) td:nth-child(4) data')
-        .evaluateAll((found) => found.map((data) => data.getAttribute('value')))
-      assert.deepEqual(exact, paid.map(({ fundingRate }) => fundingRate).reverse())
-      for (const other of [ETH, SOL]) {
-        await page.goto(`/?view=funding&market=${other}&span=all&periods=all`)
-        const rates = (await periodsOf(base, `/api/v2/funding-periods/${other}`))
-          .flatMap(({ fundingRate }) => fundingRate ?? [])
-          .reverse()
-        await eventually(
-          () =>
-            page
-              .locator('table.periods tbody tr:not(.estimate) td:nth-child(4) data')
-              .evaluateAll((found) => found.map((data) => data.getAttribute('value'))),
-          (seen) => JSON.stringify(seen) === JSON.stringify(rates),
-        )
-      }
-      await page.goto(FUNDING)
-      await settled(page)
-      // A period's number shows that period alone.
-      await page.locator('table.periods').getByRole('link', { name: last.seq, exact: true }).click()
-      await page.waitForURL(new RegExp(`from=${last.start}&to=${last.end}`))
-      await eventually(
-        () => cellsOf(page, 'periods'),
-        (found) => found.length === 1 && found[0]![0] === last.seq,
-      )
-      await page.goto(FUNDING)
-      await settled(page)
-    })
-
-    await t.test(
-      'prices at a time, by keys and by mouse, and the exact integer on hover and in copies',
-      async () => {
-        const newest = async (source: string) =>
-          (await getPage(base, POINTS, `source=${source}&pagination.first=1`)).edges[0]!
-            .node as unknown as FundingPeriodDataPoint
-        const [external, internal] = [await newest('SOURCE_EXTERNAL'), await newest('SOURCE_INTERNAL')]
-        assert.equal(await figure(page, 'external-twap'), formatAmountWithUnit(external.twap, USD))
-        assert.equal(await exactFigure(page, 'external-twap'), external.twap)
-        assert.equal(await exactFigure(page, 'internal-price'), internal.price)
-        const difference = `${BigInt(internal.twap) - BigInt(external.twap)}`
-        assert.equal(await exactFigure(page, 'difference'), difference)
-        const hover = await page.locator('data[data-figure="external-twap"]').getAttribute('title')
-        assert.equal(hover, `${external.twap} × 10⁻⁵ USD`)
-
-        await page.evaluate(`(() => {
-        const range = document.createRange()
-        range.selectNodeContents(document.querySelector('data[data-figure="external-twap"]'))
-        getSelection().removeAllRanges()
-        getSelection().addRange(range)
-      })()`)
-        await page.keyboard.press('Control+c')
-        assert.equal(await page.evaluate('navigator.clipboard.readText()'), external.twap)
-        await page.evaluate(`(() => {
-        const range = document.createRange()
-        range.selectNode(document.querySelector('table.points tbody tr'))
-        getSelection().removeAllRanges()
-        getSelection().addRange(range)
-      })()`)
-        await page.keyboard.press('Control+c')
-        const copied = (await page.evaluate<string>('navigator.clipboard.readText()')).split('\t')
-        const [first] = (await getPage(base, POINTS, 'pagination.first=1')).edges
-        assert.deepEqual(copied.slice(-2), [first!.node.price, first!.node.twap])
-
-        // The chosen bucket is shown with all figures of the series.
-        await page.getByRole('application').focus()
-        await page.keyboard.press('Home')
-        for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowRight')
-        const time = await page.locator('.time-value').innerText()
-        const start = BigInt(Date.parse(time.replace(' ', 'T').replace(' UTC', 'Z'))) * 1_000_000n
-        const interval = /in steps of (\w+)/.exec(await page.locator('.figures').innerText())![1]!
-        const { series } = await getJson<{ series: Parameters<typeof readSeries>[0] }>(
-          base,
-          `${SERIES}?interval=${interval}`,
-        )
-        const moments = momentsOf(readSeries(series))
-        const moment = moments.findLast((one) => one.start <= start)!
-        for (const source of ['external', 'internal'] as const) {
-          assert.equal(await exactFigure(page, `${source}-twap`), moment[source]?.twap.last ?? null, time)
-          assert.equal(await exactFigure(page, `${source}-price`), moment[source]?.price.last ?? null, time)
-        }
-        assert.match(
-          await page.locator('.charts [aria-live]').innerText(),
-          /UTC, period \d+; external price [\d,.]+ USD/,
-        )
-        await page.keyboard.press('Escape')
-
-        const plot = (await page.locator('[data-chart="rates"] .u-over').boundingBox())!
-        await page.mouse.move(plot.x + plot.width / 2, plot.y + 40)
-        await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
-        const pointed = /period (\d+): (\S+ %)/.exec(await figure(page, 'period'))!
-        const period = periods.find(({ seq }) => seq === pointed[1])!
-        assert.equal(pointed[2], percent(period.fundingRate!))
-        await page.mouse.move(0, 0)
-      },
+    const now = nowOf(funding)
+    assert.equal(figureOf(now, 'last-rate')!.text, rate(last.rate!))
+    assert.equal(figureOf(now, 'last-rate')!.value, last.rate)
+    const payment = last.payment!.replace('-', '')
+    assert.equal(figureOf(now, 'last-payment')!.value, payment)
+    assert.equal(figureOf(now, 'last-payment')!.text, formatAmountWithUnit(payment, USD))
+    const text = textOf(now)
+    assert.ok(text.includes(whoPays(last.payment)), text)
+    const year = annualised(last.rate, last.end! - last.start)!
+    assert.equal(figureOf(now, 'last-annualised')!.text, formatRate(year, 2))
+    assert.match(text, new RegExp(`Period #${estimate!.seq}, estimate`))
+    assert.equal(figureOf(now, 'estimate-rate')!.value, estimate!.fundingRate)
+    assert.equal(figureOf(now, 'estimate-payment')!.value, estimate!.fundingPayment.replace('-', ''))
+    // The data are static: dates instead of ages.
+    assert.ok(
+      text.includes(`began ${formatTime(periods.list.at(-1)!.start)} UTC ; periods are not regular`),
+      text,
     )
-
-    await t.test('annualised and cumulative bars, lines to hide, and both in the address', async () => {
-      await page.getByRole('button', { name: 'Cumulative' }).click()
-      await page.waitForURL(/bars=cumulative/)
-      await page.getByRole('button', { name: 'Internal price' }).click()
-      await page.waitForURL(/hide=internal-price/)
-      await page.reload()
-      await settled(page)
-      assert.equal(
-        await page.getByRole('button', { name: 'Cumulative' }).getAttribute('aria-pressed'),
-        'true',
-      )
-      await page.getByRole('button', { name: 'Internal price' }).click()
-    })
-
-    await t.test('labels of periods keep their place after a zoom', async () => {
-      await page.evaluate(`(() => {
-        const { fillText } = CanvasRenderingContext2D.prototype
-        window.labels = []
-        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-          if (/^#\\d+$/.test(text)) window.labels.push(this.textAlign + ' ' + text)
-          return fillText.call(this, text, x, y)
-        }
-      })()`)
-      for (const name of ['Zoom in', 'Zoom out', 'Earlier', 'Later']) {
-        await page.evaluate('window.labels.length = 0')
-        await page.getByRole('button', { name, exact: true }).click()
-        const labels = await eventually(
-          () => page.evaluate<string[]>('window.labels'),
-          (drawn) => drawn.length > 2,
-        )
-        assert.deepEqual(
-          labels.filter((label) => !label.startsWith('left ')),
-          [],
-          name,
-        )
-      }
-      await page.goto(FUNDING)
-      await settled(page)
-    })
-
-    await t.test('a drag zooms in, the tables and their requests follow, back goes back', async () => {
-      const over = page.locator('[data-chart="prices"] .u-over')
-      await over.scrollIntoViewIfNeeded()
-      const plot = (await over.boundingBox())!
-      await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 60)
-      await page.mouse.down()
-      await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60, { steps: 5 })
-      await page.mouse.up()
-      await page.waitForURL(/from=\d+&to=\d+/)
-      const params = new URL(page.url()).searchParams
-      const [from, to] = [params.get('from')!, params.get('to')!]
-      const request = page.locator('.request-url').last()
-      await eventually(
-        () => request.innerText(),
-        (text) =>
-          text.includes(`dateRange.startTimestamp=${from}`) && text.includes(`dateRange.endTimestamp=${to}`),
-      )
-      const { edges } = await getPage(
-        base,
-        POINTS,
-        `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`,
-      )
-      const expected = (rows: typeof edges) =>
-        rows
-          .slice(0, 25)
-          .map(({ node }) => [
-            formatTime(node.timestamp as string),
-            formatAmount(node.price as string, USD),
-            formatAmount(node.twap as string, USD),
-          ])
-      const rows = async () =>
-        (await cellsOf(page, 'points')).map((row) => [0, 3, 4].map((cell) => row[cell]!))
-      await eventually(rows, (seen) => JSON.stringify(seen) === JSON.stringify(expected(edges)))
-      await page.getByRole('button', { name: 'Older' }).click()
-      await eventually(rows, (seen) => JSON.stringify(seen) === JSON.stringify(expected(edges.slice(25))))
-      const shown = (await periodsOf(base)).filter(
-        ({ start, end }) => BigInt(start) < BigInt(to) && (end === undefined || BigInt(end) > BigInt(from)),
-      )
-      assert.match(
-        await page.locator('.now-figures').innerText(),
-        new RegExp(
-          `Cumulative \\(${dueWithin(shown.map(readPeriod), { from: BigInt(from), to: BigInt(to) }).length} periods due\\)`,
-        ),
-      )
-      await page.getByRole('button', { name: 'curl: copy the request as a curl command' }).last().click()
-      assert.equal(
-        await page.evaluate('navigator.clipboard.readText()'),
-        `curl '${base}${await request.innerText()}'`,
-      )
-      await page.reload()
-      await settled(page)
-      await eventually(rows, (seen) => JSON.stringify(seen) === JSON.stringify(expected(edges.slice(25))))
-      await page.goBack()
-      await page.goBack()
-      await page.waitForURL((url) => !url.searchParams.has('from'))
-    })
-
-    await t.test('offers a link, each table as CSV and each chart as PNG', async () => {
-      await page.goto(FUNDING)
-      await settled(page)
-      await page.getByRole('button', { name: /a link to this view$/ }).click()
-      assert.equal(await page.evaluate('navigator.clipboard.readText()'), page.url())
-      const saved = async (click: () => Promise<void>) =>
-        (await Promise.all([page.waitForEvent('download'), click()]))[0]
-      for (const name of ['funding rates', 'prices and TWAPs', 'premium']) {
-        const download = await saved(() => page.getByRole('button', { name: `Save as PNG: ${name}` }).click())
-        assert.match(download.suggestedFilename(), /^BTC-PERP.*\.png$/)
-        const png = await bytesOf(download)
-        assert.equal(png.subarray(1, 4).toString(), 'PNG')
-        assert.ok(png.readUInt32BE(16) > 500 && png.length > 4_000, `${png.length} bytes`)
-      }
-      const chart = await saved(() => page.locator('.chart-panel .csv').click())
-      const lines = (await bytesOf(chart)).toString().trim().split('\r\n')
-      assert.match(lines[0]!, /^start,intervalNanoseconds,externalSeq,externalCount,externalPriceFirst/)
-      assert.ok(lines.length > 100)
-      const points = await getJson<{ series: Parameters<typeof readSeries>[0] }>(base, `${SERIES}?buckets=1`)
-      const count = (column: number) =>
-        lines.slice(1).reduce((sum, line) => sum + BigInt(line.split(',')[column] || 0), 0n)
-      const internal = points.series.sources.find(({ dataPointType }) => dataPointType === 'SOURCE_INTERNAL')!
-      const column = lines[0]!.split(',').indexOf('internalCount')
-      assert.equal(
-        count(column),
-        internal.buckets.reduce((sum, bucket) => sum + BigInt(bucket.count), 0n),
-      )
-      const csv = await saved(() => page.locator('section[aria-labelledby="periods-title"] .csv').click())
-      const rows = (await bytesOf(csv)).toString().trim().split(/\r?\n/)
-      assert.equal(rows.length - 1, periods.length)
-    })
+    const all = render(h(Cumulative, { periods: periods.list, range, areAll: true, payments: null }))
+    assert.equal(figureOf(all, 'cumulative')!.value, writeDecimal(cumulative(paid)))
+    assert.match(textOf(all), new RegExp(`Cumulative \\(${paid.length} periods due\\)`))
   })
 
-  test('does not draw a difference in auction, shades it, and explains why a period paid nothing', async ({
-    openRecording,
-  }) => {
-    const { page, base } = await openRecording('perps-long-named')
-    await page.goto(`/?view=funding&market=${ETH}&span=all`)
-    await settled(page)
-    const { series } = await getJson<{ series: Parameters<typeof readSeries>[0] }>(
-      base,
-      `/api/v2/series/funding-period-data-points/${ETH}?interval=2s`,
+  test('has the amount that a position of any size received or paid in the range', async () => {
+    const { periods, range, unit } = await fundingOf(recording, BTC)
+    const paid = periods.list.filter(({ payment }) => payment !== null)
+    const sumPaid = paid.reduce((total, { payment }) => total - BigInt(payment!), 0n)
+    const figureFor = (payments: (FundingPayments & { range: Range }) | null) =>
+      render(
+        h(PositionPayments, {
+          ...{ marketId: BTC, payments: answered(payments), unit, running: runningPeriod(periods.list) },
+        }),
+      )
+    for (const units of [1n, -20n, 3n]) {
+      go(`/?view=funding&units=${units}`)
+      const payments = await recording.client.fundingPayments(BTC, { ...range, units: `${units}`, first: 1 })
+      const shown = figureFor({ ...payments, range })
+      const total = sumPaid * units
+      assert.equal(figureOf(shown, 'position-total')!.value, `${total}`)
+      const amount = formatAmountWithUnit(`${total}`, USD, { signed: true })
+      assert.equal(figureOf(shown, 'position-total')!.text, amount)
+      const did = `${units < 0n ? 'short' : 'long'} ${total < 0n ? 'paid' : 'received'}`
+      assert.ok(textOf(shown).includes(`${did} for ${paid.length} periods`), textOf(shown))
+      const csv = /href="([^"]*)" download/.exec(shown)![1]!.replaceAll('&amp;', '&')
+      const lines = paid
+        .toReversed()
+        .map(({ seq, end, rate, payment }) => [seq, end, rate, -units * BigInt(payment!)].join())
+      assert.equal(
+        (await send(recording.base, csv)).text,
+        ['seq,end,fundingRate,amount', ...lines, ''].join('\r\n'),
+      )
+    }
+    // Beside a size that is refused or not answered yet stands no result, least of all that of another one.
+    const payments = await recording.client.fundingPayments(BTC, { ...range, units: '3', first: 1 })
+    for (const [units, fault] of [
+      ['0,5', 'Write 0.5, without a comma.'],
+      ['many', 'Write a decimal number, such as 2.5, or -2.5 for a short position.'],
+      ['2', ''],
+    ] as const) {
+      go(`/?view=funding&units=${units}`)
+      const shown = figureFor({ ...payments, range })
+      assert.equal(/class="fault"[^>]*>([^<]*)</.exec(shown)![1], fault)
+      assert.equal(shown.includes('aria-invalid="true"'), fault !== '')
+      assert.equal(figureOf(shown, 'position-total'), undefined)
+    }
+  })
+
+  test('has every period in a table, with the texts that the core sent', async () => {
+    for (const marketId of [BTC, ETH, SOL]) {
+      const funding = await fundingOf(recording, marketId)
+      const { estimate } = funding
+      const list = funding.periods.list.toReversed()
+      go('/?view=funding')
+      assert.match(tableOf(marketId, funding), new RegExp(`All ${list.length} periods of this range`))
+      go('/?view=funding&periods=all')
+      const table = tableOf(marketId, funding)
+      const [cells, rows] = [cellsOf(table), rowsOf(table)]
+      assert.equal(cells.length, list.length)
+      for (const [index, period] of list.entries()) {
+        const [seq, start, , ...row] = cells[index]!
+        assert.deepEqual([seq, start], [groupDigits(`${period.seq}`), formatTime(period.start)])
+        const twaps = (of: { internalTwap?: string | null; externalTwap?: string | null }) =>
+          [of.internalTwap!, of.externalTwap!].map((twap) =>
+            twap === '0' ? 'none (0)' : formatAmount(twap, USD),
+          )
+        if (period.end === null) {
+          assert.match(row[0]!, /^estimate/)
+          // Those of its own row are opening prices.
+          assert.deepEqual(row.slice(-2), twaps(estimate!))
+        } else if (period.rate === null) assert.equal(row[0], 'no payment: it had no length', seq)
+        else {
+          assert.ok(rows[index]!.includes(`<data class="amount" value="${period.rate}"`), seq)
+          assert.deepEqual(
+            [row[0], row[2], row[3], ...row.slice(4)],
+            [
+              rate(period.rate),
+              whoPays(period.payment),
+              formatAmount(period.payment!, USD, { signed: true }),
+              ...twaps(period),
+            ],
+          )
+          // A period's number shows that period alone.
+          assert.ok(
+            rows[index]!.includes(`market=${marketId}&amp;from=${period.start}&amp;to=${period.end}"`),
+            seq,
+          )
+        }
+      }
+    }
+  })
+
+  test('has prices and TWAPs at a time, whole on hover, and in words', async () => {
+    const funding = await fundingOf(recording, BTC)
+    const { moments } = funding.data
+    for (const moment of moments.filter((_, index) => index % 50 === 0 || index === moments.length - 1)) {
+      const readout = readoutOf(funding, moment.start)
+      assert.ok(textOf(readout).startsWith(`At ${formatTime(moment.start)} UTC period `), textOf(readout))
+      for (const source of ['external', 'internal'] as const) {
+        const price = moment[source]?.price.last
+        assert.equal(figureOf(readout, `${source}-price`)?.value, price)
+        if (price === undefined) continue
+        assert.equal(figureOf(readout, `${source}-price`)!.text, formatAmountWithUnit(price, USD))
+        const twap = figureOf(readout, `${source}-twap`)
+        if (twap !== undefined) assert.equal(twap.title, `${moment[source]!.twap.last} × 10⁻⁵ USD`)
+      }
+    }
+    const newest = async (source: 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL') =>
+      (await recording.client.fundingPeriodDataPointsPage({ marketId: BTC, source }, { first: 1 })).rows[0]!
+        .node
+    const [external, internal] = [await newest('SOURCE_EXTERNAL'), await newest('SOURCE_INTERNAL')]
+    const { data, periods } = funding
+    const reading = readingAt({ ...data, periods: periods.list }, data.moments.at(-1)!.start)
+    const readout = readoutOf(funding, reading.time)
+    assert.equal(figureOf(readout, 'external-twap')!.value, external.twap)
+    assert.equal(figureOf(readout, 'internal-twap')!.value, internal.twap)
+    const difference = `${BigInt(internal.twap) - BigInt(external.twap)}`
+    assert.equal(figureOf(readout, 'difference')!.value, difference)
+    const [time, price, ...others] = describeReading(reading, USD).split('; ')
+    assert.equal(time, `${formatTime(reading.time)} UTC, period ${external.seq}`)
+    assert.equal(
+      price,
+      `external price ${formatAmountWithUnit(external.price, USD)}, TWAP ${formatAmountWithUnit(external.twap, USD)}`,
     )
-    const moments = momentsOf(readSeries(series))
-    const without = moments.find(({ external, internal }) =>
+    assert.equal(
+      others[1],
+      `internal minus external TWAP ${formatAmountWithUnit(difference, USD, { signed: true })}`,
+    )
+    // Before the periods are known, nothing is said of them.
+    const early = readingAt({ ...data, periods: null }, reading.time)
+    assert.match(describeReading(early, USD), / UTC; external price /)
+    assert.doesNotMatch(
+      textOf(readoutOf({ ...funding, periods: { list: [], more: false } }, 0n)),
+      /period \d/,
+    )
+    const unknown = {
+      pointed: false,
+      bars: { kind: 'rate', values: new Map() },
+      days: null,
+      unit: USD,
+    } as const
+    const shown = textOf(render(h(Readout, { ...unknown, reading: early, cumulative: null, interval: '' })))
+    assert.match(shown, /^Latest in the range \S+ \S+ UTC External TWAP/)
+  })
+
+  test('has no difference in auction, and says when the market was in auction', async () => {
+    const funding = await fundingOf(recording, ETH)
+    const { range, last } = funding
+    const series = readSeries(await recording.client.series(ETH, { ...range, interval: '2s' }))
+    const data = { moments: momentsOf(series), bucket: series.bucket, interval: series.interval }
+    const without = data.moments.find(({ external, internal }) =>
       [external, internal].some((of) => of !== null && /^0+$/.test(of.twap.last)),
     )
     assert.ok(without !== undefined, 'the recording has a period that begins in auction')
-    const { auctions } = await getJson<{ auctions: Auctions }>(base, `/api/v2/auctions/${ETH}`)
-    const { lastTimestamp } = (await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')).coverage
-      .blocks
-    const spelt = ({ start, end }: { start: string; end?: string }) =>
-      `from ${formatTime(start).slice(0, 19)} to ${formatTime(end ?? lastTimestamp).slice(0, 19)}`
-    const others = auctions.intervals.length - 1
-    assert.match(
-      await page.locator('.notes').innerText(),
-      new RegExp(`In auction ${spelt(auctions.intervals.at(-1)!)} and ${others} earlier auctions`),
+    const readout = readoutOf({ ...funding, data }, without.start)
+    assert.equal(figureOf(readout, 'difference')!.text, '–')
+    assert.match(textOf(readout), /in auction since the start of the period: no TWAP/)
+    const auctions = auctionTimes(readAuctions(await recording.client.auctions(ETH)), last)
+    const { from, to } = auctions.at(-1)!
+    const shades = auctions.map((at) => ({ ...at, kind: 'auction' as const }))
+    const chart = { ...data, periods: null, shades, decimals: 5 }
+    const notes = textOf(render(h(ChartNotes, { data: chart, range, why: null, byDay: false })))
+    const [first, end] = [from, to].map((time) => formatTime(time).slice(0, 19))
+    assert.ok(
+      notes.includes(`In auction from ${first} to ${end} and ${auctions.length - 1} earlier auctions`),
+      notes,
     )
-    await page.evaluate(`(() => {
-      const { fillRect } = CanvasRenderingContext2D.prototype
-      window.shaded = []
-      CanvasRenderingContext2D.prototype.fillRect = function (x, y, width, height) {
-        window.shaded.push([this.fillStyle, x, width])
-        return fillRect.call(this, x, y, width, height)
-      }
-    })()`)
-    await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
-    const colour = await page.evaluate<string>(`(() => {
-      const { ctx } = { ctx: document.createElement('canvas').getContext('2d') }
-      ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--chart-auction').trim()
-      return ctx.fillStyle
-    })()`)
-    // An auction within a period, and one that a period begins in, are shaded over their whole length.
-    const shaded = await eventually(
-      () => page.evaluate<[string, number, number][]>('window.shaded'),
-      (rects) => rects.some(([style]) => style === colour),
-    )
-    const params = new URL(page.url()).searchParams
-    const seen = auctions.intervals.filter(
-      ({ start, end }) =>
-        BigInt(start) < BigInt(params.get('to')!) &&
-        BigInt(end ?? lastTimestamp) > BigInt(params.get('from')!),
-    )
-    const places = new Set(shaded.filter(([style]) => style === colour).map(([, x]) => Math.round(x)))
-    assert.ok(places.size >= seen.length && seen.length > 0, `${places.size} of ${seen.length}`)
-    await page.goto(
-      `/?view=funding&market=${ETH}&from=${without.start - 5_000_000_000n}&to=${without.start + 1_000_000_000n}`,
-    )
-    await settled(page)
-    assert.equal(await figure(page, 'difference'), '–')
-    assert.match(await figure(page, 'basis-points'), /in auction since the start of the period/)
+    for (const source of ['external', 'internal'] as const) {
+      const count = series[source].reduce((total, bucket) => total + bucket.count, 0n)
+      assert.ok(notes.includes(`${groupDigits(`${count}`)} ${source} `), notes)
+    }
   })
 
-  test('shows when a regular period ends, and integers with the reason if no asset is known', async ({
-    t,
-    open,
-  }) => {
+  test('says when a regular period ends, and shows whole numbers if no asset is known', async (t) => {
     const { store, live } = await createLiveStore(t)
     const great = '1234567890123456789012345678'
-    const period = (seq: number, end: number | null) => ({
-      kind: 'funding-period' as const,
-      marketId: LIVE_MARKET,
-      seq: BigInt(seq),
-      start: timeOf(seq * 10),
-      end: end === null ? null : timeOf(end),
-      fundingPayment: end === null ? null : '12345',
-      fundingRate: end === null ? null : '0.0001',
-      internalTwap: great,
-      externalTwap: great,
-    })
-    for (let height = 1; height <= 114; height++) {
-      const seq = Math.floor(height / 10)
-      await live.commit(height, [
-        ...(height % 10 === 0 && seq > 1 ? [period(seq - 1, seq * 10)] : []),
-        ...(height % 10 === 0 ? [period(seq, null)] : []),
-        { ...pointAt(height), seq: BigInt(seq), twap: `${BigInt(great) + 1n}` },
-        { ...pointAt(height, { source: 1 }), seq: BigInt(seq), twap: great },
-      ])
-    }
-    const { page } = await open(store)
-    await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
-    await settled(page)
-    await page.getByText(`due ${formatTime(timeOf(120))} UTC`).waitFor()
+    const paid = { fundingPayment: '12345', fundingRate: '0.0001', internalTwap: great, externalTwap: great }
+    const period = (seq: number, fields = {}) =>
+      periodEvent({ seq: BigInt(seq), start: timeOf(seq * 10), ...fields })
+    await live.commit(114, [
+      ...Array.from({ length: 10 }, (_, index) =>
+        period(index + 1, { end: timeOf(index * 10 + 20), ...paid }),
+      ),
+      period(11),
+      { ...pointAt(114), seq: 11n, twap: `${BigInt(great) + 1n}` },
+      { ...pointAt(114, { source: 1 }), seq: 11n, twap: great },
+    ])
+    const funding = await fundingOf(clientOf(await serve(t, store)), LIVE_MARKET)
+    const now = nowOf(funding)
+    assert.ok(textOf(now).includes(`due ${formatTime(timeOf(120))} UTC`), textOf(now))
+    assert.ok(textOf(now).includes('No estimate: the store has no market data of this market'), textOf(now))
+    // The number of 10-second periods in 365 days.
+    assert.equal(figureOf(now, 'last-annualised')!.text, '+31,536.00 %')
+    const readout = readoutOf(funding, timeOf(114))
+    assert.equal(figureOf(readout, 'external-twap')!.text, '1,234,567,890,123,456,789,012,345,678')
+    assert.equal(figureOf(readout, 'difference')!.text, '+1')
+    const why = whyNoUnit(null)
+    const chart = { ...funding.data, periods: null, shades: [], decimals: 0 }
     assert.match(
-      await page.locator('.now-figures').innerText(),
-      /No estimate: the store has no market data of this market/,
-    )
-    assert.equal(await figure(page, 'external-twap'), '1,234,567,890,123,456,789,012,345,678')
-    assert.equal(await figure(page, 'difference'), '+1')
-    assert.match(
-      await page.locator('.notes').innerText(),
+      textOf(render(h(ChartNotes, { data: chart, range: funding.range, why, byDay: false }))),
       /Prices are shown as sent, as whole numbers: the store has no market event for this market/,
     )
-    // The number of 10-second periods in 365 days.
-    assert.equal(await figure(page, 'last-annualised'), '+31,536.00 %')
+    assert.match(textOf(tableOf(LIVE_MARKET, funding)), /\+12,345 1,234,567,890,123,456,789,012,345,678/)
   })
 
-  test('give the true reason for no estimate, and count no running period as missing', async ({
-    t,
-    open,
-  }) => {
+  test('gives the true reason for no estimate, and counts no running period as missing', async (t) => {
     const { store, live } = await createLiveStore(t)
     const data = (height: number, state: number): MarketEvent => ({
       ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
@@ -562,7 +348,7 @@ describe("the explorer's funding", () => {
       periodEvent({ seq: 2n, start: timeOf(1), internalTwap: '7', externalTwap: '8' }),
       { ...pointAt(1), seq: 2n },
     ])
-    const { page } = await open(store)
+    const served = clientOf(await serve(t, store))
     for (const [height, events, reason] of [
       [2, [], 'the store has no market data of this market'],
       [3, [data(3, 5)], "the market's latest data contain none for this period"],
@@ -570,21 +356,44 @@ describe("the explorer's funding", () => {
       [5, [data(5, 9)], 'the market has ended'],
     ] as const) {
       await live.commit(height, events)
-      await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
-      await page.getByText(`No estimate: ${reason}`).waitFor()
+      const funding = await fundingOf(served, LIVE_MARKET)
+      assert.ok(textOf(nowOf(funding)).includes(`No estimate: ${reason}`), reason)
       // Its opening prices are no averages.
-      const [running] = await cellsOf(page, 'periods')
+      const [running] = cellsOf(tableOf(LIVE_MARKET, funding))
       assert.deepEqual([running![0], ...running!.slice(-2)], ['2', '–', '–'])
       // From block 4 on, period 3 is known.
-      if (height >= 4) await page.getByText('1 period is missing').first().waitFor()
-      else assert.equal(await page.getByText('1 period is missing').count(), 0)
+      const { range, periods } = funding
+      const payments = await served.client.fundingPayments(LIVE_MARKET, { ...range, first: 1 })
+      const sums = h(Cumulative, { periods: periods.list, range, areAll: true, payments })
+      assert.equal(textOf(render(sums)).includes('1 period is missing'), height >= 4)
     }
-    for (const [bars, title] of [
-      ['rate', 'Funding rate of each period'],
-      ['cumulative', 'Cumulative funding rate'],
-    ] as const) {
-      await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all&bars=${bars}`)
-      await page.getByRole('heading', { name: title, exact: true }).waitFor()
+  })
+
+  test('is cumulated up to any time, with a due time by the schedule of the market', async (t) => {
+    const served = clientOf(await serve(t, await ratesStore(t)))
+    const [made] = MARKETS
+    const funding = await fundingOf(served, made.marketId)
+    const [from, to] = [timeOf(10 * 24 * HOUR), timeOf(20 * 24 * HOUR)]
+    const { list } = funding.periods
+    const sums = barValues(list, { from, to }, null, 'cumulative')
+    for (let time = from; time < to; time += 7n * 3_600_000_000_000n) {
+      // A period counts from its start on, once its payment is due in the range.
+      const known = list.filter(({ start }) => start <= time).at(-1)!
+      const at = cumulativeAt(list, sums, time)
+      const expected = sum(due(made, from, known.end! + 1n < to ? known.end! + 1n : to))
+      assert.equal(formatRate(at!, 4), percent(expected), formatTime(time))
     }
+    const next = nextPayment(instrumentOf(made.marketId)!.funding!.schedule, funding.last)!
+    assert.match(
+      textOf(nowOf(funding, next)),
+      new RegExp(`payment due ${formatTime(next).slice(11, 16)} UTC`),
+    )
+  })
+
+  test('names what the bars of the charts are', () => {
+    assert.equal(titleOf('rate', false), 'Funding rate of each period')
+    assert.equal(titleOf('rate', true), 'Funding rates, sum of each day')
+    assert.equal(titleOf('cumulative', false), 'Cumulative funding rate')
+    assert.equal(titleOf('cumulative', true), 'Cumulative funding rate, by day')
   })
 })

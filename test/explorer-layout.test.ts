@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { MarketEvent } from '#core/events/event'
-import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
+import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
-import { BTC, FUNDING, generate, looksTest, settled, explorerTest as test } from './fixtures/explorer.ts'
+import {
+  BTC,
+  ETH,
+  FUNDING,
+  generate,
+  looksTest,
+  SOL,
+  settled,
+  explorerTest as test,
+} from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
@@ -17,40 +27,74 @@ import {
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
+import { inTurns, sampled } from './fixtures/sampling.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDING = 'perps-long-named'
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
+const VIEWS = {
+  markets: ['/', 'table.markets'],
+  compare: [`/?view=markets&compare=${BTC},${ETH}`, '[data-chart="compare"] canvas'],
+  funding: [FUNDING, '.notes'],
+  providers: ['/?view=providers', '.request'],
+  market: [`/?view=providers&market=${SOL}&columns=all`, '.request'],
+  checkpoints: ['/?view=checkpoints', 'table.checkpoints'],
+  node: ['/?view=node', '.holdings'],
+} as const
+
+/** Window widths at which every view must fit. */
+const WIDTHS = [320, 375, 768, 820, 1024, 1440]
+
 /** The texts and filled boxes that a page draws on its canvases, in device pixels. */
 type Drawn = {
-  texts: { text: string; left: number; right: number }[]
-  boxes: { style: string; area: number }[]
+  texts: { text: string; align: string; left: number; right: number }[]
+  boxes: { style: string; x: number; width: number; height: number }[]
 }
 
-/** Records drawing on canvases from now on, and forgets earlier records. */
+/** Records drawing on canvases; each reading forgets what was drawn before it. */
 async function watchDrawing(page: Page): Promise<() => Promise<Drawn>> {
   await page.addInitScript(() => {
-    const drawn = { texts: [] as unknown[], boxes: [] as unknown[] }
-    Object.assign(globalThis, { drawn })
-    // biome-ignore lint/suspicious/noExplicitAny: a browser's type, which this program does not know.
-    const { prototype } = (globalThis as any).CanvasRenderingContext2D
+    const drawn: Drawn = { texts: [], boxes: [] }
+    const { prototype } = CanvasRenderingContext2D
     const { fillText, fillRect } = prototype
-    // biome-ignore lint/suspicious/noExplicitAny: as above.
-    prototype.fillText = function (this: any, text: string, x: number, y: number, ...rest: number[]) {
+    prototype.fillText = function (text, x, y, ...rest) {
       const { width } = this.measureText(text)
       const left = this.textAlign === 'left' || this.textAlign === 'start' ? x : x - width
-      drawn.texts.push({ text, left, right: left + width })
+      drawn.texts.push({ text, align: this.textAlign, left, right: left + width })
       fillText.call(this, text, x, y, ...rest)
     }
-    // biome-ignore lint/suspicious/noExplicitAny: as above.
-    prototype.fillRect = function (this: any, x: number, y: number, width: number, height: number) {
-      drawn.boxes.push({ style: this.fillStyle, area: width * height })
+    prototype.fillRect = function (x, y, width, height) {
+      drawn.boxes.push({ style: `${this.fillStyle}`, x, width, height })
       fillRect.call(this, x, y, width, height)
     }
+    const take = () => ({ texts: drawn.texts.splice(0), boxes: drawn.boxes.splice(0) })
+    Object.assign(globalThis, { takeDrawn: take })
   })
-  return () => page.evaluate<Drawn>('drawn')
+  return () => page.evaluate<Drawn>('takeDrawn()')
+}
+
+/** Colours of the charts, as canvases name them. */
+function coloursOf(page: Page, names: string[]): Promise<string[]> {
+  return page
+    .locator('.chart')
+    .first()
+    .evaluate((chart, names) => {
+      const context = document.createElement('canvas').getContext('2d')!
+      return names.map((name) => {
+        context.fillStyle = getComputedStyle(chart).getPropertyValue(`--chart-${name}`)
+        return `${context.fillStyle}`
+      })
+    }, names)
+}
+
+/** The size of a chart's plot, in pixels. */
+async function plotOf(page: Page, chart: string): Promise<{ left: number; width: number; height: number }> {
+  return page.locator(`[data-chart="${chart}"] .u-over`).evaluate((over) => {
+    const { offsetLeft: left, clientWidth: width, clientHeight: height } = over as HTMLElement
+    return { left, width, height }
+  })
 }
 
 /** Events of an auction that starts at a height and ends a block later. */
@@ -60,33 +104,48 @@ const auctionEvent = (began: number, leave: boolean): MarketEvent => ({
 })
 
 const background = (page: Page, selector: string) =>
-  page.locator(selector).evaluate((element) => {
-    // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
-    return (globalThis as any).getComputedStyle(element).backgroundColor as string
-  })
+  page.locator(selector).evaluate((element) => getComputedStyle(element).backgroundColor)
 
 describe('the layout of the explorer', () => {
-  looksTest(
-    'uses the width of the window, without a table that scrolls next to empty space',
-    async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
-      for (const [path, ready] of [
-        ['/', 'table.markets'],
-        [FUNDING, 'table.periods'],
-        ['/?view=providers', 'table.providers'],
-      ] as const) {
-        await page.goto(path)
-        await page.waitForSelector(ready)
-        const { width } = (await page.locator('main .panel').last().boundingBox())!
-        assert.ok(width > 1_700, `${path}: ${width}`)
-        await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
-      }
+  test('fits every width in both themes without violations of axe-core, with a link and CSV on each view', async ({
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording('perps-calm-named')
+    for (const [index, [name, [path, ready]]] of Object.entries(VIEWS).entries()) {
       await page.setViewportSize({ width: 1440, height: 900 })
-      await page.goto('/')
-      await page.waitForSelector('table.markets')
-      await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
-    },
-  )
+      await page.goto(path)
+      await page.waitForSelector(ready)
+      if (name === 'funding') await settled(page)
+      await page.getByRole('button', { name: /a link to this view$/ }).click()
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${base}${path}`, name)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.locator('.csv').last().click(),
+      ])
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split(/\r?\n/)
+      const columns = lines.map((line) => line.replaceAll(/"[^"]*"/g, '').split(',').length)
+      assert.ok(lines.length > 2, `${name}: ${lines.length} lines`)
+      assert.equal(new Set(columns).size, 1, `${name}: ${lines[0]}`)
+      for (const [place, width] of WIDTHS.entries()) {
+        await page.setViewportSize({ width, height: 812 })
+        // The next view starts with the other theme.
+        for (const colorScheme of inTurns(index + place, ['dark', 'light'] as const)) {
+          await page.emulateMedia({ colorScheme })
+          await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
+          await eventually(
+            () => overflow(page),
+            (pixels) => pixels === 0,
+          ).catch((error) => {
+            throw new Error(`${name}, ${width}: ${error.message}`)
+          })
+          if (!sampled('seconds', WIDTHS).includes(width)) continue
+          assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width}`)
+        }
+      }
+    }
+  })
 
   test('shifts by at most 0.1 while a view fills and blocks arrive, on a screen and on a phone', async ({
     t,
@@ -112,6 +171,18 @@ describe('the layout of the explorer', () => {
     const [market, other] = edges.map(({ node }) => node.marketId as string)
     const provided = await getPage(service.base, '/api/v2/liquidity/providers', `marketId=${market}`)
     const party = provided.edges[0]!.node.partyId as string
+    const pages = await Promise.all(
+      [1440, 390].map(async (width) => {
+        const page = await browser.newPage({ baseURL: service.base, viewport: { width, height: 900 } })
+        await page.addInitScript(
+          `window.shifts = []
+          new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value, sources }) =>
+            ({ value, moved: sources.map(({ node }) => node?.className || node?.nodeName) }))))
+            .observe({ type: 'layout-shift', buffered: true })`,
+        )
+        return page
+      }),
+    )
     for (const [view, ready] of [
       ['/', 'table.markets'],
       [`/?compare=${market},${other}`, '[data-chart="compare"] canvas'],
@@ -121,18 +192,10 @@ describe('the layout of the explorer', () => {
       ['/?view=checkpoints', 'table.checkpoints'],
       ['/?view=node', '.holdings'],
     ] as const) {
-      const pages = await Promise.all(
-        [1440, 390].map(async (width) => {
-          const opened = await openPage(browser, service.base, { viewport: { width, height: 900 } })
-          await opened.page.addInitScript(
-            `window.shifts = []
-            new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value, sources }) =>
-              ({ value, moved: sources.map(({ node }) => node?.className || node?.nodeName) }))))
-              .observe({ type: 'layout-shift', buffered: true })`,
-          )
-          await opened.page.goto(view)
-          await opened.page.locator(ready).first().waitFor({ state: 'attached' })
-          return opened
+      await Promise.all(
+        pages.map(async (page) => {
+          await page.goto(view)
+          await page.locator(ready).first().waitFor({ state: 'attached' })
         }),
       )
       await core.send(blocks.slice(sent, sent + 3))
@@ -140,16 +203,68 @@ describe('the layout of the explorer', () => {
       await untilHeight(service, sent)
       // The page looks for blocks every three seconds.
       await setTimeout(3_500)
-      for (const { page, close } of pages) {
+      for (const page of pages) {
         const shifts = await page.evaluate<{ value: number }[]>('shifts')
         const sum = shifts.reduce((total, { value }) => total + value, 0)
         const { width } = page.viewportSize()!
         assert.ok(sum <= 0.1, `${view} at ${width}: ${sum}: ${JSON.stringify(shifts)}`)
-        await close()
       }
     }
     await core.close()
   })
+
+  test('has every figure of every market on a phone, with its name, and sorts them', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING, PHONE)
+    await page.goto('/')
+    await page.waitForSelector('table.markets')
+    const titles = await page
+      .locator('table.markets thead th')
+      .evaluateAll((heads) => heads.map((head) => head.textContent.replace(/[↓↑]/g, '').trim()))
+    assert.ok(titles.length >= 10)
+    const row = page.locator(`tr[data-market="${BTC}"]`)
+    const names = await row
+      .locator('td')
+      .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-label')))
+    assert.deepEqual(names, titles.slice(1))
+    for (const cell of await row.locator('> *').all()) {
+      const { x, width, height } = (await cell.boundingBox())!
+      assert.ok(height > 0 && x >= 0 && x + width <= 390, await cell.innerText())
+    }
+    assert.equal(await page.locator('.scroll-hint').count(), 0)
+    assert.equal(await overflow(page), 0)
+    // The shadow of a fixed first cell, which wide tables need, must not cover the panel's edge.
+    assert.equal(await row.locator('th').evaluate((cell) => getComputedStyle(cell).boxShadow), 'none')
+    const codes = () => page.locator('table.markets .market-code').allInnerTexts()
+    const before = await codes()
+    await page.getByLabel('Sort by').selectOption('-market')
+    await eventually(codes, (shown) => shown.join() === [...before].reverse().join())
+    assert.match(page.url(), /sort=-market/)
+    assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
+  looksTest(
+    'uses the width of the window, without a table that scrolls next to empty space',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
+      for (const [path, ready] of [
+        ['/', 'table.markets'],
+        [FUNDING, 'table.periods'],
+        ['/?view=providers', 'table.providers'],
+      ] as const) {
+        await page.goto(path)
+        await page.waitForSelector(ready)
+        const { width } = (await page.locator('main .panel').last().boundingBox())!
+        assert.ok(width > 1_700, `${path}: ${width}`)
+        await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+      }
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto('/')
+      await page.waitForSelector('table.markets')
+      await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+    },
+  )
 
   looksTest(
     'keeps the heads of tables in sight, also of tables scrolled sideways',
@@ -235,43 +350,6 @@ describe('the layout of the explorer', () => {
     }
   })
 
-  test('has every figure of every market on a phone, with its name, and sorts them', async ({
-    openRecording,
-  }) => {
-    const { page } = await openRecording(RECORDING, PHONE)
-    await page.goto('/')
-    await page.waitForSelector('table.markets')
-    const titles = await page
-      .locator('table.markets thead th')
-      .evaluateAll((heads) => heads.map((head) => (head.textContent ?? '').replace(/[↓↑]/g, '').trim()))
-    assert.ok(titles.length >= 10)
-    const row = page.locator(`tr[data-market="${BTC}"]`)
-    const names = await row
-      .locator('td')
-      .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-label')))
-    assert.deepEqual(names, titles.slice(1))
-    for (const cell of await row.locator('> *').all()) {
-      const { x, width, height } = (await cell.boundingBox())!
-      assert.ok(height > 0 && x >= 0 && x + width <= 390, await cell.innerText())
-    }
-    assert.equal(await page.locator('.scroll-hint').count(), 0)
-    assert.equal(await overflow(page), 0)
-    // The shadow of a fixed first cell, which wide tables need, must not cover the panel's edge.
-    assert.equal(
-      await row.locator('th').evaluate((cell) => {
-        // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
-        return (globalThis as any).getComputedStyle(cell).boxShadow as string
-      }),
-      'none',
-    )
-    const codes = () => page.locator('table.markets .market-code').allInnerTexts()
-    const before = await codes()
-    await page.getByLabel('Sort by').selectOption('-market')
-    await eventually(codes, (shown) => shown.join() === [...before].reverse().join())
-    assert.match(page.url(), /sort=-market/)
-    assert.deepEqual(await accessibilityFaults(page), [])
-  })
-
   looksTest('shows the cumulative rate of the range at any width', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     // 720 is a window of 1,440 at 200 %.
@@ -282,34 +360,67 @@ describe('the layout of the explorer', () => {
       assert.ok(await page.locator('data[data-figure="cumulative"]').first().isVisible(), `${width}`)
     }
   })
+
+  looksTest(
+    'a phone shows the chart in its upper half, explains gestures, and scrolls wide tables',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING, {
+        viewport: { width: 375, height: 812 },
+        hasTouch: true,
+        isMobile: true,
+      })
+      await page.goto(FUNDING)
+      await settled(page)
+      const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
+      assert.ok(y < 812 / 2, `the chart begins at ${y}`)
+      await page.getByText('Tap for values · one finger pans · two fingers zoom').waitFor()
+      const table = page.locator('.table-frame', { has: page.locator('table.periods') })
+      await table.getByText('Scroll sideways for more columns').waitFor()
+      await table.locator('.table-place').evaluate((place) => place.scrollTo({ left: 10_000 }))
+      await table.getByText('Scroll back').waitFor()
+      await page.setViewportSize({ width: 1280, height: 900 })
+      await page.getByText('Tap for values').waitFor()
+    },
+  )
 })
 
 describe('the charts of the explorer', () => {
-  test('write the number of a period whole or not at all', async ({ openRecording }) => {
+  test('write the number of a period whole or not at all, in its place also after a zoom', async ({
+    openRecording,
+  }) => {
     const { page, base } = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     const { edges } = await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
     const { start } = edges.find(({ node }) => node.seq === '20')!.node as { start: string }
     // A range that ends just after the start of a period.
     const ending = `/?view=funding&market=${BTC}&from=${BigInt(start) - 300_000_000_000n}&to=${BigInt(start) + 4_000_000_000n}`
-    for (const [width, path] of [
-      [1440, FUNDING],
-      [1280, ending],
-      [820, FUNDING],
-      [390, ending],
+    for (const [path, wide, narrow] of [
+      [FUNDING, 1440, 820],
+      [ending, 1280, 390],
     ] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.goto(path)
-      await settled(page)
-      const plot = await page.locator('[data-chart="prices"] .u-over').evaluate((over) => {
-        // biome-ignore lint/suspicious/noExplicitAny: a browser's type, which this program does not know.
-        const { offsetLeft, clientWidth } = over as any
-        return { left: offsetLeft as number, right: (offsetLeft + clientWidth) as number }
-      })
-      const labels = (await drawn()).texts.filter(({ text }) => /^#\d+$/.test(text))
-      assert.ok(labels.length > 1)
-      for (const { text, left, right } of labels) {
-        assert.ok(left >= plot.left && right <= plot.right, `${text} at ${width}: ${left} to ${right}`)
+      const steps: [name: string, act: () => Promise<unknown>][] = [
+        [`${wide}`, () => page.goto(path)],
+        ...(path === FUNDING ? ['Zoom in', 'Zoom out', 'Earlier', 'Later'] : []).map(
+          (name): (typeof steps)[number] => [
+            name,
+            () => page.getByRole('button', { name, exact: true }).click(),
+          ],
+        ),
+        [`${narrow}`, () => page.setViewportSize({ width: narrow, height: 900 })],
+      ]
+      await page.setViewportSize({ width: wide, height: 900 })
+      for (const [name, act] of steps) {
+        await act()
+        await settled(page)
+        const labels = (
+          await eventually(drawn, ({ texts }) => texts.filter(({ text }) => /^#\d+$/.test(text)).length > 1)
+        ).texts.filter(({ text }) => /^#\d+$/.test(text))
+        const { left, width } = await plotOf(page, 'prices')
+        for (const label of labels) {
+          const { text, align } = label
+          assert.ok(label.left >= left && label.right <= left + width, `${text}, ${name}: ${label.left}`)
+          assert.equal(align, 'left', `${text}, ${name}`)
+        }
       }
     }
   })
@@ -339,111 +450,73 @@ describe('the charts of the explorer', () => {
     await page.goto(`/?view=funding&market=${LIVE_MARKET}&from=${timeOf(0)}&to=${timeOf(last)}`)
     await settled(page)
     await page.getByText(`and ${auctions - 1} earlier auctions`).waitFor()
-    const colours = await page
-      .locator('.chart')
-      .first()
-      .evaluate((chart) => {
-        // biome-ignore lint/suspicious/noExplicitAny: a browser's functions, which this program does not know.
-        const { getComputedStyle, document } = globalThis as any
-        const context = document.createElement('canvas').getContext('2d')
-        return ['--chart-auction', '--chart-mark'].map((name) => {
-          context.fillStyle = getComputedStyle(chart).getPropertyValue(name)
-          return context.fillStyle as string
-        })
-      })
-    const { width, height } = (await page.locator('[data-chart="prices"] .u-over').boundingBox())!
+    const [shade, mark] = await coloursOf(page, ['auction', 'mark'])
+    const { width, height } = await plotOf(page, 'prices')
     const { boxes } = await drawn()
-    const tinted = boxes.filter(({ style, area }) => colours.includes(style) && area <= width * height)
-    assert.ok(tinted.length > 0, 'auctions are visible')
-    const perDrawing = tinted.reduce((sum, { area }) => sum + area, 0) / (tinted.length / auctions)
-    assert.ok(perDrawing < 0.1 * width * height, `${perDrawing} of ${width * height}`)
+    const tinted = boxes.filter(
+      ({ style, ...box }) => style === mark && box.width * box.height <= width * height,
+    )
+    assert.ok(tinted.length >= auctions, 'auctions are visible')
+    const area = tinted.reduce((sum, box) => sum + box.width * box.height, 0) / (tinted.length / auctions)
+    assert.ok(area < 0.1 * width * height, `${area} of ${width * height}`)
+
+    // Two auctions that are wide enough to be seen are shaded over their whole length.
+    await page.goto(`/?view=funding&market=${LIVE_MARKET}&from=${timeOf(5_950)}&to=${timeOf(6_150)}`)
+    await settled(page)
+    const shaded = (await drawn()).boxes.filter((box) => box.style === shade && box.height === height)
+    const places = new Set(shaded.map(({ x }) => Math.round(x)))
+    const [first, second, ...others] = [...places].sort((a, b) => a - b)
+    assert.deepEqual(others, [])
+    assert.ok(Math.abs((second! - first!) / width - 100 / 200) < 0.01, `${first} ${second}`)
+    for (const box of shaded) assert.ok(Math.abs(box.width / width - 1 / 200) < 0.002, `${box.width}`)
   })
 
-  test('explain bands and patterns, and show who pays without relying on colours', async ({
+  test('explain colours and patterns beneath, and in pictures with their unit and mode', async ({
     openRecording,
   }) => {
     const { page } = await openRecording(RECORDING)
+    const drawn = await watchDrawing(page)
     // The charts are busy until the slowest of their answers is drawn.
     await page.route('**/auctions/**', async (route) => {
       await setTimeout(1_000)
       await route.continue()
     })
-    await page.goto(FUNDING)
-    await settled(page)
-    const key = page.locator('.bar-key')
-    for (const name of ['longs pay', 'shorts pay', 'estimate', 'in auction', 'every other funding period']) {
-      assert.ok((await key.innerText()).includes(name), name)
-    }
-    const image = await page.locator('.bar-key .key.shorts').evaluate((element) => {
-      // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
-      return (globalThis as any).getComputedStyle(element).backgroundImage as string
-    })
-    assert.match(image, /gradient/, 'shorts are hatched')
-  })
-
-  test('are saved with their legend, unit and mode', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING)
-    const drawn = await watchDrawing(page)
     await page.goto(`${FUNDING}&bars=cumulative&hide=internal-price`)
     await settled(page)
-    const saved = async (button: string) => {
-      const before = (await drawn()).texts.length
-      await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()])
-      return (await drawn()).texts.slice(before).map(({ text }) => text)
-    }
-    const rates = await saved('Save as PNG: funding rates')
-    for (const text of [
-      'Cumulative, in %',
-      'longs pay',
-      'shorts pay',
-      'estimate',
-      'in auction',
-      'every other funding period',
-    ]) {
+    const { boxes } = await drawn()
+    for (const colour of await coloursOf(page, ['longs', 'shorts'])) {
       assert.ok(
-        rates.some((line) => line.includes(text)),
-        `${text} in ${rates.join(' | ')}`,
+        boxes.some(({ style }) => style === colour),
+        colour,
       )
     }
-    const prices = await saved('Save as PNG: prices and TWAPs')
-    for (const text of ['in USD', 'External price', 'External TWAP', 'Internal TWAP']) {
-      assert.ok(
-        prices.some((line) => line.includes(text)),
-        `${text} in ${prices.join(' | ')}`,
-      )
+    const meanings = ['longs pay', 'shorts pay', 'estimate', 'in auction', 'every other funding period']
+    const key = await page.locator('.bar-key').innerText()
+    for (const name of meanings) assert.ok(key.includes(name), name)
+    const hatched = page.locator('.bar-key .key.shorts')
+    assert.match(await hatched.evaluate((element) => getComputedStyle(element).backgroundImage), /gradient/)
+    for (const [name, expected] of [
+      ['funding rates', ['Cumulative, in %', ...meanings]],
+      ['prices and TWAPs', ['in USD', 'External price', 'External TWAP', 'Internal TWAP']],
+      ['premium', ['in %']],
+    ] as const) {
+      await drawn()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `Save as PNG: ${name}` }).click(),
+      ])
+      assert.match(download.suggestedFilename(), /^BTC-PERP.*\.png$/)
+      const png = readFileSync(await download.path())
+      assert.equal(png.subarray(1, 4).toString(), 'PNG')
+      assert.ok(png.readUInt32BE(16) > 500 && png.length > 4_000, `${png.length} bytes`)
+      const texts = (await drawn()).texts.map(({ text }) => text)
+      for (const text of expected) {
+        assert.ok(
+          texts.some((line) => line.includes(text)),
+          `${text} in ${texts.join(' | ')}`,
+        )
+      }
+      assert.ok(!texts.includes('Internal price'), 'a hidden line is in no legend')
     }
-    assert.ok(!prices.includes('Internal price'), 'a hidden line is in no legend')
-    const premium = await saved('Save as PNG: premium')
-    assert.ok(
-      premium.some((line) => line.includes('in %')),
-      premium.join(' | '),
-    )
-  })
-
-  test('keep the chosen point while zooming by keyboard', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING)
-    await page.goto(FUNDING)
-    await settled(page)
-    await page.locator('.charts').focus()
-    await page.keyboard.press('Home')
-    for (let step = 0; step < 30; step++) await page.keyboard.press('ArrowRight')
-    const shown = () => page.locator('.time-value').innerText()
-    await eventuallyIs(() => page.locator('.figures .figure-name').first().innerText(), 'At')
-    const secondsOf = (text: string) => Date.parse(text.replace(' UTC', 'Z').replace(' ', 'T')) / 1_000
-    const chosen = secondsOf(await shown())
-    for (const key of ['+', '+', '-', '+']) {
-      await page.keyboard.press(key)
-      // After a pause the page requests the new range; the chosen point stays until the answer arrives.
-      await page.waitForTimeout(400)
-      await settled(page)
-      assert.equal(await page.locator('.figures .figure-name').first().innerText(), 'At')
-      const seconds = secondsOf(await shown())
-      // The 5 s buckets become shorter: the last one within the chosen bucket is selected.
-      assert.ok(seconds >= chosen && seconds < chosen + 5, `${key}: ${seconds - chosen} s`)
-    }
-    const step = await shown()
-    await page.keyboard.press('ArrowRight')
-    await eventually(shown, (text) => text > step)
-    assert.ok((await shown()).slice(0, 15) === step.slice(0, 15), 'the next point is near')
   })
 })

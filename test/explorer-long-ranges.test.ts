@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
-import { describe, test as plainTest, type TestContext } from 'node:test'
-import type { FundingPayments, FundingPeriod, FundingPeriodDataPoint, FundingRates } from 'lyra-client'
+import { describe, type TestContext, test } from 'node:test'
+import { h } from 'preact'
 import type { FundingPeriodEvent, InstrumentEvent } from '#core/events/event'
-import { parseDecimal } from '../web/src/figures/decimal.ts'
+import { compare, type Decimal, parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatBasisPoints, formatRate } from '../web/src/figures/format-figure.ts'
-import { areTooMany, askDays, daysOf, dayValues } from '../web/src/funding/days.ts'
-import { readingAt } from '../web/src/funding/reading.ts'
-import { type Period, whoPays } from '../web/src/periods/period.ts'
+import { formatTime } from '../web/src/figures/format-time.ts'
+import { areTooMany, askDays, type Day, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
+import { type BarKind, type Reading, readingAt } from '../web/src/funding/reading.ts'
+import { askPeriods, type Period, whoPays } from '../web/src/periods/period.ts'
 import { momentsOf, readSeries } from '../web/src/series/series.ts'
-import { eventually } from './fixtures/browser.ts'
 import { idOf } from './fixtures/event-stream.ts'
-import { exactFigure, figure, settled, explorerTest as test } from './fixtures/explorer.ts'
-import { getJson, getPage } from './fixtures/http.ts'
 import { createLiveStore, periodEvent, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
+import { clientOf, figureOf, render, textOf, visit } from './fixtures/render.ts'
+import { serve } from './fixtures/service.ts'
+
+const { Readout } = await import('../web/src/funding/readout.tsx')
 
 const HOUR = 3_600
 const DAYS = 365
@@ -69,149 +71,83 @@ async function storeOf(t: TestContext, made: readonly Made[]): Promise<string> {
   return store
 }
 
+function readoutOf(
+  reading: Reading,
+  bars: { kind: BarKind; values: ReadonlyMap<bigint, Decimal> },
+  days: readonly Day[] | null = null,
+  cumulative: Decimal | null = null,
+): string {
+  return render(h(Readout, { reading, bars, days, cumulative, pointed: true, unit: null, interval: '' }))
+}
+
 describe('a long range of the explorer', () => {
-  test('has readings whose label, rate, TWAPs and premium are of one period', async ({ t, open }) => {
-    const { page, base } = await open(await storeOf(t, [EIGHT]))
-    const { edges } = await getPage(
-      base,
-      `/api/v2/funding-periods/${EIGHT.marketId}`,
-      'pagination.first=5000',
-    )
-    const periods = edges.map(({ node }) => node as unknown as FundingPeriod)
-    await page.goto(`/?view=funding&market=${EIGHT.marketId}&span=all`)
-    await settled(page)
-    assert.match(await page.locator('.figures').innerText(), /in steps of 12h/)
-    const plot = (await page.locator('[data-chart="prices"] .u-over').boundingBox())!
-    const seen = new Set<string>()
-    for (const part of [null, 0.03, 0.11, 0.2, 0.33, 0.41, 0.5, 0.62, 0.7, 0.81, 0.9, 0.97]) {
-      if (part !== null) {
-        await page.mouse.move(plot.x + plot.width * part, plot.y + 60)
-        await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
-      }
-      const label = await eventually(
-        () => figure(page, 'period'),
-        (text) => !seen.has(text),
-      )
-      seen.add(label)
-      const [, seq] = /^period (\d+):/.exec(label) ?? []
-      const period = periods.find((one) => one.seq === seq)
-      assert.ok(period !== undefined, label)
-      if (period.fundingRate !== undefined) {
-        assert.equal(await exactFigure(page, 'period-rate'), period.fundingRate, label)
-      }
-      const points = (
-        await getPage(
-          base,
-          `/api/v2/funding-periods/data-points/${EIGHT.marketId}`,
-          `seq=${seq}&pagination.first=100`,
-        )
-      ).edges.map(({ node }) => node as unknown as FundingPeriodDataPoint)
-      const [external, internal] = ['SOURCE_EXTERNAL', 'SOURCE_INTERNAL'].map(
-        (source) => points.find(({ dataPointType }) => dataPointType === source)!.twap,
-      )
-      assert.equal(await exactFigure(page, 'external-twap'), external, label)
-      assert.equal(await exactFigure(page, 'internal-twap'), internal, label)
-      const premium = formatBasisPoints(internal!, external!)!
-      assert.ok((await figure(page, 'basis-points')).endsWith(`premium ${premium}`), label)
+  test('has readings whose label, rate, TWAPs and premium are of one period', async (t) => {
+    const served = clientOf(await serve(t, await storeOf(t, [EIGHT])))
+    const { marketId } = EIGHT
+    await visit(served, `/?view=funding&market=${marketId}`)
+    const { list } = await askPeriods(served.client, { marketId }, 5_000)
+    const range = { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR + 60) }
+    const series = readSeries(await served.client.series(marketId, { ...range, buckets: 1_000 }))
+    const data = { moments: momentsOf(series), bucket: series.bucket, periods: list }
+    assert.equal(series.interval, '12h')
+    const points = new Map<string, string>()
+    for (const { seq, source, twap } of pointsOf(EIGHT)) points.set(`${seq} ${source}`, twap)
+    const seen = new Set<bigint>()
+    for (const { start } of data.moments) {
+      const reading = readingAt(data, start)
+      const readout = readoutOf(reading, { kind: 'rate', values: new Map() })
+      const seq = BigInt(/period (\d+):/.exec(textOf(readout))![1]!)
+      seen.add(seq)
+      const period = list.find((one) => one.seq === seq)!
+      assert.equal(figureOf(readout, 'period-rate')?.value ?? null, period.rate)
+      const [external, internal] = [points.get(`${seq} 1`)!, points.get(`${seq} 2`)!]
+      assert.equal(figureOf(readout, 'external-twap')!.value, external)
+      assert.equal(figureOf(readout, 'internal-twap')!.value, internal)
+      assert.ok(textOf(readout).endsWith(`premium ${formatBasisPoints(internal, external)}`), textOf(readout))
     }
+    assert.ok(seen.size > 300, `${seen.size} periods`)
   })
 
-  test('of more periods than can be drawn shows the sums of days that the API gives', async ({ t, open }) => {
-    const { page, base } = await open(await storeOf(t, [HOURLY]))
+  test('of more periods than can be drawn has the sums of days that the API gives', async (t) => {
+    const served = clientOf(await serve(t, await storeOf(t, [HOURLY])))
     const { marketId } = HOURLY
-    const from = (timeOf(0) / DAY_NS) * DAY_NS
-    const to = (timeOf(DAYS * 24 * HOUR) / DAY_NS + 1n) * DAY_NS
-    const { fundingRates } = await getJson<{ fundingRates: FundingRates }>(
-      base,
-      `/api/v2/funding-rates?marketId=${marketId}&dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`,
-    )
-    const { buckets } = fundingRates.edges[0]!.node
+    await visit(served, `/?view=funding&market=${marketId}`)
+    const range = daysOf({ from: 0n, to: 2n ** 62n }, { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) })
+    const buckets = (await served.client.fundingRates({ marketId, ...range })).edges[0]!.node.buckets
     assert.equal(buckets.length, DAYS + 1)
-    await page.goto(`/?view=funding&market=${marketId}&span=all`)
-    await page.getByRole('heading', { name: 'Funding rates, sum of each day' }).waitFor()
-    await settled(page)
-    assert.match(
-      await page.locator('.notes').innerText(),
-      /more than 1,500 funding periods: rates are drawn in sums by day/,
-    )
-    assert.doesNotMatch(await page.locator('main').innerText(), /no funding period|are not drawn/)
-    const plot = (await page.locator('[data-chart="rates"] .u-over').boundingBox())!
-    let before = ''
-    for (const part of [0.02, 0.2, 0.5, 0.8, 0.98]) {
-      await page.mouse.move(plot.x + plot.width * part, plot.y + 20)
-      const text = await eventually(
-        () => figure(page, 'period'),
-        (shown) => shown !== before,
-      )
-      before = text
-      const [date] = /^\d{4}-\d\d-\d\d(?=: )/.exec(text)!
-      const bucket = buckets.find(({ start }) => BigInt(start) === BigInt(Date.parse(date)) * 1_000_000n)!
-      assert.equal(await exactFigure(page, 'day-sum'), parsed(bucket.sumOfRates), text)
-      assert.equal(
-        text,
-        `${date}: ${formatRate(parseDecimal(bucket.sumOfRates)!, 4)} in ${bucket.count} payments, ${whoPays(bucket.sumOfRates)}`,
+    const days = await askDays(served.client, marketId, range)
+    const values = dayValues(days, range, 'cumulative')
+    for (const bucket of buckets) {
+      const start = BigInt(bucket.start)
+      const text = writeDecimal(parseDecimal(bucket.sumOfRates)!)
+      const reading = readingAt({ moments: [], bucket: 1n, periods: [] }, start + DAY_NS / 2n)
+      const readout = readoutOf(reading, { kind: 'cumulative', values }, days, values.get(start)!)
+      assert.equal(figureOf(readout, 'day-sum')!.value, text)
+      const sum = formatRate(parseDecimal(text)!, 4)
+      const payments = bucket.count === 1 ? '1 payment' : `${bucket.count} payments`
+      const day = `${formatTime(start).slice(0, 10)}: ${sum} in ${payments}, ${whoPays(text)}`
+      assert.ok(
+        textOf(readout).includes(`${day} cumulative since ${formatTime(range.from).slice(0, 10)}`),
+        day,
       )
     }
-    // The first and the last bar are where the data begin and end.
-    const coloured = await page.evaluate<[number, number]>(`(() => {
-      const chart = document.querySelector('[data-chart="rates"] canvas')
-      const copy = document.createElement('canvas')
-      Object.assign(copy, { width: chart.width, height: chart.height })
-      const drawing = copy.getContext('2d', { willReadFrequently: true })
-      drawing.drawImage(chart, 0, 0)
-      const { data } = drawing.getImageData(0, 0, chart.width, chart.height)
-      const style = getComputedStyle(document.documentElement)
-      const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
-      const colours = ['--chart-longs', '--chart-shorts'].map((name) => {
-        context.fillStyle = style.getPropertyValue(name).trim()
-        context.fillRect(0, 0, 1, 1)
-        return context.getImageData(0, 0, 1, 1).data.slice(0, 3).join()
-      })
-      const at = []
-      for (let x = 0; x < chart.width; x++)
-        for (let y = 0; y < chart.height; y++) {
-          const i = 4 * (y * chart.width + x)
-          if (colours.includes([data[i], data[i + 1], data[i + 2]].join())) { at.push(x / devicePixelRatio); break }
-        }
-      return [at[0], at.at(-1)]
-    })()`)
-    const canvas = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
-    const left = plot.x - canvas.x
-    assert.ok(coloured[0] <= left + plot.width * 0.03, `${coloured}`)
-    assert.ok(coloured[1] >= left + plot.width * 0.95, `${coloured}`)
-
-    await page.getByRole('button', { name: 'Cumulative' }).click()
-    await page.getByRole('heading', { name: 'Cumulative funding rate, by day' }).waitFor()
-    await page.mouse.move(0, 0)
-    const { fundingPayments } = await getJson<{ fundingPayments: FundingPayments }>(
-      base,
-      `/api/v2/funding-payments/${marketId}?dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`,
+    const { sumOfRates } = await served.client.fundingPayments(marketId, range)
+    assert.equal(compare([...values.values()].at(-1)!, parseDecimal(sumOfRates)!), 0)
+    const late = readingAt({ moments: [], bucket: 1n, periods: [] }, range.to)
+    const none = readoutOf(late, { kind: 'rate', values: new Map() }, days)
+    assert.ok(textOf(none).includes(`${formatTime(range.to).slice(0, 10)}: no payment`), textOf(none))
+    assert.deepEqual(
+      dayBars(values).map(({ from, to }) => [from, to]),
+      buckets.map(({ start }) => [BigInt(start), BigInt(start) + DAY_NS]),
     )
-    const { sumOfRates } = fundingPayments
-    await eventually(
-      () => exactFigure(page, 'cumulative'),
-      (text) => text === sumOfRates,
-    )
-    await eventually(
-      () => exactFigure(page, 'cumulative-at'),
-      (text) => text !== null && parsed(text) === parsed(sumOfRates),
-    )
-    // A range of fewer periods is drawn period by period again.
-    await page.getByRole('button', { name: '30d', exact: true }).click()
-    await page.getByRole('heading', { name: 'Cumulative funding rate', exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Rate', exact: true }).click()
-    await page.getByRole('heading', { name: 'Funding rate of each period' }).waitFor()
   })
 })
-
-/** A decimal's digits without zeros at the end. */
-const parsed = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text)
 
 const period = (seq: number, start: bigint, end: bigint | null): Period => ({
   ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
 })
 
-plainTest('a reading is of the period that its bucket names', () => {
+test('a reading is of the period that its bucket names', () => {
   const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
   const bucket = (start: number, seq: number, twap: number) => {
     return { start: `${start}`, seq: `${seq}`, count: '1', price: same('9'), twap: same(`${twap}`) }
@@ -246,35 +182,32 @@ plainTest('a reading is of the period that its bucket names', () => {
   assert.deepEqual(read(70n), [5n, '0.5', null, null, undefined, undefined])
 })
 
-plainTest(
-  'sums by day are asked for in parts that the API allows, and only if periods are too many',
-  async () => {
-    const asked: { from: bigint; to: bigint }[] = []
-    const lyra = {
-      fundingRates: async ({ from, to }: { from?: bigint; to?: bigint }) => {
-        asked.push({ from: from!, to: to! })
-        const buckets = [{ start: `${from}`, count: 2, sumOfRates: '0.3' }]
-        return { edges: [{ node: { marketId: 'a', interval: '1d', buckets }, cursor: '' }], pageInfo: null }
-      },
-    }
-    const whole = daysOf({ from: 5n, to: 3_000n * DAY_NS }, { from: 7n, to: 2_500n * DAY_NS + 4n })
-    assert.deepEqual(whole, { from: 0n, to: 2_501n * DAY_NS })
-    const days = await askDays(lyra as unknown as Parameters<typeof askDays>[0], 'a', whole)
-    assert.deepEqual(
-      asked.map(({ from, to }) => (to - from) / DAY_NS),
-      [1_100n, 1_100n, 301n],
+test('sums by day are asked for in parts that the API allows, and only if periods are too many', async () => {
+  const asked: { from: bigint; to: bigint }[] = []
+  const lyra = {
+    fundingRates: async ({ from, to }: { from?: bigint; to?: bigint }) => {
+      asked.push({ from: from!, to: to! })
+      const buckets = [{ start: `${from}`, count: 2, sumOfRates: '0.3' }]
+      return { edges: [{ node: { marketId: 'a', interval: '1d', buckets }, cursor: '' }], pageInfo: null }
+    },
+  }
+  const whole = daysOf({ from: 5n, to: 3_000n * DAY_NS }, { from: 7n, to: 2_500n * DAY_NS + 4n })
+  assert.deepEqual(whole, { from: 0n, to: 2_501n * DAY_NS })
+  const days = await askDays(lyra as unknown as Parameters<typeof askDays>[0], 'a', whole)
+  assert.deepEqual(
+    asked.map(({ from, to }) => (to - from) / DAY_NS),
+    [1_100n, 1_100n, 301n],
+  )
+  const values = (kind: Parameters<typeof dayValues>[2]) =>
+    [...dayValues(days, { from: 5n, to: 1_500n * DAY_NS }, kind).values()].map(
+      ({ digits, scale }) => Number(digits) / 10 ** scale,
     )
-    const values = (kind: Parameters<typeof dayValues>[2]) =>
-      [...dayValues(days, { from: 5n, to: 1_500n * DAY_NS }, kind).values()].map(
-        ({ digits, scale }) => Number(digits) / 10 ** scale,
-      )
-    assert.deepEqual(values('rate'), [0.3, 0.3])
-    assert.deepEqual(values('8h'), [0.1, 0.1])
-    assert.deepEqual(values('annualised'), [109.5, 109.5])
-    assert.deepEqual(values('cumulative'), [0.3, 0.6])
-    const list = Array.from({ length: 1_501 }, (_, index) => period(index, BigInt(index), BigInt(index + 1)))
-    assert.equal(areTooMany(list, false, { from: 0n, to: 1_501n }), true)
-    assert.equal(areTooMany(list, false, { from: 0n, to: 1_500n }), false)
-    assert.equal(areTooMany(list.slice(0, 5), true, { from: -1n, to: 5n }), true)
-  },
-)
+  assert.deepEqual(values('rate'), [0.3, 0.3])
+  assert.deepEqual(values('8h'), [0.1, 0.1])
+  assert.deepEqual(values('annualised'), [109.5, 109.5])
+  assert.deepEqual(values('cumulative'), [0.3, 0.6])
+  const list = Array.from({ length: 1_501 }, (_, index) => period(index, BigInt(index), BigInt(index + 1)))
+  assert.equal(areTooMany(list, false, { from: 0n, to: 1_501n }), true)
+  assert.equal(areTooMany(list, false, { from: 0n, to: 1_500n }), false)
+  assert.equal(areTooMany(list.slice(0, 5), true, { from: -1n, to: 5n }), true)
+})

@@ -1,315 +1,147 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe } from 'node:test'
-import type { Coverage, FundingPeriod, Series, MarketSummary as Summary } from 'lyra-client'
+import { describe, test } from 'node:test'
+import type { MarketSummary } from 'lyra-client'
+import { h } from 'preact'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract, writeDecimal } from '../web/src/figures/decimal.ts'
-import { formatPercent, formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { formatPercent, formatRate } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { annualised, RATE_SPANS, rateFor } from '../web/src/periods/period.ts'
-import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
-import {
-  BTC,
-  cellsOf,
-  ETH,
-  FUNDING,
-  generate,
-  SOL,
-  settled,
-  explorerTest as test,
-  watchRequests,
-} from './fixtures/explorer.ts'
-import { getJson } from './fixtures/http.ts'
+import { describeLine, fromOneStart, valuesOf } from '../web/src/markets/compare-lines.ts'
+import { annualised, askPeriods, type Period, RATE_SPANS, rateFor } from '../web/src/periods/period.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
-  OTHER_MARKET,
   periodEvent,
   perpetualMarket,
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
-import { scaled } from './fixtures/sampling.ts'
-import { serve, storeOf } from './fixtures/service.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import {
+  DAYS,
+  due,
+  HOUR,
+  MARKETS,
+  type Made,
+  percent,
+  periodCount,
+  ratesOfLast,
+  ratesStore,
+  sum,
+} from './fixtures/made-rates.ts'
+import { clientOf, figureOf, go, render, rowsOf, type Served, textOf, visit } from './fixtures/render.ts'
+import { BTC, ETH, SOL } from './fixtures/sample.ts'
+import { serve, serveRecording } from './fixtures/service.ts'
 
-const RECORDING = 'perps-long-named'
+const { MarketsTable } = await import('../web/src/markets/markets-table.tsx')
+const { columnStarts, HeatCells, heatRows } = await import('../web/src/markets/heat-map.tsx')
+const { MarketBar } = await import('../web/src/parts/market-bar.tsx')
+const { marketMatches } = await import('../web/src/service/markets.ts')
+const { summariesCsv } = await import('../web/src/markets/summaries-csv.ts')
 
-async function summariesOf(base: string): Promise<Summary[]> {
-  type Body = { marketSummaries: { edges: { node: Summary }[] } }
-  const { marketSummaries } = await getJson<Body>(base, '/api/v2/market-summaries?pagination.first=1000')
-  return marketSummaries.edges.map(({ node }) => node)
+const recording = clientOf(await serveRecording('perps-long-named'))
+
+async function summariesOf({ client }: Served): Promise<MarketSummary[]> {
+  return (await client.marketSummariesPage({}, { first: 1_000 })).rows.map(({ node }) => node)
 }
+
+type Basis = 'period' | '8h' | 'year'
+
+const tableOf = (summaries: readonly MarketSummary[], basis: Basis = '8h') =>
+  render(h(MarketsTable, { basis, summaries, compared: [], onCompare: () => {} }))
+
+const rowOf = (table: string, marketId: string) =>
+  rowsOf(table).find((row) => row.includes(`data-market="${marketId}"`))!
+
+const orderOf = (table: string) => [...table.matchAll(/data-market="(\w+)"/g)].map(([, id]) => id)
 
 const number = (text: string) => parseDecimal(text)!
 
 /** A percentage as it is shown. */
 const parsed = (text: string) => Number(text.replaceAll(',', '').replace(' %', ''))
 
-describe("the explorer's markets", () => {
-  test("are a table of the API's rates, premiums and prices, sorted by any column", async ({
-    openRecording,
-  }) => {
-    const { page, base } = await openRecording(RECORDING)
-    const asked = watchRequests(page)
-    const summaries = await summariesOf(base)
+describe("the explorer's table of markets", () => {
+  test("has the API's rates on every basis, premiums and prices, and links", async () => {
+    await visit(recording, '/')
+    const summaries = await summariesOf(recording)
     assert.equal(summaries.length, 3)
     for (const summary of summaries) {
-      const row = page.locator(`tr[data-market="${summary.marketId}"]`)
-      const value = (name: string) => row.locator(`data[data-figure="${name}"]`).getAttribute('value')
-      const text = (name: string) => row.locator(`data[data-figure="${name}"]`).innerText()
-      const { instrument, estimate, lastPaidPeriod, lastExternalPoint, lastInternalPoint } = summary
-      await page.goto('/?per=period')
-      assert.equal(await value('rate'), estimate!.fundingRate)
-      assert.equal(await text('rate'), formatRate(number(estimate!.fundingRate), 4))
-      assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
+      const { marketId, instrument, estimate, lastPaidPeriod, lastExternalPoint, lastInternalPoint } = summary
       const length = BigInt(lastPaidPeriod!.end!) - BigInt(lastPaidPeriod!.start)
-      // What was paid is the same on every basis; a hover shows each figure's own quantity, exactly.
-      for (const [basis, span] of [
-        ['8h', RATE_SPANS['8h']],
-        ['year', RATE_SPANS.year],
-      ] as const) {
-        await page.goto(`/?per=${basis}`)
-        const scaled = rateFor(span, estimate!.fundingRate, length)!
-        assert.equal(await text('rate'), formatRate(scaled, 4))
-        assert.equal(await value('rate'), writeDecimal(scaled))
-        assert.equal(await text('paid'), formatRate(number(lastPaidPeriod!.fundingRate!), 4))
-        assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
-        for (const [name, exact] of [
-          ['rate', writeDecimal(scaled)],
-          ['paid', lastPaidPeriod!.fundingRate!],
-        ] as const) {
-          const hover = await row.locator(`data[data-figure="${name}"]`).getAttribute('title')
-          assert.equal(hover, formatPercent(exact))
-          assert.ok(Math.abs(parsed(hover!) - parsed(await text(name))) <= 0.000051, `${hover}`)
+      for (const basis of ['period', '8h', 'year'] as const) {
+        const row = rowOf(tableOf(summaries, basis), marketId)
+        const { fundingRate } = estimate!
+        const scaled =
+          basis === 'period' ? number(fundingRate) : rateFor(RATE_SPANS[basis], fundingRate, length)!
+        const [rate, paid] = [figureOf(row, 'rate')!, figureOf(row, 'paid')!]
+        assert.equal(rate.text, formatRate(scaled, 4))
+        assert.equal(rate.value, basis === 'period' ? fundingRate : writeDecimal(scaled))
+        // What was paid is the same on every basis.
+        assert.equal(paid.text, formatRate(number(lastPaidPeriod!.fundingRate!), 4))
+        assert.equal(paid.value, lastPaidPeriod!.fundingRate)
+        for (const { text, value, title } of [rate, paid]) {
+          assert.equal(title, formatPercent(value!))
+          assert.ok(Math.abs(parsed(title) - parsed(text)) <= 0.000051, title)
         }
       }
-      await page.goto('/')
+      const row = rowOf(tableOf(summaries), marketId)
       const [external, internal] = [number(lastExternalPoint!.price), number(lastInternalPoint!.price)]
-      assert.equal(
-        await text('premium'),
-        formatRate(ratio(subtract(internal, external), external, 0, 12)!, 2),
-      )
-      assert.equal(await value('price'), lastExternalPoint!.price)
-      assert.equal(
-        await text('price'),
-        formatAmountWithUnit(lastExternalPoint!.price, { symbol: 'USD', decimals: 5 }),
-      )
-      const shown = await row.innerText()
+      const premium = ratio(subtract(internal, external), external, 0, 12)!
+      assert.equal(figureOf(row, 'premium')!.text, formatRate(premium, 2))
+      assert.equal(figureOf(row, 'price')!.value, lastExternalPoint!.price)
+      const price = formatAmountWithUnit(lastExternalPoint!.price, { symbol: 'USD', decimals: 5 })
+      assert.equal(figureOf(row, 'price')!.text, price)
+      const shown = textOf(row)
       assert.ok(shown.includes(instrument!.code) && shown.includes(instrument!.name), shown)
-      assert.match(
-        shown,
-        summary.marketData!.marketState === 'STATE_ACTIVE' ? /Active/ : /Suspended · monitoring auction/,
-      )
-      assert.equal(await row.getByRole('link', { name: summary.providers, exact: true }).count(), 1)
-      await row.locator('.sparkline svg').waitFor()
+      const isActive = summary.marketData!.marketState === 'STATE_ACTIVE'
+      assert.match(shown, isActive ? /Active/ : /Suspended · monitoring auction/)
+      assert.ok(row.includes(`href="/?view=providers&amp;market=${marketId}">${summary.providers}</a>`))
+      assert.ok(row.includes(`href="/?view=funding&amp;market=${marketId}"><span class="market-code">`))
     }
-    asked.length = 0
-    await page.reload()
-    await eventuallyIs(() => page.locator('.sparkline svg').count(), 3)
-    // One request for the table, one for the map, one for each visible line.
-    assert.equal(asked.filter((path) => path === '/api/v2/market-summaries').length, 1)
-    assert.equal(asked.filter((path) => path.includes('/series/')).length, 3)
-    assert.equal(asked.filter((path) => path === '/api/v2/funding-rates').length, 1)
+  })
 
-    const order = () =>
-      page
-        .locator('table.markets tbody tr')
-        .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-market')))
-    assert.deepEqual(await order(), [BTC, ETH, SOL])
-    const by = (read: (summary: Summary) => number) =>
-      [...summaries].sort((a, b) => read(b) - read(a)).map(({ marketId }) => marketId)
-    const per = ({ lastPaidPeriod }: Summary, rate: string) =>
-      Number(rate) / (Number(lastPaidPeriod!.end) - Number(lastPaidPeriod!.start))
-    for (const [name, read] of [
-      ['Rate now', (summary: Summary) => per(summary, summary.estimate!.fundingRate)],
-      ['Last paid', (summary: Summary) => Number(summary.lastPaidPeriod!.fundingRate!)],
-      ['Providers', ({ providers }: Summary) => Number(providers)],
+  test('is sorted by any column, and found by code, name or id', async () => {
+    await visit(recording, '/')
+    const summaries = await summariesOf(recording)
+    assert.deepEqual(orderOf(tableOf(summaries)), [BTC, ETH, SOL])
+    const length = ({ lastPaidPeriod }: MarketSummary) =>
+      Number(lastPaidPeriod!.end) - Number(lastPaidPeriod!.start)
+    for (const [sort, read] of [
+      ['rate', (summary: MarketSummary) => Number(summary.estimate!.fundingRate) / length(summary)],
+      ['paid', (summary: MarketSummary) => Number(summary.lastPaidPeriod!.fundingRate)],
+      ['providers', (summary: MarketSummary) => Number(summary.providers)],
     ] as const) {
-      await page.getByRole('button', { name }).click()
-      assert.deepEqual(await order(), by(read), name)
-      await page.getByRole('button', { name }).click()
-      assert.deepEqual(await order(), by(read).reverse(), name)
+      const highestFirst = summaries.toSorted((a, b) => read(b) - read(a)).map(({ marketId }) => marketId)
+      go(`/?sort=-${sort}`)
+      assert.deepEqual(orderOf(tableOf(summaries)), highestFirst, sort)
+      go(`/?sort=${sort}`)
+      assert.deepEqual(orderOf(tableOf(summaries)), highestFirst.toReversed(), sort)
     }
-    await page.getByLabel('Find a market by code, name or id').fill('solana')
-    await eventually(order, (seen) => JSON.stringify(seen) === JSON.stringify([SOL]))
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.locator('.csv').first().click(),
-    ])
-    const csv = readFileSync(await download.path(), 'utf8')
-      .trim()
-      .split('\r\n')
-    assert.equal(csv.length, 2)
+    for (const wanted of ['sol/', 'solana', SOL.slice(20, 40), SOL.toUpperCase(), 'Solana PERP']) {
+      assert.deepEqual(
+        [BTC, ETH, SOL].filter((id) => marketMatches(id, wanted)),
+        [SOL],
+        wanted,
+      )
+    }
+  })
+
+  test('is saved as CSV with the texts that were sent', async () => {
+    const summaries = await summariesOf(recording)
     const sol = summaries.find(({ marketId }) => marketId === SOL)!
-    assert.ok(csv[1]!.startsWith(`${SOL},SOL/PERP,STATE_ACTIVE,${sol.estimate!.fundingRate},true,`), csv[1]!)
-    await page.getByRole('link', { name: 'SOL/PERP' }).click()
-    await page.waitForURL(new RegExp(`view=funding&market=${SOL}`))
+    const [head, line, ...others] = summariesCsv([sol], 0n).trimEnd().split('\r\n')
+    assert.match(head!, /^marketId,code,state,rate,rateIsEstimate,/)
+    assert.ok(line!.startsWith(`${SOL},SOL/PERP,STATE_ACTIVE,${sol.estimate!.fundingRate},true,`), line)
+    assert.deepEqual(others, [])
   })
 
-  test('are compared by their rates in one chart, which the URL names', async ({ openRecording }) => {
-    const { page, base } = await openRecording(RECORDING)
-    await page.goto('/')
-    await page.getByLabel('Compare BTC/PERP').check()
-    await page.getByLabel('Compare SOL/PERP').check()
-    await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
-    await page.goto(page.url())
-    for (const marketId of [BTC, SOL]) {
-      const { fundingPeriods } = await getJson<{ fundingPeriods: { edges: { node: FundingPeriod }[] } }>(
-        base,
-        `/api/v2/funding-periods/${marketId}?pagination.first=5000`,
-      )
-      const last = fundingPeriods.edges.find(({ node }) => node.fundingRate !== undefined)!.node
-      const line = page.locator(`[data-compared="${marketId}"]`)
-      const length = BigInt(last.end!) - BigInt(last.start)
-      const year = formatRate(annualised(last.fundingRate!, length)!, 2)
-      await eventually(
-        () => line.innerText(),
-        (text) => text.includes(year) && text.includes(`period ${last.seq},`),
-      )
-      const lines = page.getByRole('group', { name: 'Values of the lines' })
-      await lines.getByRole('button', { name: 'Rate' }).click()
-      await eventually(
-        () => line.innerText(),
-        (text) => text.includes(formatRate(number(last.fundingRate!), 4)),
-      )
-      await lines.getByRole('button', { name: 'Annualised' }).click()
-    }
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save as PNG: funding rates compared' }).click(),
-    ])
-    assert.equal(
-      readFileSync(await download.path())
-        .subarray(1, 4)
-        .toString(),
-      'PNG',
-    )
-    await page.getByLabel('Compare BTC/PERP').uncheck()
-    await page.waitForURL(new RegExp(`compare=${SOL}$`))
-  })
-
-  test('are all shown if there are forty and the limit is 20 requests a second', async ({ t, browser }) => {
-    const store = await storeOf(
-      t,
-      STORE_KINDS[0]!,
-      await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20']),
-    )
-    const base = await serve(t, store, { rateLimit: 20 })
-    const { page, faults } = await openPage(browser, base)
-    await page.goto('/')
-    await eventuallyIs(() => page.locator('table.markets tbody tr').count(), 40)
-    await page.getByText('BTC/USDT-PERP', { exact: true }).waitFor()
-    await page.locator('table.markets tbody tr').last().scrollIntoViewIfNeeded()
-    await page.locator('table.markets tbody tr').last().locator('.sparkline svg').waitFor()
-    await page.goto('/?view=providers')
-    const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
-    await eventuallyIs(
-      () => page.locator('[data-figure="markets"]').innerText(),
-      `${coverage.liquidityProviders.filter(({ count }) => count !== '0').length}`,
-    )
-    await page.goto('/?view=funding&span=all')
-    await settled(page)
-    await page.goto('/?view=node')
-    await page.waitForSelector('.holdings')
-    assert.equal((await cellsOf(page, 'holdings')).length, 40)
-    assert.equal(await page.locator('.failure').count(), 0)
-    // Browsers report refused requests, which the page repeats later.
-    assert.deepEqual(
-      faults.filter((fault) => !fault.includes('429')),
-      [],
-    )
-  })
-})
-
-/** Points of one market, and their blocks. */
-const POINTS = scaled(100_000, 1_000_000)
-const BLOCKS = scaled(100, 1_000)
-
-describe("the explorer's requests", () => {
-  test('of a chart are at most four, and never repeated for loaded data, even if empty', async ({
-    t,
-    open,
-  }) => {
+  test('has no rate of a market that has ended, but the time of its end', async (t) => {
     const { store, live } = await createLiveStore(t)
-    for (let height = 1; height <= BLOCKS; height++) {
-      await live.commit(
-        height,
-        Array.from({ length: POINTS / BLOCKS }, (_, index) => ({
-          ...pointAt(height, { source: index % 4 === 0 ? 1 : 2 }),
-          timestamp: timeOf(height * 600) + BigInt(index) * 500_000_000n,
-          price: String(1_000_000 + ((height * 7_919 + index * 104_729) % 50_000)),
-        })),
-      )
-    }
-    const { page, base } = await open(store, { rateLimit: 20 })
-    const asked = watchRequests(page)
-    const drawn = async () => {
-      await settled(page)
-      const charts = asked.filter(
-        (path) =>
-          path.includes('/series/') ||
-          path.includes('/funding-estimates/') ||
-          path.includes('/auctions/') ||
-          /\/funding-periods\/[0-9a-f]{64}$/.test(path),
-      )
-      asked.length = 0
-      return charts
-    }
-    await page.goto('/?view=funding&span=all')
-    const first = await drawn()
-    assert.ok(first.length <= 4, first.join())
-    for (const part of ['/series/', '/auctions/']) {
-      assert.equal(first.filter((path) => path.includes(part)).length, 1, part)
-    }
-    const { series } = await getJson<{ series: Series }>(
-      base,
-      `${first.find((path) => path.includes('/series/'))}?buckets=1`,
-    )
-    const counted = series.sources.flatMap(({ buckets }) => buckets.map(({ count }) => Number(count)))
-    assert.equal(
-      counted.reduce((sum, each) => sum + each, 0),
-      POINTS,
-    )
-    const said = await page.locator('.notes').innerText()
-    const [, external, internal] = /from ([\d,]+) external and ([\d,]+) internal points/.exec(said)!
-    assert.deepEqual(
-      [external, internal],
-      [POINTS / 4, (POINTS * 3) / 4].map((each) => groupDigits(`${each}`)),
-    )
-    // After a small move all data are loaded.
-    await page.getByRole('application').focus()
-    await page.keyboard.press('Shift+ArrowLeft')
-    await page.waitForURL(/from=/)
-    await page.waitForTimeout(500)
-    assert.deepEqual(await drawn(), [])
-    // Zoomed in, only the finer series is requested.
-    for (let step = 0; step < 3; step++) await page.keyboard.press('+')
-    await page.waitForTimeout(500)
-    const closer = await drawn()
-    assert.ok(closer.length >= 1 && closer.length <= 3, closer.join())
-    assert.ok(
-      closer.every((path) => path.includes('/series/')),
-      closer.join(),
-    )
-    await page.goto(FUNDING.replace(BTC, ETH))
-    await page.getByText('No funding of this market').waitFor()
-  })
-
-  test('of an ended market have no rate; it is shown as closed, with the time of its end', async ({
-    t,
-    open,
-  }) => {
-    const { store, live } = await createLiveStore(t)
-    const period = { seq: 1n, start: timeOf(0), internalTwap: '99', externalTwap: '100' }
+    const paid = { fundingPayment: '-1', fundingRate: '-0.01', internalTwap: '99', externalTwap: '100' }
     await live.commit(1, [
       // The instrument event dates from the market's start, so its state is still active.
       perpetualMarket(LIVE_MARKET),
       ...[pointAt(1), pointAt(1, { source: 1 })],
-      {
-        ...{ kind: 'funding-period', marketId: LIVE_MARKET, ...period, end: timeOf(1) },
-        ...{ fundingPayment: '-1', fundingRate: '-0.01' },
-      },
+      periodEvent({ end: timeOf(1), ...paid }),
     ])
     await live.commit(2, [
       {
@@ -320,96 +152,134 @@ describe("the explorer's requests", () => {
         },
       },
     ])
-    const { page } = await open(store)
-    await page.goto('/')
-    const row = page.locator(`tr[data-market="${LIVE_MARKET}"]`)
-    const since = `Settled since ${formatTime(timeOf(2)).slice(0, 16)} UTC`
-    await row.getByText(since).waitFor()
-    assert.equal(await row.locator('[data-figure="rate"]').count(), 0)
-    assert.equal(await row.locator('.state-chip.ended').count(), 1)
-    assert.equal(await row.locator('data[data-figure="paid"]').getAttribute('value'), '-0.01')
-    await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
-    await page.getByText(since).waitFor()
+    const served = clientOf(await serve(t, store))
+    await visit(served, '/')
+    const summaries = await summariesOf(served)
+    const row = tableOf(summaries)
+    const since = `<span class="state-chip ended">Settled since ${formatTime(timeOf(2)).slice(0, 16)} UTC</span>`
+    assert.ok(row.includes(since), row)
+    assert.equal(figureOf(row, 'rate'), undefined)
+    assert.equal(figureOf(row, 'paid')!.value, '-0.01')
+    const bar = h(MarketBar, {
+      marketId: LIVE_MARKET,
+      summary: summaries[0]!,
+      markets: [LIVE_MARKET],
+      onPick: () => {},
+    })
+    assert.ok(render(bar).includes(since))
+  })
+})
+
+describe("the explorer's rates", () => {
+  test('are for a period, 8 hours and a year, averaged over three windows, and sorted by them', async (t) => {
+    const served = clientOf(await serve(t, await ratesStore(t)))
+    await visit(served, '/')
+    const summaries = await summariesOf(served)
+    for (const [basis, hours] of [
+      ['8h', () => 8],
+      ['period', (made: Made) => made.hours],
+      ['year', () => 365 * 24],
+    ] as const) {
+      const table = tableOf(summaries, basis)
+      for (const made of MARKETS) {
+        const row = rowOf(table, made.marketId)
+        const paid = made.rateOf(periodCount(made))
+        assert.equal(figureOf(row, 'rate')!.text, percent((paid * hours(made)) / made.hours))
+        assert.equal(figureOf(row, 'paid')!.text, percent(paid))
+        for (const [name, window] of [
+          ['24h', 24],
+          ['7d', 168],
+          ['30d', 720],
+        ] as const) {
+          const average = (sum(ratesOfLast(made, window)) / window) * hours(made)
+          const { text } = figureOf(row, `average-${name}`)!
+          assert.ok(
+            Math.abs(parsed(text) * 10_000 - average) <= 0.51,
+            `${made.code} ${name} per ${basis}: ${text}`,
+          )
+        }
+        // The next payment, by the market's schedule.
+        const next = new Date(Number(timeOf((DAYS * 24 + made.hours) * HOUR) / 1_000_000n)).toISOString()
+        assert.ok(row.includes(`datetime="${next.slice(0, 16).replace('T', ' ')}"`), row)
+        assert.ok(textOf(row).includes(`${next.slice(11, 16)} UTC`), row)
+      }
+    }
+    const [a, b, c] = MARKETS.map(({ marketId }) => marketId)
+    go('/?sort=-7d')
+    assert.deepEqual(orderOf(tableOf(summaries)), [c, a, b])
+    go('/?sort=7d')
+    assert.deepEqual(orderOf(tableOf(summaries)), [b, a, c])
   })
 
-  test('are compared over the time of which all their periods are loaded', async ({ t, open }) => {
-    const { store, live } = await createLiveStore(t)
-    const periodsEvery = (marketId: string, hours: number, count: number, fundingRate: string) =>
-      Array.from({ length: count }, (_, index) =>
-        periodEvent({
-          ...{ marketId, seq: BigInt(index), fundingPayment: '1', fundingRate },
-          start: timeOf(index * hours * 3_600),
-          end: timeOf((index + 1) * hours * 3_600),
-        }),
+  test('are a map of sums by market and day or 8 hours, each in a sentence', async (t) => {
+    const served = clientOf(await serve(t, await ratesStore(t)))
+    await visit(served, '/')
+    const summaries = await summariesOf(served)
+    const day = 3n * RATE_SPANS['8h']
+    const end = (timeOf(DAYS * 24 * HOUR) / day + 1n) * day
+    const from = end - 30n * day
+    const rates = await served.client.fundingRates({ interval: '1d', from, to: end, first: 10 })
+    const rows = heatRows(rates, summaries)
+    const starts = columnStarts(rows, end, day)
+    assert.deepEqual([starts[0], starts.at(-1), starts.length], [from, end - day, 30])
+    const map = render(h(HeatCells, { rows, starts, step: '1d' }))
+    for (const [row, made] of MARKETS.entries()) {
+      for (const [column, start] of starts.entries()) {
+        const of = due(made, start, start + day)
+        const name = `${made.code}, ${formatTime(start).slice(0, 10)}`
+        const who = sum(of) > 0 ? 'longs pay shorts' : 'shorts pay longs'
+        const payments = `${of.length} payment${of.length === 1 ? '' : 's'}`
+        const [, title, text] = new RegExp(
+          `data-cell="${row} ${column}"[^>]*title="([^"]*)"[^>]*>([^<]*)<`,
+        ).exec(map)!
+        assert.equal(title, `${name}: ${percent(sum(of))} in ${payments}, ${who}`)
+        assert.equal(`${text} %`, formatRate({ digits: BigInt(sum(of)), scale: 6 }, 3))
+      }
+    }
+    // The newest cell of the first market is read first.
+    assert.match(textOf(map), new RegExp(`^A/PERP, ${formatTime(end - day).slice(0, 10)}: `))
+    const short = { rows, starts: columnStarts(rows, end, RATE_SPANS['8h']), step: '8h' } as const
+    assert.match(textOf(render(h(HeatCells, short))), /^A\/PERP, 8 hours from \S+ \d\d:00 UTC: /)
+  })
+})
+
+describe("the explorer's comparison of markets", () => {
+  test('has the rates of the periods, a year, and their sum, exactly', async () => {
+    for (const marketId of [BTC, SOL]) {
+      const all = await askPeriods(recording.client, { marketId }, 5_000)
+      const { lines, from } = fromOneStart([{ marketId, ...all }])
+      assert.equal(from, null)
+      const { periods } = lines[0]!
+      const last = periods.at(-1)!
+      const year = formatRate(annualised(last.rate, last.end! - last.start)!, 2)
+      const time = formatTime(last.start).slice(0, 16)
+      assert.equal(describeLine(periods, 'annualised', null), `${year} · period ${last.seq}, ${time}`)
+      assert.ok(describeLine(periods, 'rate', null).startsWith(formatRate(number(last.rate!), 4)))
+      // At the time of an earlier period, its rate.
+      const earlier = periods.at(-2)!
+      assert.ok(
+        describeLine(periods, 'rate', last.start - 1n).startsWith(formatRate(number(earlier.rate!), 4)),
       )
-    await live.commit(1, [
-      ...periodsEvery(LIVE_MARKET, 1, 1_100, '0.0001'),
-      ...periodsEvery(OTHER_MARKET, 8, 140, '0.001'),
-    ])
-    const { page } = await open(store)
-    await page.goto(`/?compare=${LIVE_MARKET},${OTHER_MARKET}&bars=cumulative`)
-    await page.getByText(`Compared from ${formatTime(timeOf(100 * 3_600)).slice(0, 16)} UTC on`).waitFor()
-    for (const [marketId, cumulative] of [
-      [LIVE_MARKET, '+10.00 %'],
-      [OTHER_MARKET, '+12.70 %'],
-    ] as const) {
-      const text = await page.locator(`[data-compared="${marketId}"]`).innerText()
-      assert.ok(text.includes(cumulative), text)
+      assert.equal(describeLine(periods, 'rate', 0n), 'no paid period')
     }
   })
 
-  test('of more funding periods than fit on a page are five, with sums by day, and the page names the omitted ones', async ({
-    t,
-    open,
-  }) => {
-    const { store, live } = await createLiveStore(t)
-    const count = 5_200
-    const periods = Array.from({ length: count }, (_, seq) => ({
-      kind: 'funding-period' as const,
-      marketId: LIVE_MARKET,
-      seq: BigInt(seq),
-      start: timeOf(seq * 3_600),
-      end: timeOf((seq + 1) * 3_600),
-      fundingPayment: '100',
-      fundingRate: '0.0001',
-      internalTwap: '1',
-      externalTwap: '1',
-    }))
-    await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
-    const { page } = await open(store)
-    const asked = watchRequests(page)
-    await page.goto('/?view=funding&span=all')
-    await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
-    await settled(page)
-    const charts = asked.filter((path) =>
-      /\/series\/|estimates|rates|funding-periods\/[0-9a-f]{64}$/.test(path),
-    )
-    assert.equal(charts.length, 5, charts.join())
-    // Figures are of all periods, those that are not listed too.
-    await page.getByText('Cumulative (5,200 periods due)').waitFor()
-    const exact = (name: string) => page.locator(`data[data-figure="${name}"]`).first().getAttribute('value')
-    assert.equal(Number(await exact('cumulative')), 0.52)
-    assert.equal(await exact('position-total'), '-520000')
-    await page.getByText('rates are drawn in sums by day').waitFor()
-    // At the start of the last bucket.
-    await eventually(
-      () => page.locator('[data-figure="cumulative-at"]').innerText(),
-      (text) => Number.parseFloat(text) > 51.8,
-    )
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.locator('section[aria-labelledby="periods-title"] .csv').click(),
+  test('covers the time of which all periods are loaded, and leaves out those that paid nothing', () => {
+    const hour = BigInt(HOUR) * 1_000_000_000n
+    const every = (hours: bigint, first: number, count: number, rate: string): Period[] =>
+      Array.from({ length: count }, (_, index) => ({
+        ...{ seq: BigInt(first + index), start: BigInt(first + index) * hours * hour, payment: '1', rate },
+        ...{ end: BigInt(first + index + 1) * hours * hour, internalTwap: null, externalTwap: null },
+      }))
+    const unpaid = { ...every(8n, 140, 1, '0')[0]!, rate: null }
+    const { lines, from } = fromOneStart([
+      { marketId: LIVE_MARKET, list: every(1n, 100, 1_000, '0.0001'), more: true },
+      { marketId: ETH, list: [...every(8n, 0, 140, '0.001'), unpaid], more: false },
     ])
-    assert.equal(
-      readFileSync(await download.path(), 'utf8')
-        .trim()
-        .split(/\r?\n/).length,
-      count + 1,
+    assert.equal(from, 100n * hour)
+    assert.deepEqual(
+      lines.map(({ periods }) => writeDecimal(valuesOf(periods, 'cumulative').at(-1)!)),
+      ['0.1000', '0.127'],
     )
-    // A short range in the past is complete.
-    await page.goto(`/?view=funding&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
-    await page.getByText('Cumulative (10 periods due)').waitFor()
-    assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')
-    assert.equal(await page.getByText('more than 5,000').count(), 0)
   })
 })

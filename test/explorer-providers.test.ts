@@ -1,35 +1,56 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe } from 'node:test'
-import type { Instrument, LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
-import type { Page } from 'playwright-core'
+import { describe, test } from 'node:test'
+import type { LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
+import { h } from 'preact'
 import type { MarketEvent } from '#core/events/event'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
-import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
-import {
-  BTC,
-  cellsOf,
-  ETH,
-  exactFigure,
-  figure,
-  generate,
-  SOL,
-  explorerTest as test,
-} from './fixtures/explorer.ts'
-import { getPage } from './fixtures/http.ts'
+import { withFees } from '../web/src/providers/fees.ts'
 import { createLiveStore, LIVE_MARKET, perpetualMarket } from './fixtures/live-store.ts'
-import { PROVIDERS } from './fixtures/sample.ts'
-import { storeOf } from './fixtures/service.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import {
+  cellsOf,
+  clientOf,
+  figureOf,
+  figuresOf,
+  go,
+  render,
+  rowsOf,
+  type Served,
+  textOf,
+  visit,
+} from './fixtures/render.ts'
+import { BTC, ETH, SOL } from './fixtures/sample.ts'
+import { serve, serveRecording } from './fixtures/service.ts'
+
+const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
+const { EpochsTable } = await import('../web/src/providers/history.tsx')
+const { Meanings } = await import('../web/src/providers/meanings.tsx')
+const { PartyField } = await import('../web/src/providers/party-field.tsx')
+const { Providers, ProvidersView } = await import('../web/src/providers/providers-view.tsx')
+const { param } = await import('../web/src/location.ts')
+
+const recording = clientOf(await serveRecording('perps-long-named'))
 
 const USD = { symbol: 'USD', decimals: 5 }
 
-const NAMES: Record<string, string> = { [BTC]: 'BTC/PERP', [ETH]: 'ETH/PERP', [SOL]: 'SOL/PERP' }
-
-async function providersOf(base: string, filters: [string, string][]): Promise<LiquidityProvider[]> {
-  const { edges } = await getPage(base, PROVIDERS, [...filters, ['pagination.first', '5000']])
-  return edges.map(({ node }) => node as unknown as LiquidityProvider)
+async function providersOf({ client }: Served, markets: readonly string[]): Promise<LiquidityProvider[]> {
+  const pages = markets.map((marketId) => client.liquidityProvidersPage({ marketId }, { first: 5_000 }))
+  return (await Promise.all(pages)).flatMap(({ rows }) => rows.map(({ node }) => node))
 }
+
+/** The providers as the page shows them at its address. */
+function viewOf(providers: readonly LiquidityProvider[]): string {
+  const data = { providers: withFees(providers), more: false, blockHeight: '2605' }
+  const list = { data, error: null, loading: false, reload: () => {} }
+  const [market, party] = [param('market'), param('party')?.toLowerCase() ?? null]
+  // On a phone cards take the place of the table.
+  return render(h(Providers, { market, party, list }))
+}
+
+/** Market and party of each row of the table. */
+const idsOf = (view: string) =>
+  rowsOf(view).map((row) =>
+    [...row.matchAll(/title="(?:[^"]* )?([0-9a-f]{64})"/g)].map(([, id]) => id).join(' '),
+  )
 
 const isPenalised = ({ sla }: LiquidityProvider) =>
   sla !== null &&
@@ -37,13 +58,13 @@ const isPenalised = ({ sla }: LiquidityProvider) =>
     (text) => Number(text) !== 0,
   )
 
+const UNIT = 10n ** 36n
+
 /** A decimal number in units of 10^-36. */
 function exact(text: string): bigint {
   const [whole, fraction = ''] = text.split('.')
   return BigInt(whole! + fraction.padEnd(36, '0'))
 }
-
-const UNIT = 10n ** 36n
 
 /** Fee share, kept share, and their product, of all providers of whole markets: in 10^-18, truncated. */
 function feesOf(providers: LiquidityProvider[]) {
@@ -64,252 +85,194 @@ function feesOf(providers: LiquidityProvider[]) {
   )
 }
 
-/** Market and party of each row of the table. */
-async function rowsOf(page: Page): Promise<string[]> {
-  return page.locator('table.providers tbody tr').evaluateAll((rows) =>
-    rows.map((row) =>
-      [...row.querySelectorAll('[title]')]
-        .map((element) => (element as unknown as { title: string }).title.split(' ').at(-1))
-        .filter((title) => /^[0-9a-f]{64}$/.test(title ?? ''))
-        .join(' '),
+/** Events of the providers of a market: provisions and market data. */
+function provided(
+  marketId: string,
+  parties: readonly string[],
+  shareOf: (index: number) => { equityLikeShare: string; averageScore: string; virtualStake: string },
+  slaOf: (party: string) => object | null = () => null,
+  averageEntryValuation = '1',
+): MarketEvent[] {
+  return [
+    ...parties.map(
+      (partyId): MarketEvent => ({
+        ...{
+          kind: 'liquidity-provision',
+          provisionId: `${marketId}${partyId}`,
+          marketId,
+          partyId,
+          status: 1,
+        },
+      }),
     ),
-  )
+    {
+      ...{ kind: 'market-data', figures: null, marketId },
+      feeShares: parties.map((party, index) => ({ party, averageEntryValuation, ...shareOf(index) })),
+      slas: parties.flatMap((party) => slaOf(party) ?? []),
+    } as MarketEvent,
+  ]
 }
 
+const slaFigures = (party: string) => ({
+  ...{ party, currentEpochFractionOfTimeOnBook: '0.5', lastEpochFractionOfTimeOnBook: '0.7' },
+  ...{ lastEpochFeePenalty: '0.2', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
+  ...{ requiredLiquidity: '12345', notionalVolumeBuys: '1', notionalVolumeSells: '1' },
+})
+
 describe("the explorer's providers", () => {
-  test('are listed for all markets, one market or one party, with filters and totals', async ({
-    t,
-    openRecording,
-  }) => {
-    const { page, base } = await openRecording('perps-long-named')
-    const all = (
-      await Promise.all([BTC, ETH, SOL].map((marketId) => providersOf(base, [['marketId', marketId]])))
-    ).flat()
-    // By fee share after the penalty; rows without an SLA last, equal ones by their ids.
+  test('of all markets are listed by fee share after the penalty, exactly, with totals', async () => {
+    await visit(recording, '/?view=providers')
+    const all = await providersOf(recording, [BTC, ETH, SOL])
     const fees = feesOf(all)
-    const names = (list: LiquidityProvider[]) =>
-      list
-        .map((provider) => ({ id: `${provider.marketId} ${provider.partyId}`, net: fees.get(provider)!.net }))
-        .sort((a, b) => {
-          if (a.net === null || b.net === null || a.net === b.net) {
-            return a.net === b.net ? (a.id < b.id ? -1 : 1) : a.net === null ? 1 : -1
-          }
-          return b.net > a.net ? 1 : -1
-        })
-        .map(({ id }) => id)
-    const sum = (list: LiquidityProvider[]) =>
-      `${list.reduce((total, { sla }) => total + BigInt(sla!.requiredLiquidity), 0n)}`
-
-    await t.test(
-      'all markets: every provision, by share, with the first figures and the totals',
-      async () => {
-        await page.goto('/?view=providers')
-        await eventually(
-          () => rowsOf(page),
-          (rows) => JSON.stringify(rows) === JSON.stringify(names(all)),
-        )
-        assert.equal(await figure(page, 'provisions'), `${all.length}`)
-        assert.equal(await figure(page, 'parties'), `${new Set(all.map(({ partyId }) => partyId)).size}`)
-        assert.equal(await figure(page, 'markets'), '3')
-        assert.equal(await figure(page, 'penalised'), `${all.filter(isPenalised).length}`)
-        assert.equal(await exactFigure(page, 'total-required'), sum(all))
-        assert.equal(await figure(page, 'total-required'), formatAmountWithUnit(sum(all), USD, { places: 2 }))
-        const [first] = await cellsOf(page, 'providers')
-        assert.ok(Object.values(NAMES).includes(first![0]!.trim()), first![0]!)
-        // The main columns are on the first screen, without a scroll bar.
-        const titles = await page.locator('table.providers thead th').allInnerTexts()
-        assert.deepEqual(
-          titles.map((title) => title.replace(/[↓↑\s]+/g, ' ').trim()),
-          [
-            ...[
-              'Market',
-              'Party',
-              'Fee share',
-              'Kept after penalty',
-              "Fee share at last epoch's penalty",
-              'Time on book, this epoch',
-            ],
-            ...['Time on book, last epoch', 'Required liquidity, USD', 'Bond penalty, last epoch'],
-          ],
-        )
-        assert.equal(await page.locator('.scroll-hint').count(), 0)
-
-        // The exact texts of each row: 18 decimal places of a share, all digits of the rest.
-        const shown = await page.locator('table.providers tbody tr').evaluateAll((rows) =>
-          rows.map((row) => ({
-            id: [...row.querySelectorAll('[title]')]
-              .map((element) => element.getAttribute('title')!.split(' ').at(-1)!)
-              .filter((title) => /^[0-9a-f]{64}$/.test(title))
-              .join(' '),
-            figures: ['fees', 'kept', 'net'].map(
-              (name) => row.querySelector(`[data-figure="${name}"]`)?.getAttribute('value') ?? null,
-            ),
-          })),
-        )
-        for (const [provider, { share, kept, net }] of fees) {
-          const row = shown.find(({ id }) => id === `${provider.marketId} ${provider.partyId}`)!
-          const [fee, keeps, after] = row.figures
-          assert.equal(exact(fee!) / 10n ** 18n, share)
-          assert.equal(keeps === null ? null : exact(keeps), kept)
-          assert.equal(after === null ? null : exact(after) / 10n ** 18n, net)
-        }
-        const shares = new Set([...fees.values()].map(({ share }) => share))
-        assert.ok(shares.size > 3 && [...fees.values()].some(({ kept }) => kept !== null && kept < UNIT))
-      },
+    const id = ({ marketId, partyId }: LiquidityProvider) => `${marketId} ${partyId}`
+    // Rows without an SLA last, equal ones by their ids.
+    const inOrder = all.toSorted((left, right) => {
+      const [a, b] = [left, right].map((provider) => fees.get(provider)!.net)
+      if (a === b) return id(left) < id(right) ? -1 : 1
+      return a == null || (b != null && b > a) ? 1 : -1
+    })
+    const view = viewOf(all)
+    assert.deepEqual(idsOf(view), inOrder.map(id))
+    for (const [index, provider] of inOrder.entries()) {
+      const { share, kept, net } = fees.get(provider)!
+      const [fee, keeps, after] = ['fees', 'kept', 'net'].map(
+        (name) => figureOf(rowsOf(view)[index]!, name)?.value,
+      )
+      assert.equal(exact(fee!) / 10n ** 18n, share)
+      assert.equal(keeps === undefined ? null : exact(keeps), kept)
+      assert.equal(after === undefined ? null : exact(after) / 10n ** 18n, net)
+    }
+    assert.ok(new Set([...fees.values()].map(({ share }) => share)).size > 3)
+    assert.ok([...fees.values()].some(({ kept }) => kept !== null && kept < UNIT))
+    const sum = `${all.reduce((total, { sla }) => total + BigInt(sla!.requiredLiquidity), 0n)}`
+    assert.deepEqual(
+      ['provisions', 'parties', 'markets', 'penalised'].map((name) => figureOf(view, name)!.text),
+      [all.length, new Set(all.map(({ partyId }) => partyId)).size, 3, all.filter(isPenalised).length].map(
+        String,
+      ),
     )
-
-    await t.test('filters by penalty and by share, both in the URL', async () => {
-      await page.getByLabel('Penalised only').check()
-      await page.getByLabel('Equity-like share below, %').fill('20')
-      const expected = all.filter(
-        (provider) => isPenalised(provider) && Number(provider.feeShare.equityLikeShare) < 0.2,
-      )
-      assert.ok(expected.length > 0 && expected.length < all.filter(isPenalised).length)
-      await eventually(
-        () => rowsOf(page),
-        (rows) => JSON.stringify(rows) === JSON.stringify(names(expected)),
-      )
-      assert.equal(await exactFigure(page, 'total-required'), sum(expected))
-      const address = page.url()
-      assert.match(address, /penalised=1.*below=20|below=20.*penalised=1/)
-      await page.goto(address)
-      await eventually(
-        () => rowsOf(page),
-        (rows) => rows.length === expected.length,
-      )
-      await page.getByLabel('Equity-like share below, %').fill('0.0')
-      await page.getByText('An equity-like share is a percentage above zero').waitFor()
-      await page.getByLabel('Equity-like share below, %').fill('0.000001')
-      await page.getByRole('button', { name: 'Clear the filters' }).click()
-      await eventually(
-        () => rowsOf(page),
-        (rows) => rows.length === all.length,
-      )
-    })
-
-    await t.test(
-      'one market: two decimals, exact on hover, any column sorts, the rest a click away',
-      async () => {
-        await page.getByRole('combobox', { name: 'Market' }).click()
-        await page.keyboard.type('ether')
-        await page.keyboard.press('Enter')
-        await page.waitForURL(new RegExp(`market=${ETH}`))
-        const own = all.filter(({ marketId }) => marketId === ETH)
-        await eventuallyIs(() => page.locator('table.providers tbody tr').count(), own.length)
-        await page.getByRole('button', { name: 'All 15 figures' }).click()
-        await page.waitForURL(/columns=all/)
-        await page.getByRole('button', { name: 'Virtual stake, USD' }).click()
-        const byStake = [...own].sort(
-          (a, b) => Number(b.feeShare.virtualStake) - Number(a.feeShare.virtualStake),
-        )
-        const stakes = () =>
-          page
-            .locator('table.providers tbody data[data-figure="stake"]')
-            .evaluateAll((cells) => cells.map((cell) => [cell.getAttribute('value'), cell.textContent]))
-        const expected = byStake.map(({ feeShare }) => [
-          feeShare.virtualStake,
-          formatAmount(feeShare.virtualStake, USD, { places: 2 }),
-        ])
-        await eventually(stakes, (seen) => JSON.stringify(seen) === JSON.stringify(expected))
-        await page.getByRole('button', { name: 'Virtual stake, USD' }).click()
-        await eventually(stakes, (seen) => JSON.stringify(seen) === JSON.stringify([...expected].reverse()))
-        await page.locator('.scroll-hint').waitFor()
-        await page.getByText('What the figures mean').click()
-        assert.match(
-          await page.locator('.meanings').innerText(),
-          /Bond penalty, last epoch\s+Fraction of its bond/,
-        )
-      },
+    assert.equal(figureOf(view, 'total-required')!.value, sum)
+    assert.equal(figureOf(view, 'total-required')!.text, formatAmountWithUnit(sum, USD, { places: 2 }))
+    const titles = view.split('</thead>')[0]!.match(/<th .*?<\/th>/gs)!
+    assert.deepEqual(
+      titles.map((title) => textOf(title).replace(/ [↓↑]$/, '')),
+      [
+        ...['Market', 'Party', 'Fee share', 'Kept after penalty', "Fee share at last epoch's penalty"],
+        ...['Time on book, this epoch', 'Time on book, last epoch', 'Required liquidity, USD'],
+        'Bond penalty, last epoch',
+      ],
     )
+    assert.match(cellsOf(view)[0]![0]!, /^(BTC|ETH|SOL)\/PERP$/)
+    assert.match(textOf(render(h(Meanings, {}))), /Bond penalty, last epoch Fraction of its bond/)
 
-    await t.test("a party's page across markets, opened by its URL, and its rows as CSV", async () => {
-      const { partyId } = all[0]!
-      await page.getByPlaceholder('hex digits, or network').fill(partyId)
-      await page.getByRole('button', { name: 'Show', exact: true }).click()
-      await page.waitForURL(new RegExp(`party=${partyId}`))
-      await page.goto(`/?view=providers&party=${partyId.toUpperCase()}`)
-      const own = all.filter((provider) => provider.partyId === partyId)
-      await eventuallyIs(() => page.locator('table.providers tbody tr').count(), own.length)
-      assert.equal(await figure(page, 'markets'), `${own.length}`)
-      const markets = (await cellsOf(page, 'providers')).map(([name]) => name!.trim().split('\n')[0]).sort()
-      assert.deepEqual(markets, own.map(({ marketId }) => NAMES[marketId]!).sort())
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.locator('.panel .csv').click(),
-      ])
-      const csv = readFileSync(await download.path(), 'utf8')
-        .trim()
-        .split(/\r?\n/)
-      assert.equal(csv.length - 1, own.length)
-      for (const { feeShare } of own) assert.ok(csv.some((line) => line.includes(feeShare.virtualStake)))
-
-      await page.goto('/?view=providers')
-      await page.waitForSelector('table.providers')
-      const [every] = await Promise.all([page.waitForEvent('download'), page.locator('.panel .csv').click()])
-      const lines = readFileSync(await every.path(), 'utf8')
-        .trim()
-        .split('\r\n')
-      assert.equal(lines.length - 1, all.length)
-    })
-
-    await t.test('a message for an invalid id, and for an unknown party', async () => {
-      await page.goto('/?view=providers&party=bob')
-      await page.getByText("bob is not a party's id or its beginning: it has 64 hex digits").waitFor()
-      await page.goto('/?view=providers&market=12')
-      await page.getByText("12 is not a market's id: it has 64 hex digits").waitFor()
-      await page.goto(`/?view=providers&party=${'0'.repeat(64)}`)
-      await page.getByText('00000000…000000 provides no liquidity').waitFor()
-      await page.getByText('As of block 2,605.').waitFor()
-    })
+    // By penalty and by share.
+    go('/?view=providers&penalised=1&below=20')
+    const few = inOrder.filter((one) => isPenalised(one) && Number(one.feeShare.equityLikeShare) < 0.2)
+    assert.ok(few.length > 0 && few.length < all.filter(isPenalised).length)
+    const filtered = viewOf(all)
+    assert.deepEqual(idsOf(filtered), few.map(id))
+    const required = `${few.reduce((total, { sla }) => total + BigInt(sla!.requiredLiquidity), 0n)}`
+    assert.equal(figureOf(filtered, 'total-required')!.value, required)
+    go('/?view=providers&below=0.000001')
+    assert.match(
+      textOf(viewOf(all)),
+      new RegExp(`No provider matches the filters ${all.length} in total\\. Clear`),
+    )
+    go('/?view=providers&below=0.0')
+    assert.match(textOf(viewOf(all)), /An equity-like share is a percentage above zero/)
   })
 
-  test('may have no SLA, and amounts without an asset are whole numbers as sent, with the reason', async ({
-    t,
-    open,
-  }) => {
+  test('of a market have two decimals, exact on hover, sorted by any column', async () => {
+    await visit(recording, `/?view=providers&market=${ETH}&columns=all&sort=-stake`)
+    const own = await providersOf(recording, [ETH])
+    const stakes = (providers: LiquidityProvider[]) =>
+      providers
+        .toSorted((a, b) => Number(b.feeShare.virtualStake) - Number(a.feeShare.virtualStake))
+        .map(({ feeShare: { virtualStake } }) => [
+          virtualStake,
+          formatAmount(virtualStake, USD, { places: 2 }),
+        ])
+    const shown = () =>
+      figuresOf(rowsOf(viewOf(own)).join(''), 'stake').map(({ value, text }) => [value, text])
+    assert.deepEqual(shown(), stakes(own))
+    go(`/?view=providers&market=${ETH}&columns=all&sort=stake`)
+    assert.deepEqual(shown(), stakes(own).toReversed())
+    assert.equal(viewOf(own).split('</thead>')[0]!.match(/<th /g)!.length, 1 + 15)
+    go(`/?view=providers&market=${ETH}`)
+    assert.match(textOf(viewOf(own)), /All 15 figures/)
+  })
+
+  test('of a party are listed across markets, and as CSV', async () => {
+    const all = await providersOf(recording, [BTC, ETH, SOL])
+    const { partyId } = all[0]!
+    await visit(recording, `/?view=providers&party=${partyId.toUpperCase()}`)
+    const own = all.filter((provider) => provider.partyId === partyId)
+    const view = viewOf(all)
+    assert.equal(figureOf(view, 'markets')!.text, `${own.length}`)
+    const names = { [BTC]: 'BTC/PERP', [ETH]: 'ETH/PERP', [SOL]: 'SOL/PERP' }
+    assert.deepEqual(
+      cellsOf(view)
+        .map(([name]) => name!.split(' ')[0])
+        .sort(),
+      own.map(({ marketId }) => names[marketId]).sort(),
+    )
+    const csv = new URL(/class="copy csv" href="([^"]*)"/.exec(view)![1]!.replaceAll('&amp;', '&'))
+    const lines = (await (await fetch(`${recording.base}${csv.pathname}${csv.search}`)).text())
+      .trim()
+      .split(/\r?\n/)
+    assert.equal(lines.length - 1, own.length)
+    for (const { feeShare } of own) assert.ok(lines.some((line) => line.includes(feeShare.virtualStake)))
+    go('/?view=providers')
+    assert.match(viewOf(all), /href="[^"]*\/api\/v2\/export\/liquidity-providers\?format=csv"/)
+  })
+
+  test('have a message for an invalid id, and for an unknown party', async () => {
+    await visit(recording, '/?view=providers&party=bob')
+    const shown = () => textOf(render(h(ProvidersView, {})))
+    assert.match(shown(), /bob is not a party's id or its beginning: it has 64 hex digits/)
+    go('/?view=providers&market=12')
+    assert.match(shown(), /12 is not a market's id: it has 64 hex digits/)
+    go(`/?view=providers&party=${'0'.repeat(64)}`)
+    assert.match(textOf(viewOf([])), /00000000…000000 provides no liquidity As of block 2,605\./)
+    go('/?view=providers&party=abcdef0')
+    assert.match(textOf(viewOf([])), /No provider's id begins with abcdef0/)
+    const field = h(PartyField, { party: 'xyz', parties: [], onPick: () => {} })
+    assert.match(textOf(render(field)), /A party id has up to 64 hex digits/)
+  })
+
+  test('may have no SLA, and amounts without an asset are whole numbers as sent, with the reason', async (t) => {
     const { store, live } = await createLiveStore(t)
-    const party = 'b'.repeat(64)
     const great = '1234567890123456789012345678'
-    const share = {
-      party,
-      averageEntryValuation: great,
-      averageScore: '0.5',
-      virtualStake: `${great}.0000000000000001`,
-    }
-    await live.commit(1, [
-      { kind: 'liquidity-provision', provisionId: 'p', marketId: LIVE_MARKET, partyId: party, status: 1 },
-      {
-        kind: 'market-data',
-        figures: null,
-        marketId: LIVE_MARKET,
-        feeShares: [{ ...share, equityLikeShare: '0.1234567890123456789' }],
-        slas: [],
-      },
-    ])
-    const { page } = await open(store)
-    await page.goto(`/?view=providers&market=${LIVE_MARKET}&columns=all`)
-    await page.waitForSelector('table.providers')
-    const row = await page.locator('table.providers tbody').innerText()
+    const share = { equityLikeShare: '0.1234567890123456789', averageScore: '0.5' }
+    const virtualStake = `${great}.0000000000000001`
+    await live.commit(
+      1,
+      provided(LIVE_MARKET, ['b'.repeat(64)], () => ({ ...share, virtualStake }), undefined, great),
+    )
+    const served = clientOf(await serve(t, store))
+    await visit(served, `/?view=providers&market=${LIVE_MARKET}&columns=all`)
+    const view = viewOf(await providersOf(served, [LIVE_MARKET]))
+    const row = textOf(rowsOf(view)[0]!)
     assert.match(row, /No SLA figures/)
     assert.match(row, /12\.35 %/)
-    assert.equal(await exactFigure(page, 'share'), '0.1234567890123456789')
-    assert.equal(await exactFigure(page, 'stake'), `${great}.0000000000000001`)
+    assert.equal(figureOf(view, 'share')!.value, share.equityLikeShare)
+    assert.equal(figureOf(view, 'stake')!.value, virtualStake)
     assert.ok(row.includes('1,234,567,890,123,456,789,012,345,678'), row)
-    await page
-      .getByText('shown as sent, as whole numbers, and excluded from totals: the store has no market event')
-      .waitFor()
-    assert.equal(await page.locator('[data-figure="total-stake"]').count(), 0)
-    await page.setViewportSize({ width: 375, height: 812 })
-    assert.equal(await overflow(page), 0)
-    assert.match(await page.locator('.card').innerText(), /No SLA figures/)
+    assert.match(
+      textOf(view),
+      /as sent, as whole numbers, and excluded from totals: the store has no market event/,
+    )
+    assert.equal(figureOf(view, 'total-stake'), undefined)
+    assert.match(textOf(view.split('<ul class="cards')[1]!), /No SLA figures/)
   })
 
-  test('have a mark at the required time on book, and a total for each asset', async ({ t, open }) => {
+  test('have a mark at the required time on book, and a total for each asset', async (t) => {
     const { store, live } = await createLiveStore(t)
     const markets = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
     const parties = ['a', 'b'].map((digit) => digit.repeat(64))
     // Two markets in USD, one in EUR, and one without an asset event.
     const assets = ['usd', 'usd', 'eur']
+    const sla = { priceRange: '0.05', commitmentMinTimeFraction: '0.65' }
     await live.commit(1, [
       ...['usd', 'eur'].map(
         (assetId): MarketEvent => ({
@@ -327,88 +290,54 @@ describe("the explorer's providers", () => {
         (settlementAsset, index): MarketEvent => ({
           ...(perpetualMarket(markets[index]!) as Extract<MarketEvent, { kind: 'market' }>),
           ...{ code: `M${index}`, settlementAsset },
-          sla:
-            index === 0
-              ? {
-                  ...{ priceRange: '0.05', commitmentMinTimeFraction: '0.65' },
-                  ...{ performanceHysteresisEpochs: 1n, slaCompetitionFactor: '0.5' },
-                }
-              : null,
+          sla: index === 0 ? { ...sla, performanceHysteresisEpochs: 1n, slaCompetitionFactor: '0.5' } : null,
         }),
       ),
-      ...markets.flatMap((marketId) => [
-        ...parties.map(
-          (partyId): MarketEvent => ({
-            ...{
-              kind: 'liquidity-provision',
-              provisionId: `${marketId}${partyId}`,
-              marketId,
-              partyId,
-              status: 1,
-            },
-          }),
-        ),
-        {
-          ...{ kind: 'market-data' as const, figures: null, marketId },
-          feeShares: parties.map((party, index) => ({
-            ...{ party, equityLikeShare: index === 0 ? '0.25' : '0.75', averageEntryValuation: '1' },
+      ...markets.flatMap((marketId, market) =>
+        provided(
+          marketId,
+          parties,
+          (index) => ({
+            equityLikeShare: index === 0 ? '0.25' : '0.75',
             // If nobody has a score, only the shares count.
-            ...{ averageScore: marketId === markets[1] ? '0' : index === 0 ? '0.9' : '0.1' },
+            averageScore: market === 1 ? '0' : index === 0 ? '0.9' : '0.1',
             virtualStake: `100000.${'1'.repeat(16)}`,
-          })),
-          slas: parties.map((party) => ({
-            ...{ party, currentEpochFractionOfTimeOnBook: '0.5', lastEpochFractionOfTimeOnBook: '0.7' },
-            ...{ lastEpochFeePenalty: '0.2', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
-            ...{ requiredLiquidity: '12345', notionalVolumeBuys: '1', notionalVolumeSells: '1' },
-          })),
-        },
-      ]),
+          }),
+          slaFigures,
+        ),
+      ),
     ])
-    const { page } = await open(store)
-    await page.goto('/?view=providers')
-    await page.waitForSelector('table.providers')
+    const served = clientOf(await serve(t, store))
+    await visit(served, '/?view=providers')
+    const view = viewOf(await providersOf(served, markets))
     const row = (market: number, party: number) =>
-      page.locator('table.providers tbody tr', {
-        has: page.locator(`[title$="${markets[market]}"]`),
-        hasText: parties[party]!.slice(0, 8),
-      })
-    const value = (market: number, party: number, name: string) =>
-      row(market, party).locator(`[data-figure="${name}"]`).getAttribute('value')
+      rowsOf(view).find((text) => text.includes(markets[market]!) && text.includes(parties[party]!))!
+    const value = (market: number, name: string) => figureOf(row(market, 0), name)!.value
     // 0.25 x 0.9 and 0.75 x 0.1 have a sum of 0.3.
-    assert.equal(await value(0, 0, 'fees'), '0.750000000000000000')
-    assert.equal(await value(0, 0, 'net'), '0.600000000000000000')
-    assert.equal(await value(0, 0, 'kept'), '0.8')
-    assert.equal(await value(1, 0, 'fees'), '0.250000000000000000')
-    const marks = row(0, 0).locator('.bar-mark')
-    assert.deepEqual(await marks.evaluateAll((all) => all.map((mark) => mark.getAttribute('data-least'))), [
-      '0.65',
-      '0.65',
-    ])
-    const [mark, bar] = [
-      (await marks.first().boundingBox())!,
-      (await row(0, 0).locator('.bar:has(.bar-mark)').first().boundingBox())!,
-    ]
-    assert.ok(Math.abs((mark.x + mark.width / 2 - bar.x) / bar.width - 0.65) < 0.02)
-    assert.match(await row(0, 0).innerText(), /of at least 65 %/)
-    assert.equal(await row(1, 0).locator('.bar-mark').count(), 0)
+    assert.equal(value(0, 'fees'), '0.750000000000000000')
+    assert.equal(value(0, 'net'), '0.600000000000000000')
+    assert.equal(value(0, 'kept'), '0.8')
+    assert.equal(value(1, 'fees'), '0.250000000000000000')
+    const marks = (text: string) =>
+      text.match(/class="bar-mark" data-least="0\.65" style="left:65%;?"/g)?.length
+    assert.equal(marks(row(0, 0)), 2)
+    assert.equal(marks(row(1, 0)), undefined)
+    assert.match(textOf(row(0, 0)), /of at least 65 %/)
     // Below the minimum of 0.65 in this epoch; the other markets ask for none.
-    const marked = page.locator('table.providers tbody tr', { hasText: 'below minimum this epoch' })
-    assert.equal(await marked.count(), 2)
-    for (const party of [0, 1]) assert.match(await row(0, party).innerText(), /below minimum this epoch/)
-    const heads = await page.locator('table.providers thead').innerText()
-    assert.match(heads, /Fee share at last epoch's penalty/)
-
-    const totals = await page.locator('.totals').allInnerTexts()
-    assert.equal(totals.length, 3, totals.join(' | '))
-    assert.match(totals[1]!, /Required liquidity\s+246\.90 EUR\s+Virtual stake\s+2,000\.00 EUR/)
-    assert.match(totals[2]!, /Required liquidity\s+493\.80 USD\s+Virtual stake\s+4,000\.00 USD/)
-    await page
-      .getByText('Amounts of 1 market are shown as sent, as whole numbers, and excluded from totals')
-      .waitFor()
-    assert.doesNotMatch(await page.locator('main').innerText(), /\.1{3}/)
+    assert.deepEqual(
+      rowsOf(view).map((text) => text.includes('below minimum this epoch') === text.includes(markets[0]!)),
+      Array(8).fill(true),
+    )
+    const text = textOf(view)
+    assert.match(
+      text,
+      /Required liquidity 246\.90 EUR Virtual stake 2,000\.00 EUR Required liquidity 493\.80 USD Virtual stake 4,000\.00 USD/,
+    )
+    assert.match(text, /Amounts of 1 market are shown as sent, as whole numbers, and excluded from totals/)
+    assert.doesNotMatch(text, /\.1{3}/)
   })
 
-  test('are found by the beginning of a party id, and listed in pages', async ({ t, open }) => {
+  test('are found by the beginning of a party id, and listed in pages', async (t) => {
     const { store, live } = await createLiveStore(t)
     const ids = Array.from(
       { length: 225 },
@@ -416,223 +345,94 @@ describe("the explorer's providers", () => {
     )
     await live.commit(1, [
       perpetualMarket(LIVE_MARKET),
-      ...ids.map(
-        (partyId): MarketEvent => ({
-          ...{ kind: 'liquidity-provision', provisionId: partyId, marketId: LIVE_MARKET, partyId, status: 1 },
-        }),
-      ),
-      {
-        ...{ kind: 'market-data', figures: null, marketId: LIVE_MARKET, slas: [] },
-        feeShares: ids.map((party, index) => ({
-          ...{ party, equityLikeShare: `0.00${index + 100}`, averageEntryValuation: '1' },
-          ...{ averageScore: '1', virtualStake: '1' },
-        })),
-      },
+      ...provided(LIVE_MARKET, ids, (index) => ({
+        ...{ equityLikeShare: `0.00${index + 100}`, averageScore: '1', virtualStake: '1' },
+      })),
     ])
-    const { page } = await open(store)
-    await page.goto(`/?view=providers&market=${LIVE_MARKET}&sort=-share`)
-    await page.waitForSelector('table.providers')
-    const shown = () => rowsOf(page)
-    const ordered = [...ids].reverse()
-    await eventually(shown, (rows) => rows.join() === ordered.slice(0, 50).join())
-    assert.equal(await figure(page, 'provisions'), '225')
-    const { height } = (await page.locator('#app').boundingBox())!
-    assert.ok(height < 4_000, `${height} px`)
-    await page.getByText('1 to 50 of 225').waitFor()
-    await page.getByRole('button', { name: 'Next' }).click()
-    await eventually(shown, (rows) => rows.join() === ordered.slice(50, 100).join())
-    await page.goto(page.url().replace('page=2', 'page=5'))
-    await eventually(shown, (rows) => rows.join() === ordered.slice(200).join())
-    assert.ok(await page.getByRole('button', { name: 'Next' }).isDisabled())
-    await page.getByRole('button', { name: 'Previous' }).click()
-    await page.waitForURL(/page=4/)
-
-    const [wanted] = [ids[123]!]
-    const start = wanted.slice(0, 5).toUpperCase()
-    await page.getByLabel('Party id, or its first digits').fill(start)
-    await page.keyboard.press('Enter')
-    const found = ids.filter((id) => id.startsWith(start.toLowerCase()))
+    const served = clientOf(await serve(t, store))
+    await visit(served, '/')
+    const all = await providersOf(served, [LIVE_MARKET])
+    const highestFirst = ids.toReversed()
+    for (const [page, first, last] of [
+      [1, 0, 50],
+      [2, 50, 100],
+      [5, 200, 225],
+      [9, 200, 225],
+    ] as const) {
+      go(`/?view=providers&market=${LIVE_MARKET}&sort=-share&page=${page}`)
+      const view = viewOf(all)
+      assert.deepEqual(idsOf(view), highestFirst.slice(first, last), `${page}`)
+      assert.equal(figureOf(view, 'provisions')!.text, '225')
+      assert.match(textOf(view), new RegExp(`Previous ${first + 1} to ${last} of 225 Next`))
+      assert.equal(/<button [^>]*disabled>Next/.test(view), last === 225)
+    }
+    const start = ids[123]!.slice(0, 5)
+    go(`/?view=providers&market=${LIVE_MARKET}&party=${start.toUpperCase()}`)
+    const found = ids.filter((id) => id.startsWith(start))
     assert.ok(found.length < 10)
-    await eventually(
-      shown,
-      (rows) =>
-        rows
-          .map((row) => row.split(' ').at(-1))
-          .sort()
-          .join() === found.sort().join(),
-    )
-    await page.getByText('Parties whose id begins with').waitFor()
-    await page.getByLabel('Party id, or its first digits').fill('xyz')
-    await page.getByText('A party id has up to 64 hex digits').waitFor()
-    await page.goto('/?view=providers&party=abcdef0')
-    await page.getByText("No provider's id begins with abcdef0").waitFor()
+    assert.deepEqual(idsOf(viewOf(all)).sort(), found.sort())
+    assert.ok(textOf(viewOf(all)).startsWith(`Parties whose id begins with ${start}`))
   })
 
-  test('show past epochs on a click: chart, table and request, by keyboard and without colours', async ({
-    t,
-    open,
-  }) => {
-    const path = await generate(t, [
-      ...['--blocks', '9000', '--markets', '1', '--parties', '3', '--points', '1', '--events', '0'],
-    ])
-    const { page, base } = await open(await storeOf(t, STORE_KINDS[0]!, path))
-    await page.goto('/?view=providers')
-    const row = page.locator('table.providers tbody tr').first()
-    await row.getByRole('link', { name: 'Past epochs' }).click()
-    await page.waitForURL(/market=[0-9a-f]{64}&party=[0-9a-f]{64}/)
-    const address = new URL(page.url())
-    const filters = ['market', 'party'].map((name): [string, string] => [
-      `${name}Id`,
-      address.searchParams.get(name)!,
-    ])
-    await page.waitForSelector('table.epochs-table')
-    const { edges } = await getPage(base, '/api/v2/liquidity/provider-history', [
-      ...filters,
-      ['pagination.first', '200'],
-    ])
-    const rows = edges.map(({ node }) => node as unknown as LiquidityProviderEpoch)
-    assert.ok(rows.length > 20, `${rows.length} epochs`)
-    const values = (name: string) =>
-      page
-        .locator(`table.epochs-table [data-figure="${name}"]`)
-        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('value')))
-    const showsTable = async (expected: LiquidityProviderEpoch[]) => {
-      const epochs = () => page.locator('table.epochs-table tbody tr:not(.missing-epochs) th').allInnerTexts()
-      await eventually(epochs, (shown) => shown.join() === expected.map(({ epoch }) => epoch).join())
-      for (const [name, read] of [
-        ['epoch-book', (epoch: LiquidityProviderEpoch) => epoch.timeOnBook],
-        ['epoch-fee-penalty', (epoch: LiquidityProviderEpoch) => epoch.feePenalty],
-        ['epoch-bond-penalty', (epoch: LiquidityProviderEpoch) => epoch.bondPenalty],
-        ['epoch-share', (epoch: LiquidityProviderEpoch) => epoch.equityLikeShare],
-        ['epoch-required', (epoch: LiquidityProviderEpoch) => epoch.requiredLiquidity],
-      ] as const) {
-        assert.deepEqual(await values(name), expected.map(read), name)
-      }
-    }
-    await showsTable(rows.slice(0, 10))
-
-    // The bars show the same figures; those below the SLA's minimum are hatched and described.
-    const least = Number(
-      (await getPage(base, '/api/v2/instruments')).edges
-        .map(({ node }) => node as unknown as Instrument)
-        .find(({ marketId }) => marketId === filters[0]![1])!.sla!.commitmentMinTimeFraction,
-    )
-    const isShort = ({ timeOnBook }: LiquidityProviderEpoch) => Number(timeOnBook) < least
-    assert.ok(rows.slice(0, 10).some(isShort) && !rows.slice(0, 10).every(isShort))
-    const bars = await page.locator('[data-lane="Time on book"] [data-epoch]').evaluateAll((columns) =>
-      columns.map((column) => {
-        const bar = column.firstElementChild!
-        const [whole, part] = [column, bar].map((element) => element.getBoundingClientRect().height)
-        return {
-          epoch: column.getAttribute('data-epoch')!,
-          part: part! / whole!,
-          short: bar.className.includes('short'),
-        }
-      }),
-    )
-    assert.deepEqual(
-      bars.map(({ epoch, short }) => [epoch, short]),
-      rows
-        .slice(0, 10)
-        .map((epoch) => [epoch.epoch, isShort(epoch)])
-        .reverse(),
-    )
-    for (const { epoch, part } of bars) {
-      const { timeOnBook } = rows.find((known) => known.epoch === epoch)!
-      assert.ok(Math.abs(part - Number(timeOnBook)) < 0.02, `${epoch}: ${part} for ${timeOnBook}`)
-    }
-    const line = (await page.locator('.lane-least').boundingBox())!
-    const lane = (await page.locator('[data-lane="Time on book"] .lane-bars').boundingBox())!
-    assert.ok(Math.abs((lane.y + lane.height - line.y) / lane.height - least) < 0.03)
-    assert.equal(
-      await page.locator('table.epochs-table .tag').count(),
-      rows.slice(0, 10).filter(isShort).length,
-    )
-
-    await page.locator('.epochs').focus()
-    await page.keyboard.press('Home')
-    const said = page.locator('.epochs-said')
-    assert.match(await said.innerText(), new RegExp(`^Epoch ${rows[9]!.epoch}: on the book `))
-    await page.keyboard.press('ArrowRight')
-    const text = await said.innerText()
-    assert.match(text, new RegExp(`^Epoch ${rows[8]!.epoch}: `))
-    assert.equal(text.includes('less than the SLA requires'), isShort(rows[8]!))
-
-    await page.getByRole('button', { name: 'Last 50' }).click()
-    await showsTable(rows.slice(0, 20))
-    await page
-      .getByRole('navigation', { name: 'Pages of epochs' })
-      .getByRole('button', { name: 'Next' })
-      .click()
-    await showsTable(rows.slice(20, Math.min(40, rows.length)))
-    for (const width of [1440, 820, 390]) {
-      await page.setViewportSize({ width, height: 900 })
-      await eventuallyIs(() => overflow(page), 0)
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        assert.deepEqual(await accessibilityFaults(page), [], `${width} ${colorScheme}`)
-      }
-    }
-  })
-
-  test('show epochs without figures as missing, between the others', async ({ t, open }) => {
-    const { store, live } = await createLiveStore(t)
-    const partyId = 'b'.repeat(64)
-    const epochs = [9, 7, 6, 2]
-    const epochEnd = (seq: number) => ({ kind: 'epoch-end', seq: BigInt(seq) }) as unknown as MarketEvent
-    for (const [index, epoch] of epochs.toReversed().entries()) {
-      await live.commit(index + 1, [
-        ...(index === 0
-          ? [
-              perpetualMarket(LIVE_MARKET),
-              {
-                kind: 'liquidity-provision' as const,
-                provisionId: 'p',
-                marketId: LIVE_MARKET,
-                partyId,
-                status: 1 as const,
-              },
-            ]
-          : []),
-        epochEnd(epoch),
-        {
-          ...{ kind: 'market-data', figures: null, marketId: LIVE_MARKET, feeShares: [] },
-          slas: [
-            {
-              ...{ party: partyId, currentEpochFractionOfTimeOnBook: '0.5' },
-              ...{
-                lastEpochFractionOfTimeOnBook: '0.7',
-                lastEpochFeePenalty: '0',
-                lastEpochBondPenalty: '0',
-              },
-              ...{ hysteresisPeriodFeePenalties: [], requiredLiquidity: '1' },
-              ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
-            },
-          ],
+  test('have past epochs, as bars, in a table and in words, and those without figures as missing', async () => {
+    const epoch = (seq: number, fields: Partial<LiquidityProviderEpoch> = {}) =>
+      ({
+        ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), epoch: `${seq}`, atBlock: '1', timestamp: '0' },
+        ...{
+          timeOnBook: '0.7',
+          feePenalty: '0',
+          bondPenalty: '0',
+          equityLikeShare: null,
+          requiredLiquidity: '12345',
         },
-      ])
-    }
-    const { page, base } = await open(store)
-    await page.goto(`/?view=providers&market=${LIVE_MARKET}&party=${partyId}`)
-    const { edges } = await getPage(base, '/api/v2/liquidity/provider-history', [['partyId', partyId]])
+        ...fields,
+      }) as LiquidityProviderEpoch
+    const rows = [
+      epoch(9, { timeOnBook: '0.25', feePenalty: '0.5', bondPenalty: '0.125', equityLikeShare: '0.4' }),
+      ...[epoch(7), epoch(6), epoch(2)],
+    ]
+    const least = '0.65'
+    const chart = render(h(EpochsChart, { rows: rows.toReversed(), least }))
+    const lane = (name: string) => chart.split('data-lane="').find((part) => part.startsWith(name))!
+    const bars = [
+      ...lane('Time on book').matchAll(
+        /<span class="lane-column[^>]*>(?:<span class="([^"]*)" style="([^"]*)">)?/g,
+      ),
+    ]
     assert.deepEqual(
-      edges.map(({ node }) => node.epoch),
-      epochs.map(String),
+      bars.map(([column, look, style]) => [/data-epoch="(\d+)"/.exec(column)?.[1], look, style]),
+      [
+        ['2', 'lane-bar', 'height:70%;'],
+        ...Array(3).fill([undefined, undefined, undefined]),
+        ['6', 'lane-bar', 'height:70%;'],
+        ['7', 'lane-bar', 'height:70%;'],
+        [undefined, undefined, undefined],
+        ['9', 'lane-bar short', 'height:25%;'],
+      ],
     )
-    await page.waitForSelector('table.epochs-table')
-    const heads = await page.locator('table.epochs-table tbody th').allInnerTexts()
-    assert.deepEqual(heads, ['9', '8', '7', '6', '3 to 5', '2'])
-    const missing = await page.locator('tr.missing-epochs').allInnerTexts()
+    assert.match(lane('Time on book'), /class="lane-least" style="bottom:65%;"/)
+    assert.match(textOf(chart), /hatched: missing/)
+    assert.match(
+      textOf(chart),
+      /Epoch 9: on the book 25 % of the time, less than the SLA requires; fee penalty 50 %; bond penalty 12\.5 %; equity-like share 40 %/,
+    )
+    const table = render(h(EpochsTable, { rows, newer: epoch(10), least, unit: USD }))
     assert.deepEqual(
-      missing.map((text) => text.split(/\s+/).slice(-5).join(' ')),
-      Array(2).fill('no figures of this provider'),
+      cellsOf(table).map(([seq, , ...cells]) => [seq, ...cells]),
+      [
+        ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12'],
+        ['8'],
+        ['7', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
+        ['6', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
+        ['3 to 5'],
+        ['2', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
+      ],
     )
-    for (const text of missing) assert.match(text, /missing/)
-    const lane = page.locator('[data-lane="Time on book"] .lane-column')
+    assert.equal(cellsOf(table)[1]![1], 'missing: no figures of this provider')
+    const values = ['epoch-book', 'epoch-fee-penalty', 'epoch-bond-penalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
-      await lane.evaluateAll((columns) => columns.map((column) => column.getAttribute('data-epoch'))),
-      ['2', null, null, null, '6', '7', null, '9'],
+      values.map((name) => figureOf(table, name)!.value),
+      ['0.25', '0.5', '0.125', '0.4', '12345'],
     )
-    await page.getByText('hatched: missing').waitFor()
   })
 })

@@ -1,56 +1,66 @@
 import assert from 'node:assert/strict'
-import { describe } from 'node:test'
-import { groupDigits } from '../web/src/figures/format-figure.ts'
-import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
-import { BTC, cellsOf, FUNDING, explorerTest as test, watchRequests } from './fixtures/explorer.ts'
-import { getPage, send } from './fixtures/http.ts'
-import { CHECKPOINTS, HEIGHT } from './fixtures/sample.ts'
+import { readFileSync } from 'node:fs'
+import { describe, type TestContext } from 'node:test'
+import type { Coverage, FundingPayments, FundingPeriod, LiquidityProviderEpoch, Series } from 'lyra-client'
+import type { Page } from 'playwright-core'
+import type { MarketEvent } from '#core/events/event'
+import { formatAmount } from '../web/src/figures/amount.ts'
+import { parseDecimal } from '../web/src/figures/decimal.ts'
+import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { formatTime } from '../web/src/figures/format-time.ts'
+import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
+import {
+  BTC,
+  cellsOf,
+  ETH,
+  exactFigure,
+  FUNDING,
+  figure,
+  generate,
+  SOL,
+  settled,
+  explorerTest as test,
+  watchRequests,
+} from './fixtures/explorer.ts'
+import { getJson, getPage, send } from './fixtures/http.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  periodEvent,
+  perpetualMarket,
+  pointAt,
+  timeOf,
+} from './fixtures/live-store.ts'
+import { scaled } from './fixtures/sampling.ts'
+import { storeOf } from './fixtures/service.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 
-const RECORDING = 'perps-calm-named'
+const RECORDING = 'perps-long-named'
+
+const POINTS = `/api/v2/funding-periods/data-points/${BTC}`
+
+const USD = { symbol: 'USD', decimals: 5 }
+
+const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
 
 describe('the explorer', () => {
-  test('lists checkpoints, with hashes to copy, and goes to a height', async ({ openRecording }) => {
-    const { page, base } = await openRecording(RECORDING)
-    await page.goto('/?view=checkpoints')
-    const { edges } = await getPage(base, CHECKPOINTS)
-    const heights = () => page.locator('table.checkpoints tbody tr td:first-child').allInnerTexts()
-    await page.waitForSelector('table.checkpoints')
-    assert.deepEqual(
-      await heights(),
-      edges.map(({ node }) => groupDigits(node.atBlock as string)),
-    )
-    const { hash } = edges[0]!.node
-    await page
-      .getByRole('button', { name: /^Copy the checkpoint hash/ })
-      .first()
-      .click()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), hash)
-    assert.match((await page.locator('.csv').getAttribute('href'))!, /\/api\/v2\/checkpoints\?format=csv$/)
-
-    const wanted = edges[20]!.node.atBlock as string
-    await page.getByLabel('Go to block').fill(`${BigInt(wanted) + 1n}`)
-    await page.getByRole('button', { name: 'Go', exact: true }).click()
-    await eventually(heights, (shown) => shown[0] === groupDigits(wanted))
-    assert.deepEqual(await page.locator('tr.marked td:first-child').allInnerTexts(), [groupDigits(wanted)])
-  })
-
-  test('shows the position of the node, and its rows and blocks', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING)
-    await page.goto('/?view=node')
-    await page.waitForSelector('.holdings')
-    const text = await page.locator('main').innerText()
-    for (const shown of [HEIGHT, 'core-scenarios', 'Every block from 1 to 905', '2,298', '36', '93']) {
-      assert.ok(text.includes(shown), `${shown} in ${text}`)
-    }
-    await eventually(
-      () => cellsOf(page, 'holdings'),
-      (rows) => rows.map(([name]) => name!.trim()).join() === 'BTC/PERP,ETH/PERP,SOL/PERP',
-    )
-  })
-
-  test('shows the first view after a few requests and kilobytes', async ({ t, browser, openRecording }) => {
+  test('shows the first view after a few requests and kilobytes, with data requested once, before its code', async ({
+    t,
+    browser,
+    openRecording,
+  }) => {
     const { base } = await openRecording(RECORDING)
-    for (const path of ['/', '/?view=funding', '/?view=providers', '/?view=checkpoints', '/?view=node']) {
+    const charts = '.chart-panel[aria-busy="false"] .notes'
+    const cases: [path: string, early: string | null, shown: string][] = [
+      ['/', '/api/v2/market-summaries', '.heat-map'],
+      ['/?view=providers', '/api/v2/export/', 'table.providers'],
+      [`/?view=providers&market=${BTC}`, '/api/v2/liquidity/providers', 'table.providers'],
+      ['/?view=funding', '/api/v2/series/', charts],
+      [FUNDING, '/api/v2/series/', charts],
+      ['/?view=checkpoints', null, 'table.checkpoints'],
+      ['/?view=node', null, '.holdings'],
+    ]
+    for (const [path, early, shown] of cases) {
       const { page, close, faults } = await openPage(browser, base)
       // The other views follow after 4 s, before which a busy machine may not show the first one.
       await page.addInitScript(() => {
@@ -61,61 +71,46 @@ describe('the explorer', () => {
       })
       const asked = watchRequests(page)
       const scripts: string[] = []
-      page.on('request', (request) => {
-        const { pathname } = new URL(request.url())
-        if (pathname.endsWith('.js')) scripts.push(pathname)
-      })
       let bytes = 0
       page.on('response', async (response) => {
+        const { pathname } = new URL(response.url())
+        if (pathname.endsWith('.js')) scripts.push(pathname)
         const sizes = await response
           .request()
           .sizes()
           .catch(() => null)
         bytes += sizes?.responseBodySize ?? 0
       })
+      if (early !== null) {
+        // As on a slow network: the code arrives only after the data have been requested.
+        const wanted = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(early))
+        await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
+          await wanted
+          await route.continue()
+        })
+      }
       await page.goto(path)
-      await page.waitForSelector('.request')
+      await page.waitForSelector(shown)
       await eventuallyIs(() => page.locator('.skeleton').count(), 0)
       await page.waitForLoadState('load')
+      const before = asked.filter((name) => early !== null && name.startsWith(early))
+      assert.equal(new Set(before).size, before.length, `requested twice: ${before}`)
+      if (path === '/') {
+        // One request for the table, one for the map, one for each visible line.
+        await eventuallyIs(() => page.locator('.sparkline svg').count(), 3)
+        const count = (part: string) => asked.filter((name) => name.includes(part)).length
+        assert.deepEqual(['/market-summaries', '/funding-rates', '/series/'].map(count), [1, 1, 3])
+      }
       let scriptBytes = 0
-      for (const script of scripts.splice(0)) {
+      for (const script of scripts) {
         scriptBytes += (await send(base, script, { headers: { 'accept-encoding': 'gzip' } })).body.length
       }
       t.diagnostic(`${path}: ${asked.length} API requests, ${bytes} bytes, ${scriptBytes} of scripts`)
       assert.ok(asked.length <= 14, asked.join('\n'))
-      assert.ok(bytes < 200_000, `${path}: ${bytes} bytes`)
+      assert.ok(bytes > 10_000 && bytes < 200_000, `${path}: ${bytes} bytes`)
       assert.ok(scriptBytes > 10_000 && scriptBytes <= 75_000, `${path}: ${scriptBytes} bytes of scripts`)
       assert.deepEqual(faults, [])
-      await close()
-    }
-  })
-
-  test('requests the data of the first view before its code is loaded', async ({
-    browser,
-    openRecording,
-  }) => {
-    const { base } = await openRecording(RECORDING)
-    const cases: [path: string, needs: string, shown: string][] = [
-      ['/', '/api/v2/market-summaries', 'table.markets'],
-      ['/?view=providers', '/api/v2/export/', 'table.providers'],
-      [`/?view=providers&market=${BTC}`, '/api/v2/liquidity/providers', 'table.providers'],
-      ['/?view=funding', '/api/v2/series/', '.chart-panel[aria-busy="false"] .notes'],
-      [FUNDING, '/api/v2/series/', '.chart-panel[aria-busy="false"] .notes'],
-    ]
-    for (const [path, needs, shown] of cases) {
-      const { page, close, faults } = await openPage(browser, base)
-      const asked = watchRequests(page)
-      // As on a slow network: the code arrives only after the data have been requested.
-      const wanted = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(needs))
-      await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
-        await wanted
-        await route.continue()
-      })
-      await page.goto(path)
-      await page.waitForSelector(shown)
-      const before = asked.filter((name) => name.startsWith(needs))
-      assert.equal(new Set(before).size, before.length, `requested twice: ${before}`)
-      assert.deepEqual(faults, [])
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
       await close()
     }
   })
@@ -129,11 +124,587 @@ describe('the explorer', () => {
     const views = /\/assets\/\w+-view-.*\.js/
     // As after an upgrade, which renames the files.
     await page.route(views, (route) => route.fulfill({ status: 404 }))
-    await page.goto('/')
+    await page.goto('/?view=checkpoints')
     const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })
     await again.waitFor()
     await page.unroute(views)
     await again.click()
+    await page.waitForSelector('table.checkpoints')
+  })
+
+  test('is usable by keyboard alone', async ({ openRecording }) => {
+    const { page, base } = await openRecording(RECORDING)
+    await page.goto('/')
     await page.waitForSelector('table.markets')
+    const focused = () => page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    const tabUntil = async (isThere: () => Promise<boolean>, what: string) => {
+      for (let pressed = 0; !(await isThere()); pressed++) {
+        assert.ok(pressed < 60, `${what} is never reached`)
+        await press('Tab')
+      }
+    }
+    const tabTo = (wanted: string) => tabUntil(async () => (await focused()) === wanted, wanted)
+    await press('Tab')
+    assert.equal(await focused(), 'Skip to content')
+    // A header sorts one way, then the other way round.
+    const codes = () => page.locator('table.markets .market-code').allInnerTexts()
+    await tabTo('Market↑')
+    assert.deepEqual(await codes(), ['BTC/PERP', 'ETH/PERP', 'SOL/PERP'])
+    await press('Enter')
+    assert.deepEqual(await codes(), ['SOL/PERP', 'ETH/PERP', 'BTC/PERP'])
+    assert.match(page.url(), /sort=-market/)
+
+    await page.locator('.brand').focus()
+    await tabTo('Checkpoints')
+    await press('Enter')
+    await page.waitForSelector('table.checkpoints')
+    assert.equal(await page.evaluate('document.activeElement?.id'), 'main')
+    const { edges } = await getPage(base, '/api/v2/checkpoints', 'pagination.first=60')
+    const wanted = edges[55]!.node as { atBlock: string; hash: string }
+    await page.getByLabel('Go to block').focus()
+    await page.keyboard.type(groupDigits(`${BigInt(wanted.atBlock) + 1n}`))
+    await press('Enter')
+    await eventually(
+      () => cellsOf(page, 'checkpoints'),
+      ([first]) => first?.[0] === groupDigits(wanted.atBlock),
+    )
+    await page.locator('tr.marked').getByRole('button').first().focus()
+    await press('Enter')
+    await eventuallyIs(() => clipboard(page), wanted.hash)
+
+    await page.locator('.brand').focus()
+    await tabTo('Funding')
+    await press('Enter')
+    await settled(page)
+    const picker = page.getByRole('combobox', { name: 'Market' })
+    for (const [typed, id, code] of [
+      ['eth/', ETH, 'ETH/PERP'],
+      ['solana', SOL, 'SOL/PERP'],
+      [BTC.toUpperCase(), BTC, 'BTC/PERP'],
+    ] as const) {
+      await picker.focus()
+      await page.keyboard.type(typed)
+      await eventuallyIs(() => page.locator('.choice').count(), 1)
+      await press('Enter')
+      await page.waitForURL(new RegExp(`market=${id}`))
+      await eventuallyIs(() => picker.inputValue(), code)
+    }
+    await picker.focus()
+    await press('ArrowDown', 'Escape')
+    await eventuallyIs(() => picker.inputValue(), 'BTC/PERP')
+    await page.keyboard.type('nothing')
+    await page.getByText('No market has that code, name or id.').waitFor()
+    await press('Escape')
+    await tabTo('all')
+    await press('Enter')
+    await settled(page)
+    const isChart = () =>
+      page.evaluate<boolean>("document.activeElement?.getAttribute('role') === 'application'")
+    await tabUntil(isChart, 'the chart')
+    await press('End')
+    const said = () => page.locator('.charts [aria-live]').innerText()
+    await eventually(said, (text) => /UTC, period \d+; external price [\d,.]+ USD, TWAP/.test(text))
+
+    // The chosen point stays chosen while the range changes about it.
+    await press('Home', ...Array(30).fill('ArrowRight'))
+    const name = () => page.locator('.figures .figure-name').first().innerText()
+    const shown = () => page.locator('.time-value').innerText()
+    await eventuallyIs(name, 'At')
+    const secondsOf = (text: string) => Date.parse(text.replace(' UTC', 'Z').replace(' ', 'T')) / 1_000
+    const chosen = secondsOf(await shown())
+    for (const key of ['+', '+', '-', '+']) {
+      await press(key)
+      // After a pause the page requests the new range.
+      await page.waitForTimeout(400)
+      await settled(page)
+      assert.equal(await name(), 'At')
+      const seconds = secondsOf(await shown())
+      // The 5 s buckets become shorter: the last one within the chosen bucket is selected.
+      assert.ok(seconds >= chosen && seconds < chosen + 5, `${key}: ${seconds - chosen} s`)
+    }
+    assert.match(page.url(), /from=\d+/)
+    const point = await shown()
+    await press('ArrowRight')
+    await eventually(shown, (text) => text > point)
+    assert.equal((await shown()).slice(0, 15), point.slice(0, 15), 'the next point is near')
+    await tabTo('Older')
+    await press('Enter')
+    await page.waitForURL(/after=/)
+  })
+
+  test('has ranges, points and pages in its address, which back and reload bring again', async ({
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording(RECORDING)
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    await page.route(/\/series\//, async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.goto(`${FUNDING}&bars=cumulative`)
+    await page.getByText('Loading charts').waitFor({ state: 'attached' })
+    assert.doesNotMatch(await page.locator('main').innerText(), /no point/)
+    letGo()
+    await page.unroute(/\/series\//)
+    await settled(page)
+    const cumulative = page.getByRole('button', { name: 'Cumulative' })
+    assert.equal(await cumulative.getAttribute('aria-pressed'), 'true')
+    await page.getByRole('button', { name: 'Rate', exact: true }).click()
+    await page.getByRole('button', { name: 'Internal price' }).click()
+    await page.waitForURL((url) => !url.search.includes('bars') && url.search.includes('hide=internal-price'))
+    await page.getByRole('button', { name: 'Internal price' }).click()
+
+    // The period of the bar under the pointer.
+    const periods = (
+      await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
+    ).edges.map(({ node }) => node as unknown as FundingPeriod)
+    const rates = (await page.locator('[data-chart="rates"] .u-over').boundingBox())!
+    await page.mouse.move(rates.x + rates.width / 2, rates.y + 40)
+    await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
+    const [, seq, rate] = /period (\d+): (\S+ %)/.exec(await figure(page, 'period'))!
+    assert.equal(rate, formatRate(parseDecimal(periods.find((one) => one.seq === seq)!.fundingRate!)!, 4))
+
+    // Copies of a selection have the numbers as sent.
+    const copied = async (node: string) => {
+      await page.evaluate(`(() => {
+        const range = document.createRange()
+        range.selectNode(document.querySelector('${node}'))
+        getSelection().removeAllRanges()
+        getSelection().addRange(range)
+      })()`)
+      await page.keyboard.press('Control+c')
+      return clipboard(page)
+    }
+    assert.equal(await copied('data[data-figure="external-twap"]'), await exactFigure(page, 'external-twap'))
+    const [newest] = (await getPage(base, POINTS, 'pagination.first=1')).edges
+    assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), [
+      newest!.node.price,
+      newest!.node.twap,
+    ])
+
+    // A drag zooms in; tables and requests follow.
+    const prices = page.locator('[data-chart="prices"] .u-over')
+    await prices.scrollIntoViewIfNeeded()
+    const plot = (await prices.boundingBox())!
+    await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 60)
+    await page.mouse.down()
+    await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60, { steps: 5 })
+    await page.mouse.up()
+    await page.waitForURL(/from=\d+&to=\d+/)
+    const params = new URL(page.url()).searchParams
+    const range = `dateRange.startTimestamp=${params.get('from')}&dateRange.endTimestamp=${params.get('to')}`
+    const request = page.locator('.request-url').last()
+    await eventually(
+      () => request.innerText(),
+      (text) => text.includes(range),
+    )
+    const { edges } = await getPage(base, POINTS, range)
+    const shows = (rows: typeof edges) => {
+      const expected = rows
+        .slice(0, 25)
+        .map(({ node }) => [
+          formatTime(node.timestamp as string),
+          ...[node.price, node.twap].map((text) => formatAmount(text as string, USD)),
+        ])
+      return eventually(
+        async () => (await cellsOf(page, 'points')).map((row) => [0, 3, 4].map((cell) => row[cell]!)),
+        (seen) => JSON.stringify(seen) === JSON.stringify(expected),
+      )
+    }
+    await shows(edges)
+    await page.getByRole('button', { name: 'Older' }).click()
+    await shows(edges.slice(25))
+    await page.getByRole('button', { name: 'curl: copy the request as a curl command' }).last().click()
+    assert.equal(await clipboard(page), `curl '${base}${await request.innerText()}'`)
+    await page.reload()
+    await settled(page)
+    await shows(edges.slice(25))
+    await page.goBack()
+    await page.goBack()
+    await page.waitForURL((url) => !url.searchParams.has('from'))
+
+    // A range without points links to the nearest ones.
+    const ends = ['false', 'true'].map(async (newestFirst) => {
+      const query = `pagination.first=1&pagination.newestFirst=${newestFirst}`
+      return formatTime((await getPage(base, POINTS, query)).edges[0]!.node.timestamp as string).slice(0, 19)
+    })
+    const [first, last] = await Promise.all(ends)
+    await page.getByLabel('From, UTC').fill('2023-09-01')
+    await page.getByLabel('To, UTC').fill('2023-09-02')
+    await page.keyboard.press('Enter')
+    await page.getByText(`This market's data are from ${first} to ${last} (UTC).`).waitFor()
+    await page.getByRole('button', { name: `First after: ${first}` }).click()
+    await settled(page)
+    await eventuallyIs(() => page.getByText('No data points in this range').count(), 0)
+    await page.getByLabel('From, UTC').fill('tomorrow')
+    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await page.getByText('"tomorrow" is not a time. Write 2026-01-31').waitFor()
+    await page.getByLabel('From, UTC').fill('2025-01-01')
+    await page.getByLabel('To, UTC').fill('2025-01-02 10:01')
+    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await page.waitForURL(/to=1735812060000000000/)
+    await page.getByRole('button', { name: `Last before: ${last}` }).click()
+    await eventually(
+      async () => (await cellsOf(page, 'points')).length,
+      (count) => count > 0,
+    )
+  })
+
+  test('shows no payments beside a size of a position that is refused or not yet entered', async ({
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording(RECORDING)
+    await page.goto(FUNDING)
+    const total = async (units: string) => {
+      const { fundingPayments } = await getJson<{ fundingPayments: FundingPayments }>(
+        base,
+        `/api/v2/funding-payments/${BTC}?units=${units}`,
+      )
+      return fundingPayments.total
+    }
+    const size = page.getByLabel(/^Position of/)
+    await size.fill('3')
+    await size.press('Enter')
+    await eventuallyIs(() => exactFigure(page, 'position-total'), await total('3'))
+    assert.match(page.url(), /units=3/)
+    const payments = page.locator('.figure', { has: size })
+    for (const [text, fault] of [
+      ['2,5', 'Write 2.5, without a comma.'],
+      ['0', 'A position of 0 units has no payments. Write another size.'],
+    ] as const) {
+      await size.fill(text)
+      assert.equal(await page.locator('[data-figure="position-total"]').count(), 0, text)
+      await payments.getByText('Enter shows its payments').waitFor()
+      await size.press('Enter')
+      await eventuallyIs(() => payments.locator('.fault').innerText(), fault)
+      assert.equal(await page.locator('[data-figure="position-total"]').count(), 0, text)
+      assert.equal(await size.getAttribute('aria-invalid'), 'true')
+      assert.match(page.url(), /units=3/)
+    }
+    await size.fill('-20')
+    await size.press('Enter')
+    await eventuallyIs(() => exactFigure(page, 'position-total'), await total('-20'))
+    await page.goBack()
+    await eventuallyIs(() => exactFigure(page, 'position-total'), await total('3'))
+  })
+
+  test('compares markets in a chart that the address names, and reads a map of them by arrow keys', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING)
+    for (const width of [1_440, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.goto('/?map=8h')
+      await page.waitForSelector('.heat-map')
+      // The newest columns are in sight, beside the markets.
+      const map = page.getByLabel('Funding heat map')
+      await eventually(
+        () => map.evaluate((place) => place.scrollWidth - place.scrollLeft - place.clientWidth),
+        (hidden) => hidden <= 1,
+      )
+      const places = [
+        map,
+        map.locator('tbody th').first(),
+        map.locator('tbody tr').first().locator('td').last(),
+      ]
+      const [frame, market, newest] = await Promise.all(places.map((one) => one.boundingBox()))
+      assert.ok(market!.x >= frame!.x && newest!.x >= market!.x + market!.width, `${width}`)
+    }
+    const reading = () => figure(page, 'map-reading')
+    await page.locator('.heat-map [tabindex="0"]').focus()
+    for (const [keys, code] of [
+      [['ArrowLeft', 'ArrowDown'], 'ETH/PERP'],
+      [['ArrowDown', 'ArrowDown'], 'SOL/PERP'],
+      [['ArrowUp', 'Home'], 'ETH/PERP'],
+    ] as const) {
+      for (const key of keys) await page.keyboard.press(key)
+      await eventually(reading, (text) => text.startsWith(`${code}, 8 hours from `))
+      assert.equal(await page.locator('.heat-map td:focus').getAttribute('title'), await reading())
+    }
+    await page.getByRole('group', { name: 'Column length' }).getByRole('button', { name: 'Day' }).click()
+    await page.waitForURL((url) => !url.searchParams.has('map'))
+    await eventually(reading, (text) => /^BTC\/PERP, \d{4}-\d\d-\d\d: /.test(text))
+
+    await page.getByLabel('Compare BTC/PERP').check()
+    await page.getByLabel('Compare SOL/PERP').check()
+    await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
+    await page.reload()
+    const line = page.locator(`[data-compared="${SOL}"]`)
+    await eventually(
+      () => line.innerText(),
+      (text) => /SOL\/PERP[\s\S]*[+-][\d,.]+ % · period \d+, /.test(text),
+    )
+    const year = await line.innerText()
+    await page
+      .getByRole('group', { name: 'Values of the lines' })
+      .getByRole('button', { name: 'Rate' })
+      .click()
+    await eventually(
+      () => line.innerText(),
+      (text) => text !== year,
+    )
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as PNG: funding rates compared' }).click(),
+    ])
+    assert.equal(
+      readFileSync(await download.path())
+        .subarray(1, 4)
+        .toString(),
+      'PNG',
+    )
+    await page.getByLabel('Compare BTC/PERP').uncheck()
+    await page.waitForURL(new RegExp(`compare=${SOL}`))
+  })
+
+  test('shows past epochs of a provider on a click, read by keyboard and page by page', async ({
+    t,
+    open,
+  }) => {
+    const { page, base } = await open(await storeWithEpochs(t))
+    await page.goto('/?view=providers')
+    await page.locator('table.providers').getByRole('link', { name: 'Past epochs' }).click()
+    await page.waitForSelector('table.epochs-table')
+    const { edges } = await getPage(
+      base,
+      '/api/v2/liquidity/provider-history',
+      `marketId=${LIVE_MARKET}&pagination.first=200`,
+    )
+    const rows = edges.map(({ node }) => node as unknown as LiquidityProviderEpoch)
+    assert.equal(rows.length, EPOCHS)
+    const shows = (expected: LiquidityProviderEpoch[]) =>
+      eventuallyIs(
+        async () => (await page.locator('table.epochs-table tbody th').allInnerTexts()).join(),
+        expected.map(({ epoch }) => epoch).join(),
+      )
+    await shows(rows.slice(0, 10))
+    const exact = await page
+      .locator('[data-figure="epoch-book"]')
+      .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('value')))
+    assert.deepEqual(
+      exact,
+      rows.slice(0, 10).map(({ timeOnBook }) => timeOnBook),
+    )
+    // A bar is as high as its figure, and the line lies at the market's minimum.
+    const lane = page.locator('[data-lane="Time on book"]')
+    const bars = (await lane.locator('.lane-bars').boundingBox())!
+    const bar = (await lane.locator('.lane-bar').last().boundingBox())!
+    assert.ok(Math.abs(bar.height / bars.height - Number(rows[0]!.timeOnBook)) < 0.02)
+    const least = (await lane.locator('.lane-least').boundingBox())!
+    assert.ok(Math.abs((bars.y + bars.height - least.y) / bars.height - 0.65) < 0.03)
+    await page.locator('.epochs').focus()
+    for (const [key, index] of [
+      ['Home', 9],
+      ['ArrowRight', 8],
+      ['End', 0],
+    ] as const) {
+      await page.keyboard.press(key)
+      const said = await page.locator('.epochs-said').innerText()
+      assert.match(said, new RegExp(`^Epoch ${rows[index]!.epoch}: on the book `))
+      assert.equal(said.includes('less than the SLA requires'), Number(rows[index]!.timeOnBook) < 0.65)
+    }
+    await page.getByRole('button', { name: 'Last 50' }).click()
+    await shows(rows.slice(0, 20))
+    await page
+      .getByRole('navigation', { name: 'Pages of epochs' })
+      .getByRole('button', { name: 'Next' })
+      .click()
+    await shows(rows.slice(20))
+    for (const [width, colorScheme] of [
+      [1440, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await eventuallyIs(() => overflow(page), 0)
+      assert.deepEqual(await accessibilityFaults(page), [], `${width} ${colorScheme}`)
+    }
+  })
+
+  test('shows all of forty markets if the limit is 20 requests a second', async ({ t, browser, open }) => {
+    const path = await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20'])
+    const { base } = await open(await storeOf(t, STORE_KINDS[0]!, path), { rateLimit: 20 })
+    const { page, faults } = await openPage(browser, base)
+    await page.goto('/')
+    const rows = page.locator('table.markets tbody tr')
+    await eventuallyIs(() => rows.count(), 40)
+    await page.getByText('BTC/USDT-PERP', { exact: true }).waitFor()
+    await rows.last().scrollIntoViewIfNeeded()
+    await rows.last().locator('.sparkline svg').waitFor()
+    await page.goto('/?view=providers')
+    const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
+    const provided = coverage.liquidityProviders.filter(({ count }) => count !== '0')
+    await eventuallyIs(() => figure(page, 'markets'), `${provided.length}`)
+    await page.goto('/?view=funding&span=all')
+    await settled(page)
+    assert.equal(await page.locator('.failure').count(), 0)
+    // Browsers report refused requests, which the page repeats later.
+    assert.deepEqual(
+      faults.filter((fault) => !fault.includes('429')),
+      [],
+    )
+  })
+
+  test('requests the data of a chart in at most four answers, and never again', async ({ t, open }) => {
+    const [points, blocks] = [scaled(100_000, 1_000_000), scaled(100, 1_000)]
+    const { store, live } = await createLiveStore(t)
+    for (let height = 1; height <= blocks; height++) {
+      await live.commit(
+        height,
+        Array.from({ length: points / blocks }, (_, index) => ({
+          ...pointAt(height, { source: index % 4 === 0 ? 1 : 2 }),
+          timestamp: timeOf(height * 600) + BigInt(index) * 500_000_000n,
+          price: String(1_000_000 + ((height * 7_919 + index * 104_729) % 50_000)),
+        })),
+      )
+    }
+    const { page, base } = await open(store, { rateLimit: 20 })
+    const asked = watchRequests(page)
+    const drawn = async () => {
+      await settled(page)
+      return asked
+        .splice(0)
+        .filter((path) => /\/(series|funding-estimates|auctions|funding-periods)\/(?!data-points)/.test(path))
+    }
+    await page.goto('/?view=funding&span=all')
+    const first = await drawn()
+    assert.ok(first.length <= 4, first.join())
+    for (const part of ['/series/', '/auctions/']) {
+      assert.equal(first.filter((path) => path.includes(part)).length, 1, part)
+    }
+    const { series } = await getJson<{ series: Series }>(
+      base,
+      `${first.find((path) => path.includes('/series/'))}?buckets=1`,
+    )
+    const counted = series.sources.flatMap(({ buckets }) => buckets.map(({ count }) => Number(count)))
+    assert.equal(
+      counted.reduce((sum, each) => sum + each, 0),
+      points,
+    )
+    const [external, internal] = [points / 4, (points * 3) / 4].map((count) => groupDigits(`${count}`))
+    await page.getByText(`from ${external} external and ${internal} internal points`).waitFor()
+    // After a small move all data are loaded.
+    await page.getByRole('application').focus()
+    await page.keyboard.press('Shift+ArrowLeft')
+    await page.waitForURL(/from=/)
+    await page.waitForTimeout(500)
+    assert.deepEqual(await drawn(), [])
+    // Zoomed in, only the finer series is requested.
+    for (let step = 0; step < 3; step++) await page.keyboard.press('+')
+    await page.waitForTimeout(500)
+    const closer = await drawn()
+    assert.ok(closer.length >= 1 && closer.length <= 3, closer.join())
+    assert.deepEqual(
+      closer.filter((path) => !path.includes('/series/')),
+      [],
+    )
+  })
+
+  test('draws more periods than fit on a page in sums by day, counts all, and names the omitted ones', async ({
+    t,
+    open,
+  }) => {
+    const { store, live } = await createLiveStore(t)
+    const count = 5_200
+    const periods = Array.from({ length: count }, (_, seq) =>
+      periodEvent({
+        ...{ seq: BigInt(seq), start: timeOf(seq * 3_600), end: timeOf((seq + 1) * 3_600) },
+        ...{ fundingPayment: '100', fundingRate: '0.0001', internalTwap: '1', externalTwap: '1' },
+      }),
+    )
+    await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
+    const { page } = await open(store)
+    const asked = watchRequests(page)
+    await page.goto('/?view=funding&span=all')
+    await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
+    await settled(page)
+    const charts = asked.filter((path) =>
+      /\/series\/|estimates|rates|funding-periods\/[0-9a-f]{64}$/.test(path),
+    )
+    assert.equal(charts.length, 5, charts.join())
+    await page.getByRole('heading', { name: 'Funding rates, sum of each day' }).waitFor()
+    await page.getByText('more than 1,500 funding periods: rates are drawn in sums by day').waitFor()
+    // Figures are of all periods, those that are not listed too.
+    await page.getByText('Cumulative (5,200 periods due)').waitFor()
+    assert.equal(Number(await exactFigure(page, 'cumulative')), 0.52)
+    assert.equal(await exactFigure(page, 'position-total'), '-520000')
+    // At the start of the last bucket.
+    await eventually(
+      () => figure(page, 'cumulative-at'),
+      (text) => Number.parseFloat(text) > 51.8,
+    )
+    // The first and the last bar are where the data begin and end.
+    const drawn = await page.evaluate<number[]>(`(() => {
+      const chart = document.querySelector('[data-chart="rates"] canvas')
+      const over = document.querySelector('[data-chart="rates"] .u-over')
+      const [context] = [chart.getContext('2d')]
+      const { data } = context.getImageData(0, 0, chart.width, chart.height)
+      context.fillStyle = getComputedStyle(chart).getPropertyValue('--chart-longs').trim()
+      const colour = context.fillStyle.match(/[0-9a-f]{2}/g).map((part) => Number.parseInt(part, 16)).join()
+      const columns = Array.from({ length: chart.width }, (_, x) => x).filter((x) =>
+        Array.from({ length: chart.height }, (_, y) => 4 * (y * chart.width + x)).some(
+          (at) => [data[at], data[at + 1], data[at + 2]].join() === colour,
+        ),
+      )
+      const { offsetLeft, clientWidth } = over
+      return [columns[0], columns.at(-1)].map((x) => (x / devicePixelRatio - offsetLeft) / clientWidth)
+    })()`)
+    assert.ok(drawn[0]! <= 0.03 && drawn[1]! >= 0.95, `${drawn}`)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('section[aria-labelledby="periods-title"] .csv').click(),
+    ])
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split(/\r?\n/)
+    assert.equal(lines.length, count + 1)
+    // A short range in the past is complete, and drawn period by period.
+    await page.goto(`/?view=funding&bars=cumulative&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
+    await page.getByText('Cumulative (10 periods due)').waitFor()
+    await page.getByRole('heading', { name: 'Cumulative funding rate', exact: true }).waitFor()
+    assert.equal(await exactFigure(page, 'cumulative'), '0.0010')
+    assert.equal(await page.getByText('more than 5,000').count(), 0)
   })
 })
+
+const EPOCHS = 25
+
+/** A store of a provider with that many past epochs, on the book for less than the SLA requires in every third. */
+async function storeWithEpochs(t: TestContext): Promise<string> {
+  const { store, live } = await createLiveStore(t)
+  const party = 'b'.repeat(64)
+  const sla = { priceRange: '0.05', commitmentMinTimeFraction: '0.65', slaCompetitionFactor: '0.5' }
+  const share = { equityLikeShare: '1', averageEntryValuation: '1', averageScore: '1', virtualStake: '1' }
+  const market = perpetualMarket(LIVE_MARKET) as Extract<MarketEvent, { kind: 'market' }>
+  const provision = { provisionId: 'p', marketId: LIVE_MARKET, partyId: party, status: 1 as const }
+  await live.commitAll(
+    Array.from({ length: EPOCHS }, (_, index) => ({
+      height: index + 1,
+      events: [
+        ...(index > 0
+          ? []
+          : [
+              { ...market, sla: { ...sla, performanceHysteresisEpochs: 1n } },
+              { kind: 'liquidity-provision' as const, ...provision },
+            ]),
+        { kind: 'epoch-end', seq: BigInt(index + 1) } as unknown as MarketEvent,
+        {
+          ...{ kind: 'market-data' as const, figures: null, marketId: LIVE_MARKET },
+          feeShares: [{ party, ...share }],
+          slas: [
+            {
+              ...{ party, currentEpochFractionOfTimeOnBook: '0.5', requiredLiquidity: `${index}00000` },
+              lastEpochFractionOfTimeOnBook: index % 3 === 0 ? '0.6' : '0.95',
+              ...{ lastEpochFeePenalty: '0', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
+              ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
+            },
+          ],
+        },
+      ],
+    })),
+  )
+  return store
+}
