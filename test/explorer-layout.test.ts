@@ -412,15 +412,18 @@ describe('the charts of the explorer', () => {
       for (const [name, act] of steps) {
         await act()
         await settled(page)
-        const labels = (
-          await eventually(drawn, ({ texts }) => texts.filter(({ text }) => /^#\d+$/.test(text)).length > 1)
-        ).texts.filter(({ text }) => /^#\d+$/.test(text))
-        const { left, width } = await plotOf(page, 'prices')
-        for (const label of labels) {
-          const { text, align } = label
-          assert.ok(label.left >= left && label.right <= left + width, `${text}, ${name}: ${label.left}`)
-          assert.equal(align, 'left', `${text}, ${name}`)
-        }
+        // Until the last change is drawn.
+        await eventually(
+          async () => {
+            const { left, width } = await plotOf(page, 'prices')
+            const labels = (await drawn()).texts.filter(({ text }) => /^#\d+$/.test(text))
+            return { name, left, right: left + width, labels }
+          },
+          ({ left, right, labels }) =>
+            labels.length > 1 &&
+            labels.every((label) => label.align === 'left' && label.left >= left && label.right <= right),
+          10_000,
+        )
       }
     }
   })

@@ -46,10 +46,9 @@ const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.rea
 describe('the explorer', () => {
   test('shows the first view after a few requests and kilobytes, with data requested once, before its code', async ({
     t,
-    browser,
     openRecording,
   }) => {
-    const { base } = await openRecording(RECORDING)
+    const { page, base } = await openRecording(RECORDING)
     const charts = '.chart-panel[aria-busy="false"] .notes'
     const cases: [path: string, early: string | null, shown: string][] = [
       ['/', '/api/v2/market-summaries', '.heat-map'],
@@ -60,34 +59,38 @@ describe('the explorer', () => {
       ['/?view=checkpoints', null, 'table.checkpoints'],
       ['/?view=node', null, '.holdings'],
     ]
+    // The other views follow after 4 s, before which a busy machine may not show the first one.
+    await page.addInitScript(() => {
+      const { setTimeout } = globalThis
+      Object.assign(globalThis, {
+        setTimeout: (run: () => void, ms: number) => (ms === 4_000 ? 0 : setTimeout(run, ms)),
+      })
+    })
+    // As on a slow network: a view's code arrives only after its data have been requested. Nothing is cached.
+    let wanted: Promise<unknown> = Promise.resolve()
+    await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
+      await wanted
+      await route.continue()
+    })
+    const asked = watchRequests(page)
+    const scripts: string[] = []
+    let bytes = 0
+    page.on('response', async (response) => {
+      const { pathname } = new URL(response.url())
+      if (pathname.endsWith('.js')) scripts.push(pathname)
+      const sizes = await response
+        .request()
+        .sizes()
+        .catch(() => null)
+      bytes += sizes?.responseBodySize ?? 0
+    })
     for (const [path, early, shown] of cases) {
-      const { page, close, faults } = await openPage(browser, base)
-      // The other views follow after 4 s, before which a busy machine may not show the first one.
-      await page.addInitScript(() => {
-        const { setTimeout } = globalThis
-        Object.assign(globalThis, {
-          setTimeout: (run: () => void, ms: number) => (ms === 4_000 ? 0 : setTimeout(run, ms)),
-        })
-      })
-      const asked = watchRequests(page)
-      const scripts: string[] = []
-      let bytes = 0
-      page.on('response', async (response) => {
-        const { pathname } = new URL(response.url())
-        if (pathname.endsWith('.js')) scripts.push(pathname)
-        const sizes = await response
-          .request()
-          .sizes()
-          .catch(() => null)
-        bytes += sizes?.responseBodySize ?? 0
-      })
+      await page.goto('about:blank')
+      asked.length = 0
+      scripts.length = 0
+      bytes = 0
       if (early !== null) {
-        // As on a slow network: the code arrives only after the data have been requested.
-        const wanted = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(early))
-        await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
-          await wanted
-          await route.continue()
-        })
+        wanted = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(early))
       }
       await page.goto(path)
       await page.waitForSelector(shown)
@@ -107,11 +110,8 @@ describe('the explorer', () => {
       }
       t.diagnostic(`${path}: ${asked.length} API requests, ${bytes} bytes, ${scriptBytes} of scripts`)
       assert.ok(asked.length <= 14, asked.join('\n'))
-      assert.ok(bytes > 10_000 && bytes < 200_000, `${path}: ${bytes} bytes`)
+      assert.ok(bytes > 35_000 && bytes < 200_000, `${path}: ${bytes} bytes`)
       assert.ok(scriptBytes > 10_000 && scriptBytes <= 75_000, `${path}: ${scriptBytes} bytes of scripts`)
-      assert.deepEqual(faults, [])
-      await page.unrouteAll({ behavior: 'ignoreErrors' })
-      await close()
     }
   })
 
@@ -248,7 +248,6 @@ describe('the explorer', () => {
     await page.getByText('Loading charts').waitFor({ state: 'attached' })
     assert.doesNotMatch(await page.locator('main').innerText(), /no point/)
     letGo()
-    await page.unroute(/\/series\//)
     await settled(page)
     const cumulative = page.getByRole('button', { name: 'Cumulative' })
     assert.equal(await cumulative.getAttribute('aria-pressed'), 'true')
