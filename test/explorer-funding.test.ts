@@ -7,9 +7,25 @@ import { formatAmount, formatAmountWithUnit, type Unit, whyNoUnit } from '../web
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { barValues, cumulativeAt, readingAt, runningPeriod, titleOf } from '../web/src/funding/reading.ts'
+import { areTooMany, askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
+import {
+  barValues,
+  cumulativeAt,
+  type Reading,
+  readingAt,
+  runningPeriod,
+  titleOf,
+} from '../web/src/funding/reading.ts'
+import type { ReadoutProps } from '../web/src/funding/readout.tsx'
 import { nextPayment } from '../web/src/periods/next-payment.ts'
-import { annualised, askPeriods, cumulative, whoPays, within } from '../web/src/periods/period.ts'
+import {
+  annualised,
+  askPeriods,
+  cumulative,
+  type Period,
+  whoPays,
+  within,
+} from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
 import { send } from './fixtures/http.ts'
@@ -21,7 +37,7 @@ import {
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
-import { due, HOUR, MARKETS, percent, ratesStore, sum } from './fixtures/made-rates.ts'
+import { DAYS, due, HOUR, MARKETS, percent, ratesStore, sum } from './fixtures/made-rates.ts'
 import {
   cellsOf,
   clientOf,
@@ -49,7 +65,7 @@ const recording = clientOf(await serveRecording('perps-long-named'))
 
 const USD: Unit = { symbol: 'USD', decimals: 5 }
 
-const _DAY = 86_400n * 1_000_000_000n
+const DAY = 86_400n * 1_000_000_000n
 
 const rate = (text: string, places = 4) => formatRate(parseDecimal(text)!, places)
 
@@ -94,12 +110,16 @@ function readoutOf({ data, periods, estimate, unit, range }: Funding, time: bigi
   const reading = readingAt({ ...data, periods: periods.list }, time)
   const values = barValues(periods.list, range, estimate, 'rate')
   const sums = barValues(periods.list, range, estimate, 'cumulative')
-  return render(
-    h(Readout, {
-      ...{ reading, pointed: true, bars: { kind: 'rate', values }, days: null, unit },
-      ...{ cumulative: cumulativeAt(periods.list, sums, time), interval: data.interval },
-    }),
-  )
+  const cumulative = cumulativeAt(periods.list, sums, time)
+  return readout(reading, { bars: { kind: 'rate', values }, unit, cumulative, interval: data.interval })
+}
+
+function readout(reading: Reading, props: Partial<ReadoutProps> = {}): string {
+  const none: Omit<ReadoutProps, 'reading'> = {
+    ...{ pointed: true, bars: { kind: 'rate', values: new Map() }, days: null, cumulative: null },
+    ...{ unit: null, interval: '' },
+  }
+  return render(h(Readout, { ...none, reading, ...props }))
 }
 
 describe("the explorer's funding", () => {
@@ -390,10 +410,112 @@ describe("the explorer's funding", () => {
     )
   })
 
+  test('of many periods has the sums of days that the API gives', async (t) => {
+    const { client } = clientOf(await serve(t, await ratesStore(t)))
+    const { marketId } = MARKETS[1]
+    const range = daysOf({ from: 0n, to: 2n ** 62n }, { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) })
+    const { buckets } = (await client.fundingRates({ marketId, ...range })).edges[0]!.node
+    assert.equal(buckets.length, DAYS + 1)
+    const days = await askDays(client, marketId, range)
+    const values = dayValues(days, range, 'cumulative')
+    const dayOf = (time: bigint) => {
+      const reading = readingAt({ moments: [], bucket: 1n, periods: [] }, time)
+      return textOf(
+        readout(reading, {
+          days,
+          bars: { kind: 'cumulative', values },
+          cumulative: values.get(time) ?? null,
+        }),
+      )
+    }
+    for (const { start, count, sumOfRates } of buckets) {
+      const sum = `${rate(sumOfRates)} in ${count} payment${count === 1 ? '' : 's'}, ${whoPays(sumOfRates)}`
+      const since = `cumulative since ${formatTime(range.from).slice(0, 10)} ${formatRate(values.get(BigInt(start))!, 4)}`
+      assert.ok(dayOf(BigInt(start)).includes(`${formatTime(start).slice(0, 10)}: ${sum} ${since}`), sum)
+    }
+    assert.ok(dayOf(range.to).includes(`${formatTime(range.to).slice(0, 10)}: no payment`))
+    const { sumOfRates } = await client.fundingPayments(marketId, range)
+    assert.equal(rate(sumOfRates, 18), formatRate([...values.values()].at(-1)!, 18))
+    assert.deepEqual(
+      dayBars(values).map(({ from, to }) => [from, to]),
+      buckets.map(({ start }) => [BigInt(start), BigInt(start) + DAY]),
+    )
+  })
+
   test('names what the bars of the charts are', () => {
     assert.equal(titleOf('rate', false), 'Funding rate of each period')
     assert.equal(titleOf('rate', true), 'Funding rates, sum of each day')
     assert.equal(titleOf('cumulative', false), 'Cumulative funding rate')
     assert.equal(titleOf('cumulative', true), 'Cumulative funding rate, by day')
   })
+})
+
+const period = (seq: number, start: bigint, end: bigint | null): Period => ({
+  ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
+})
+
+test('a reading is of the period that its bucket names', () => {
+  const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
+  const bucket = (start: number, seq: number, twap: number) => {
+    return { start: `${start}`, seq: `${seq}`, count: '1', price: same('9'), twap: same(`${twap}`) }
+  }
+  const series = readSeries({
+    ...{ marketId: 'a', from: '0', to: '100', interval: '1s', bucketNanoseconds: '20' },
+    sources: [
+      {
+        dataPointType: 'SOURCE_EXTERNAL',
+        buckets: [bucket(0, 1, 100), bucket(20, 2, 102), bucket(40, 4, 104)],
+      },
+      {
+        dataPointType: 'SOURCE_INTERNAL',
+        buckets: [bucket(0, 1, 101), bucket(20, 3, 103), bucket(40, 4, 105)],
+      },
+    ],
+  })
+  const periods = [1, 2, 3, 4, 5].map((seq) =>
+    period(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
+  )
+  const data = { moments: momentsOf(series), bucket: series.bucket, periods }
+  const read = (time: bigint) => {
+    const html = readout(readingAt(data, time))
+    const names = ['period-rate', 'external-twap', 'internal-twap', 'difference']
+    const values = names.map((name) => figureOf(html, name)?.value)
+    return [/ period (\d+):/.exec(textOf(html))![1], ...values, / premium (.*)/.exec(textOf(html))?.[1]]
+  }
+  assert.deepEqual(read(5n), ['1', '0.1', '100', '101', '1', '+100.00 bp'])
+  // The external source has no point of period 3.
+  assert.deepEqual(read(20n), ['3', '0.3', undefined, '103', undefined, undefined])
+  assert.deepEqual(read(45n), ['4', '0.4', '104', '105', '1', '+96.15 bp'])
+  // Long after the last bucket the running period has no point yet.
+  assert.deepEqual(read(70n), ['5', '0.5', undefined, undefined, undefined, undefined])
+})
+
+test('sums by day are asked for in parts that the API allows, and only if periods are too many', async () => {
+  const asked: { from: bigint; to: bigint }[] = []
+  const lyra = {
+    fundingRates: async ({ from, to }: { from?: bigint; to?: bigint }) => {
+      asked.push({ from: from!, to: to! })
+      const buckets = [{ start: `${from}`, count: 2, sumOfRates: '0.3' }]
+      return { edges: [{ node: { marketId: 'a', interval: '1d', buckets }, cursor: '' }], pageInfo: null }
+    },
+  }
+  const whole = daysOf({ from: 5n, to: 3_000n * DAY }, { from: 7n, to: 2_500n * DAY + 4n })
+  assert.deepEqual(whole, { from: 0n, to: 2_501n * DAY })
+  const days = await askDays(lyra as unknown as Parameters<typeof askDays>[0], 'a', whole)
+  assert.deepEqual(
+    asked.map(({ from, to }) => (to - from) / DAY),
+    [1_100n, 1_100n, 301n],
+  )
+  const values = (kind: Parameters<typeof dayValues>[2]) =>
+    [...dayValues(days, { from: 5n, to: 1_500n * DAY }, kind).values()].map(
+      ({ digits, scale }) => Number(digits) / 10 ** scale,
+    )
+  assert.deepEqual(values('rate'), [0.3, 0.3])
+  assert.deepEqual(values('8h'), [0.1, 0.1])
+  assert.deepEqual(values('annualised'), [109.5, 109.5])
+  assert.deepEqual(values('cumulative'), [0.3, 0.6])
+  const list = Array.from({ length: 1_501 }, (_, index) => period(index, BigInt(index), BigInt(index + 1)))
+  assert.equal(areTooMany(list, false, { from: 0n, to: 1_501n }), true)
+  assert.equal(areTooMany(list, false, { from: 0n, to: 1_500n }), false)
+  assert.equal(areTooMany(list.slice(0, 5), true, { from: -1n, to: 5n }), true)
 })

@@ -9,12 +9,15 @@ import { dial } from './fixtures/core.ts'
 import {
   BTC,
   ETH,
+  exactFigure,
   FUNDING,
+  figure,
   generate,
   looksTest,
   SOL,
   settled,
   explorerTest as test,
+  watchRequests,
 } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
@@ -472,6 +475,63 @@ describe('the charts of the explorer', () => {
     assert.deepEqual(others, [])
     assert.ok(Math.abs((second! - first!) / width - 100 / 200) < 0.01, `${first} ${second}`)
     for (const box of shaded) assert.ok(Math.abs(box.width / width - 1 / 200) < 0.002, `${box.width}`)
+  })
+
+  test('draw more periods than fit on a page in sums by day, count all, and name the omitted ones', async ({
+    t,
+    open,
+  }) => {
+    const { store, live } = await createLiveStore(t)
+    const count = 5_200
+    const periods = Array.from({ length: count }, (_, seq) =>
+      periodEvent({
+        ...{ seq: BigInt(seq), start: timeOf(seq * 3_600), end: timeOf((seq + 1) * 3_600) },
+        ...{ fundingPayment: '100', fundingRate: '0.0001', internalTwap: '1', externalTwap: '1' },
+      }),
+    )
+    await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
+    const { page } = await open(store)
+    const drawn = await watchDrawing(page)
+    const asked = watchRequests(page)
+    await page.goto('/?view=funding&span=all')
+    await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
+    await settled(page)
+    const charts = asked.filter((path) =>
+      /\/series\/|estimates|rates|funding-periods\/[0-9a-f]{64}$/.test(path),
+    )
+    assert.equal(charts.length, 5, charts.join())
+    await page.getByRole('heading', { name: 'Funding rates, sum of each day' }).waitFor()
+    await page.getByText('more than 1,500 funding periods: rates are drawn in sums by day').waitFor()
+    // Figures are of all periods, those that are not listed too.
+    await page.getByText('Cumulative (5,200 periods due)').waitFor()
+    assert.equal(Number(await exactFigure(page, 'cumulative')), 0.52)
+    assert.equal(await exactFigure(page, 'position-total'), '-520000')
+    // At the start of the last bucket.
+    await eventually(
+      () => figure(page, 'cumulative-at'),
+      (text) => Number.parseFloat(text) > 51.8,
+    )
+    // The first and the last bar are where the data begin and end.
+    const { left, width } = await plotOf(page, 'rates')
+    const [longs] = await coloursOf(page, ['longs'])
+    const bars = (await drawn()).boxes
+      .filter(({ style }) => style === longs)
+      .map(({ x }) => (x - left) / width)
+    assert.ok(Math.min(...bars) <= 0.03 && Math.max(...bars) >= 0.95, `${bars}`)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('section[aria-labelledby="periods-title"] .csv').click(),
+    ])
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split(/\r?\n/)
+    assert.equal(lines.length, count + 1)
+    // A short range in the past is complete, and drawn period by period.
+    await page.goto(`/?view=funding&bars=cumulative&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
+    await page.getByText('Cumulative (10 periods due)').waitFor()
+    await page.getByRole('heading', { name: 'Cumulative funding rate', exact: true }).waitFor()
+    assert.equal(await exactFigure(page, 'cumulative'), '0.0010')
+    assert.equal(await page.getByText('more than 5,000').count(), 0)
   })
 
   test('explain colours and patterns beneath, and in pictures with their unit and mode', async ({

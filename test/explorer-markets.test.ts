@@ -7,7 +7,14 @@ import { parseDecimal, ratio, subtract, writeDecimal } from '../web/src/figures/
 import { formatPercent, formatRate } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { describeLine, fromOneStart, valuesOf } from '../web/src/markets/compare-lines.ts'
-import { annualised, askPeriods, type Period, RATE_SPANS, rateFor } from '../web/src/periods/period.ts'
+import {
+  annualised,
+  askPeriods,
+  type Period,
+  RATE_SPANS,
+  rateFor,
+  whoPays,
+} from '../web/src/periods/period.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -91,7 +98,9 @@ describe("the explorer's table of markets", () => {
       const price = formatAmountWithUnit(lastExternalPoint!.price, { symbol: 'USD', decimals: 5 })
       assert.equal(figureOf(row, 'price')!.text, price)
       const shown = textOf(row)
-      assert.ok(shown.includes(instrument!.code) && shown.includes(instrument!.name), shown)
+      for (const part of [instrument!.code, instrument!.name, whoPays(estimate!.fundingRate)]) {
+        assert.ok(shown.includes(part), shown)
+      }
       const isActive = summary.marketData!.marketState === 'STATE_ACTIVE'
       assert.match(shown, isActive ? /Active/ : /Suspended · monitoring auction/)
       assert.ok(row.includes(`href="/?view=providers&amp;market=${marketId}">${summary.providers}</a>`))
@@ -215,31 +224,35 @@ describe("the explorer's rates", () => {
     const served = clientOf(await serve(t, await ratesStore(t)))
     await visit(served, '/')
     const summaries = await summariesOf(served)
-    const day = 3n * RATE_SPANS['8h']
-    const end = (timeOf(DAYS * 24 * HOUR) / day + 1n) * day
-    const from = end - 30n * day
-    const rates = await served.client.fundingRates({ interval: '1d', from, to: end, first: 10 })
-    const rows = heatRows(rates, summaries)
-    const starts = columnStarts(rows, end, day)
-    assert.deepEqual([starts[0], starts.at(-1), starts.length], [from, end - day, 30])
-    const map = render(h(HeatCells, { rows, starts, step: '1d' }))
-    for (const [row, made] of MARKETS.entries()) {
-      for (const [column, start] of starts.entries()) {
-        const of = due(made, start, start + day)
-        const name = `${made.code}, ${formatTime(start).slice(0, 10)}`
-        const who = sum(of) > 0 ? 'longs pay shorts' : 'shorts pay longs'
-        const payments = `${of.length} payment${of.length === 1 ? '' : 's'}`
-        const [, title, text] = new RegExp(
-          `data-cell="${row} ${column}"[^>]*title="([^"]*)"[^>]*>([^<]*)<`,
-        ).exec(map)!
-        assert.equal(title, `${name}: ${percent(sum(of))} in ${payments}, ${who}`)
-        assert.equal(`${text} %`, formatRate({ digits: BigInt(sum(of)), scale: 6 }, 3))
+    const last = timeOf(DAYS * 24 * HOUR)
+    for (const [step, length, columns] of [
+      ['1d', 3n * RATE_SPANS['8h'], 30],
+      ['8h', RATE_SPANS['8h'], 21],
+    ] as const) {
+      const end = (last / length + 1n) * length
+      const from = end - BigInt(columns) * length
+      const rates = await served.client.fundingRates({ interval: step, from, to: end, first: 10 })
+      const rows = heatRows(rates, summaries)
+      const starts = columnStarts(rows, end, length)
+      assert.deepEqual([starts[0], starts.at(-1), starts.length], [from, end - length, columns])
+      const map = render(h(HeatCells, { rows, starts, step }))
+      for (const [row, made] of MARKETS.entries()) {
+        for (const [column, start] of starts.entries()) {
+          const of = due(made, start, start + length)
+          const time = formatTime(start)
+          const when = step === '1d' ? time.slice(0, 10) : `8 hours from ${time.slice(0, 16)} UTC`
+          const who = sum(of) > 0 ? 'longs pay shorts' : 'shorts pay longs'
+          const payments = `${of.length} payment${of.length === 1 ? '' : 's'}`
+          const [, title, text] = new RegExp(
+            `data-cell="${row} ${column}"[^>]*title="([^"]*)"[^>]*>([^<]*)<`,
+          ).exec(map)!
+          assert.equal(title, `${made.code}, ${when}: ${percent(sum(of))} in ${payments}, ${who}`)
+          assert.ok(Math.abs(Number(text) - sum(of) / 10_000) <= 0.0005, `${text} in ${title}`)
+          // The newest cell of the first market is read first.
+          if (row === 0 && column === columns - 1) assert.ok(textOf(map).startsWith(title!))
+        }
       }
     }
-    // The newest cell of the first market is read first.
-    assert.match(textOf(map), new RegExp(`^A/PERP, ${formatTime(end - day).slice(0, 10)}: `))
-    const short = { rows, starts: columnStarts(rows, end, RATE_SPANS['8h']), step: '8h' } as const
-    assert.match(textOf(render(h(HeatCells, short))), /^A\/PERP, 8 hours from \S+ \d\d:00 UTC: /)
   })
 })
 
@@ -274,7 +287,7 @@ describe("the explorer's comparison of markets", () => {
     const unpaid = { ...every(8n, 140, 1, '0')[0]!, rate: null }
     const { lines, from } = fromOneStart([
       { marketId: LIVE_MARKET, list: every(1n, 100, 1_000, '0.0001'), more: true },
-      { marketId: ETH, list: [...every(8n, 0, 140, '0.001'), unpaid], more: false },
+      { marketId: ETH, list: [...every(8n, 0, 140, '0.001'), unpaid], more: true },
     ])
     assert.equal(from, 100n * hour)
     assert.deepEqual(

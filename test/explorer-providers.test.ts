@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
+import type { Instrument, LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
 import { h } from 'preact'
-import type { MarketEvent } from '#core/events/event'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { withFees } from '../web/src/providers/fees.ts'
-import { createLiveStore, LIVE_MARKET, perpetualMarket } from './fixtures/live-store.ts'
+import { LIVE_MARKET } from './fixtures/live-store.ts'
 import {
   cellsOf,
   clientOf,
@@ -19,13 +18,14 @@ import {
   visit,
 } from './fixtures/render.ts'
 import { BTC, ETH, SOL } from './fixtures/sample.ts'
-import { serve, serveRecording } from './fixtures/service.ts'
+import { serveRecording } from './fixtures/service.ts'
 
 const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
 const { EpochsTable } = await import('../web/src/providers/history.tsx')
 const { Meanings } = await import('../web/src/providers/meanings.tsx')
 const { PartyField } = await import('../web/src/providers/party-field.tsx')
 const { Providers, ProvidersView } = await import('../web/src/providers/providers-view.tsx')
+const { instruments } = await import('../web/src/service/instruments.ts')
 const { param } = await import('../web/src/location.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
@@ -58,93 +58,61 @@ const isPenalised = ({ sla }: LiquidityProvider) =>
     (text) => Number(text) !== 0,
   )
 
-const UNIT = 10n ** 36n
-
-/** A decimal number in units of 10^-36. */
-function exact(text: string): bigint {
-  const [whole, fraction = ''] = text.split('.')
-  return BigInt(whole! + fraction.padEnd(36, '0'))
+type Fields = Partial<Omit<LiquidityProvider, 'feeShare'>> & {
+  feeShare?: Partial<LiquidityProvider['feeShare']>
 }
 
-/** Fee share, kept share, and their product, of all providers of whole markets: in 10^-18, truncated. */
-function feesOf(providers: LiquidityProvider[]) {
-  const weight = ({ feeShare }: LiquidityProvider, byScore: boolean) =>
-    exact(feeShare.equityLikeShare) * (byScore ? exact(feeShare.averageScore) : UNIT)
-  return new Map(
-    providers.map((provider) => {
-      const own = providers.filter(({ marketId }) => marketId === provider.marketId)
-      const byScore = own.some((other) => weight(other, true) > 0n)
-      const sum = own.reduce((total, other) => total + weight(other, byScore), 0n)
-      const kept = provider.sla === null ? null : UNIT - exact(provider.sla.lastEpochFeePenalty)
-      const part = weight(provider, byScore) * 10n ** 18n
-      return [
-        provider,
-        { share: part / sum, kept, net: kept === null ? null : (part * kept) / (sum * UNIT) },
-      ] as const
-    }),
-  )
-}
-
-/** Events of the providers of a market: provisions and market data. */
-function provided(
-  marketId: string,
-  parties: readonly string[],
-  shareOf: (index: number) => { equityLikeShare: string; averageScore: string; virtualStake: string },
-  slaOf: (party: string) => object | null = () => null,
-  averageEntryValuation = '1',
-): MarketEvent[] {
-  return [
-    ...parties.map(
-      (partyId): MarketEvent => ({
-        ...{
-          kind: 'liquidity-provision',
-          provisionId: `${marketId}${partyId}`,
-          marketId,
-          partyId,
-          status: 1,
-        },
-      }),
-    ),
-    {
-      ...{ kind: 'market-data', figures: null, marketId },
-      feeShares: parties.map((party, index) => ({ party, averageEntryValuation, ...shareOf(index) })),
-      slas: parties.flatMap((party) => slaOf(party) ?? []),
-    } as MarketEvent,
-  ]
-}
-
-const slaFigures = (party: string) => ({
-  ...{ party, currentEpochFractionOfTimeOnBook: '0.5', lastEpochFractionOfTimeOnBook: '0.7' },
+const SLA = {
+  ...{
+    currentEpochFractionOfTimeOnBook: '0.5',
+    lastEpochFractionOfTimeOnBook: '0.7',
+    requiredLiquidity: '12345',
+  },
   ...{ lastEpochFeePenalty: '0.2', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
-  ...{ requiredLiquidity: '12345', notionalVolumeBuys: '1', notionalVolumeSells: '1' },
-})
+  ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
+} as unknown as NonNullable<LiquidityProvider['sla']>
+
+/** A provider without an SLA unless it is given. */
+const made = ({ feeShare, ...fields }: Fields) =>
+  ({
+    ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), sla: null, ...fields },
+    feeShare: {
+      equityLikeShare: '1',
+      averageScore: '1',
+      virtualStake: '1',
+      averageEntryValuation: '1',
+      ...feeShare,
+    },
+  }) as LiquidityProvider
 
 describe("the explorer's providers", () => {
   test('of all markets are listed by fee share after the penalty, exactly, with totals', async () => {
     await visit(recording, '/?view=providers')
-    const all = await providersOf(recording, [BTC, ETH, SOL])
-    const fees = feesOf(all)
+    const [one, two, ...others] = await providersOf(recording, [BTC, ETH, SOL])
+    const none = { lastEpochFeePenalty: '0', lastEpochBondPenalty: '0' }
+    // One without an SLA, and one that was only penalised for an earlier epoch.
+    const all: LiquidityProvider[] = [
+      { ...one!, sla: null },
+      { ...two!, sla: { ...two!.sla!, ...none, hysteresisPeriodFeePenalties: ['0', '0.1'] } },
+      ...others,
+    ]
+    const required = (list: readonly LiquidityProvider[]) =>
+      `${list.reduce((total, { sla }) => total + BigInt(sla?.requiredLiquidity ?? 0), 0n)}`
     const id = ({ marketId, partyId }: LiquidityProvider) => `${marketId} ${partyId}`
     // Rows without an SLA last, equal ones by their ids.
-    const inOrder = all.toSorted((left, right) => {
-      const [a, b] = [left, right].map((provider) => fees.get(provider)!.net)
-      if (a === b) return id(left) < id(right) ? -1 : 1
-      return a == null || (b != null && b > a) ? 1 : -1
+    const inOrder = withFees(all).toSorted((left, right) => {
+      const [a, b] = [left, right].map(({ fees }) => Number(fees.net ?? -1)) as [number, number]
+      return b - a || (id(left) < id(right) ? -1 : 1)
     })
     const view = viewOf(all)
     assert.deepEqual(idsOf(view), inOrder.map(id))
-    for (const [index, provider] of inOrder.entries()) {
-      const { share, kept, net } = fees.get(provider)!
-      const [fee, keeps, after] = ['fees', 'kept', 'net'].map(
-        (name) => figureOf(rowsOf(view)[index]!, name)?.value,
+    for (const [index, { fees }] of inOrder.entries()) {
+      const values = ['fees', 'kept', 'net'].map(
+        (name) => figureOf(rowsOf(view)[index]!, name)?.value ?? null,
       )
-      assert.equal(exact(fee!) / 10n ** 18n, share)
-      assert.equal(keeps === undefined ? null : exact(keeps), kept)
-      assert.equal(after === undefined ? null : exact(after) / 10n ** 18n, net)
+      assert.deepEqual(values, [fees.share, fees.kept, fees.net])
     }
-    assert.ok(new Set([...fees.values()].map(({ share }) => share)).size > 3)
-    assert.ok([...fees.values()].some(({ kept }) => kept !== null && kept < UNIT))
-    const sum = `${all.reduce((total, { sla }) => total + BigInt(sla!.requiredLiquidity), 0n)}`
+    const sum = required(all)
     assert.deepEqual(
       ['provisions', 'parties', 'markets', 'penalised'].map((name) => figureOf(view, name)!.text),
       [all.length, new Set(all.map(({ partyId }) => partyId)).size, 3, all.filter(isPenalised).length].map(
@@ -171,8 +139,7 @@ describe("the explorer's providers", () => {
     assert.ok(few.length > 0 && few.length < all.filter(isPenalised).length)
     const filtered = viewOf(all)
     assert.deepEqual(idsOf(filtered), few.map(id))
-    const required = `${few.reduce((total, { sla }) => total + BigInt(sla!.requiredLiquidity), 0n)}`
-    assert.equal(figureOf(filtered, 'total-required')!.value, required)
+    assert.equal(figureOf(filtered, 'total-required')!.value, required(few))
     go('/?view=providers&below=0.000001')
     assert.match(
       textOf(viewOf(all)),
@@ -234,24 +201,19 @@ describe("the explorer's providers", () => {
     assert.match(shown(), /12 is not a market's id: it has 64 hex digits/)
     go(`/?view=providers&party=${'0'.repeat(64)}`)
     assert.match(textOf(viewOf([])), /00000000…000000 provides no liquidity As of block 2,605\./)
-    go('/?view=providers&party=abcdef0')
-    assert.match(textOf(viewOf([])), /No provider's id begins with abcdef0/)
-    const field = h(PartyField, { party: 'xyz', parties: [], onPick: () => {} })
-    assert.match(textOf(render(field)), /A party id has up to 64 hex digits/)
+    for (const party of ['xyz', 'abc', 'net']) {
+      const field = render(h(PartyField, { party, parties: [], onPick: () => {} }))
+      assert.equal(textOf(field).includes('A party id has up to 64 hex digits'), party === 'xyz', party)
+    }
   })
 
-  test('may have no SLA, and amounts without an asset are whole numbers as sent, with the reason', async (t) => {
-    const { store, live } = await createLiveStore(t)
+  test('may have no SLA, and amounts without an asset are whole numbers as sent, with the reason', () => {
     const great = '1234567890123456789012345678'
-    const share = { equityLikeShare: '0.1234567890123456789', averageScore: '0.5' }
+    const share = { equityLikeShare: '0.1234567890123456789', averageEntryValuation: great }
     const virtualStake = `${great}.0000000000000001`
-    await live.commit(
-      1,
-      provided(LIVE_MARKET, ['b'.repeat(64)], () => ({ ...share, virtualStake }), undefined, great),
-    )
-    const served = clientOf(await serve(t, store))
-    await visit(served, `/?view=providers&market=${LIVE_MARKET}&columns=all`)
-    const view = viewOf(await providersOf(served, [LIVE_MARKET]))
+    instruments.value = new Map()
+    go(`/?view=providers&market=${LIVE_MARKET}&columns=all`)
+    const view = viewOf([made({ feeShare: { ...share, virtualStake } })])
     const row = textOf(rowsOf(view)[0]!)
     assert.match(row, /No SLA figures/)
     assert.match(row, /12\.35 %/)
@@ -266,50 +228,32 @@ describe("the explorer's providers", () => {
     assert.match(textOf(view.split('<ul class="cards')[1]!), /No SLA figures/)
   })
 
-  test('have a mark at the required time on book, and a total for each asset', async (t) => {
-    const { store, live } = await createLiveStore(t)
+  test('have a mark at the required time on book, and a total for each asset', () => {
     const markets = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
     const parties = ['a', 'b'].map((digit) => digit.repeat(64))
     // Two markets in USD, one in EUR, and one without an asset event.
-    const assets = ['usd', 'usd', 'eur']
-    const sla = { priceRange: '0.05', commitmentMinTimeFraction: '0.65' }
-    await live.commit(1, [
-      ...['usd', 'eur'].map(
-        (assetId): MarketEvent => ({
-          ...{
-            kind: 'asset',
-            assetId,
-            symbol: assetId.toUpperCase(),
-            name: assetId,
-            decimals: 2n,
-            status: 4,
-          },
+    instruments.value = new Map(
+      ['USD', 'USD', 'EUR'].map((symbol, index) => {
+        const settlementAsset = { id: symbol, symbol, name: symbol, decimals: '2' }
+        const sla = index === 0 ? { commitmentMinTimeFraction: '0.65' } : null
+        return [
+          markets[index]!,
+          { code: `M${index}`, name: '', settlementAsset, sla } as unknown as Instrument,
+        ]
+      }),
+    )
+    go('/?view=providers')
+    const view = viewOf(
+      markets.flatMap((marketId, market) =>
+        parties.map((partyId, index) => {
+          // If nobody has a score, only the shares count.
+          const averageScore = market === 1 ? '0' : index === 0 ? '0.9' : '0.1'
+          const equityLikeShare = index === 0 ? '0.25' : '0.75'
+          const feeShare = { equityLikeShare, averageScore, virtualStake: `100000.${'1'.repeat(16)}` }
+          return made({ marketId, partyId, sla: SLA, feeShare })
         }),
       ),
-      ...assets.map(
-        (settlementAsset, index): MarketEvent => ({
-          ...(perpetualMarket(markets[index]!) as Extract<MarketEvent, { kind: 'market' }>),
-          ...{ code: `M${index}`, settlementAsset },
-          sla: index === 0 ? { ...sla, performanceHysteresisEpochs: 1n, slaCompetitionFactor: '0.5' } : null,
-        }),
-      ),
-      ...markets.flatMap((marketId, market) =>
-        provided(
-          marketId,
-          parties,
-          (index) => ({
-            equityLikeShare: index === 0 ? '0.25' : '0.75',
-            // If nobody has a score, only the shares count.
-            averageScore: market === 1 ? '0' : index === 0 ? '0.9' : '0.1',
-            virtualStake: `100000.${'1'.repeat(16)}`,
-          }),
-          slaFigures,
-        ),
-      ),
-    ])
-    const served = clientOf(await serve(t, store))
-    await visit(served, '/?view=providers')
-    const view = viewOf(await providersOf(served, markets))
+    )
     const row = (market: number, party: number) =>
       rowsOf(view).find((text) => text.includes(markets[market]!) && text.includes(parties[party]!))!
     const value = (market: number, name: string) => figureOf(row(market, 0), name)!.value
@@ -318,6 +262,12 @@ describe("the explorer's providers", () => {
     assert.equal(value(0, 'net'), '0.600000000000000000')
     assert.equal(value(0, 'kept'), '0.8')
     assert.equal(value(1, 'fees'), '0.250000000000000000')
+    const equal = withFees(['a', 'b', 'c'].map((partyId) => made({ partyId, sla: SLA })))
+    assert.deepEqual(equal[0]!.fees, {
+      share: `0.${'3'.repeat(18)}`,
+      kept: '0.8',
+      net: `0.2${'6'.repeat(17)}`,
+    })
     const marks = (text: string) =>
       text.match(/class="bar-mark" data-least="0\.65" style="left:65%;?"/g)?.length
     assert.equal(marks(row(0, 0)), 2)
@@ -337,21 +287,14 @@ describe("the explorer's providers", () => {
     assert.doesNotMatch(text, /\.1{3}/)
   })
 
-  test('are found by the beginning of a party id, and listed in pages', async (t) => {
-    const { store, live } = await createLiveStore(t)
+  test('are found by the beginning of a party id, and listed in pages', () => {
     const ids = Array.from(
       { length: 225 },
       (_, index) => `${(index * 7919).toString(16).padStart(6, '0')}${'e'.repeat(58)}`,
     )
-    await live.commit(1, [
-      perpetualMarket(LIVE_MARKET),
-      ...provided(LIVE_MARKET, ids, (index) => ({
-        ...{ equityLikeShare: `0.00${index + 100}`, averageScore: '1', virtualStake: '1' },
-      })),
-    ])
-    const served = clientOf(await serve(t, store))
-    await visit(served, '/')
-    const all = await providersOf(served, [LIVE_MARKET])
+    const all = ids.map((partyId, index) =>
+      made({ partyId, feeShare: { equityLikeShare: `0.00${index + 100}` } }),
+    )
     const highestFirst = ids.toReversed()
     for (const [page, first, last] of [
       [1, 0, 50],
@@ -372,6 +315,9 @@ describe("the explorer's providers", () => {
     assert.ok(found.length < 10)
     assert.deepEqual(idsOf(viewOf(all)).sort(), found.sort())
     assert.ok(textOf(viewOf(all)).startsWith(`Parties whose id begins with ${start}`))
+    // All ids end with it.
+    go('/?view=providers&party=eeee')
+    assert.match(textOf(viewOf(all)), /No provider's id begins with eeee/)
   })
 
   test('have past epochs, as bars, in a table and in words, and those without figures as missing', async () => {
@@ -389,7 +335,7 @@ describe("the explorer's providers", () => {
       }) as LiquidityProviderEpoch
     const rows = [
       epoch(9, { timeOnBook: '0.25', feePenalty: '0.5', bondPenalty: '0.125', equityLikeShare: '0.4' }),
-      ...[epoch(7), epoch(6), epoch(2)],
+      ...[epoch(7), epoch(6, { timeOnBook: '0.65' }), epoch(2)],
     ]
     const least = '0.65'
     const chart = render(h(EpochsChart, { rows: rows.toReversed(), least }))
@@ -404,13 +350,15 @@ describe("the explorer's providers", () => {
       [
         ['2', 'lane-bar', 'height:70%;'],
         ...Array(3).fill([undefined, undefined, undefined]),
-        ['6', 'lane-bar', 'height:70%;'],
+        ['6', 'lane-bar', 'height:65%;'],
         ['7', 'lane-bar', 'height:70%;'],
         [undefined, undefined, undefined],
         ['9', 'lane-bar short', 'height:25%;'],
       ],
     )
     assert.match(lane('Time on book'), /class="lane-least" style="bottom:65%;"/)
+    // Without a natural limit, the greatest value has the full height.
+    assert.match(lane('Bond penalty'), /style="height:100%;"/)
     assert.match(textOf(chart), /hatched: missing/)
     assert.match(
       textOf(chart),
@@ -423,7 +371,7 @@ describe("the explorer's providers", () => {
         ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12'],
         ['8'],
         ['7', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
-        ['6', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
+        ['6', '65 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
         ['3 to 5'],
         ['2', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
       ],

@@ -90,6 +90,7 @@ describe('the explorer says how current the data are', () => {
         /^The last/,
       ],
       [behind, still, 'lagging', 'lagging by 1 d 2 h', /^Lagging/],
+      [behind, [sample(late, 5, 7)], 'lagging', 'lagging by 7 s', /^Lagging/],
       [behind, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC', /^Receiving/],
       [failed, still, 'not-ready', 'not ready: intake stopped', /the disk is full/],
       [notReady('empty store', ''), [], 'empty', 'not ready: empty', /no blocks yet/],
