@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { FundingPayments } from 'lyra-client'
+import type { FundingPayments, MarketSummary } from 'lyra-client'
 import { h } from 'preact'
-import type { MarketEvent } from '#core/events/event'
 import { formatAmount, formatAmountWithUnit, type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
@@ -29,14 +28,7 @@ import {
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
 import { send } from './fixtures/http.ts'
-import {
-  createLiveStore,
-  LIVE_MARKET,
-  periodEvent,
-  perpetualMarket,
-  pointAt,
-  timeOf,
-} from './fixtures/live-store.ts'
+import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { DAYS, due, HOUR, MARKETS, percent, ratesStore, sum } from './fixtures/made-rates.ts'
 import {
   cellsOf,
@@ -50,7 +42,7 @@ import {
   visit,
 } from './fixtures/render.ts'
 import { BTC, ETH, SOL } from './fixtures/sample.ts'
-import { serve, serveRecording } from './fixtures/service.ts'
+import { FILE, serve, serveRecording } from './fixtures/service.ts'
 
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
 const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
@@ -62,6 +54,7 @@ const { latestCoverage } = await import('../web/src/service/coverage.ts')
 const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
+const rates = clientOf(await serve(FILE, await ratesStore(FILE)))
 
 const USD: Unit = { symbol: 'USD', decimals: 5 }
 
@@ -121,6 +114,39 @@ function readout(reading: Reading, props: Partial<ReadoutProps> = {}): string {
   }
   return render(h(Readout, { ...none, reading, ...props }))
 }
+
+const period = (seq: number, start: bigint, end: bigint | null, fields: Partial<Period> = {}): Period => ({
+  ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
+  ...fields,
+})
+
+type Buckets = [at: number, seq: number, twap: string][]
+
+/** A series of buckets of 20 ns, which begin so many nanoseconds after a time. */
+function dataOf(from: bigint, external: Buckets, internal: Buckets): Funding['data'] {
+  const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
+  const buckets = (of: Buckets) =>
+    of.map(([at, seq, twap]) => ({
+      start: `${from + BigInt(at)}`,
+      ...{ seq: `${seq}`, count: '1', price: same('9'), twap: same(twap) },
+    }))
+  const series = readSeries({
+    ...{ marketId: 'a', from: '0', to: '100', interval: '1s', bucketNanoseconds: '20' },
+    sources: [
+      { dataPointType: 'SOURCE_EXTERNAL', buckets: buckets(external) },
+      { dataPointType: 'SOURCE_INTERNAL', buckets: buckets(internal) },
+    ],
+  })
+  return { moments: momentsOf(series), bucket: series.bucket, interval: '1s' }
+}
+
+/** A market without a known asset or an estimate. */
+const madeFunding = (fields: Partial<Omit<Funding, 'summary'>> & { summary?: MarketSummary }): Funding => ({
+  ...{ range: { from: 0n, to: 100n }, periods: { list: [], more: false }, estimate: null, unit: null },
+  ...{ data: { moments: [], bucket: 1n, interval: '' }, last: timeOf(114) },
+  summary: { marketData: null, instrument: null } as unknown as MarketSummary,
+  ...fields,
+})
 
 describe("the explorer's funding", () => {
   test('has the last paid period, the running one as an estimate, and the sum of all', async () => {
@@ -320,79 +346,70 @@ describe("the explorer's funding", () => {
     }
   })
 
-  test('says when a regular period ends, and shows whole numbers if no asset is known', async (t) => {
-    const { store, live } = await createLiveStore(t)
+  test('says when a regular period ends, and shows whole numbers if no asset is known', () => {
     const great = '1234567890123456789012345678'
-    const paid = { fundingPayment: '12345', fundingRate: '0.0001', internalTwap: great, externalTwap: great }
-    const period = (seq: number, fields = {}) =>
-      periodEvent({ seq: BigInt(seq), start: timeOf(seq * 10), ...fields })
-    await live.commit(114, [
-      ...Array.from({ length: 10 }, (_, index) =>
-        period(index + 1, { end: timeOf(index * 10 + 20), ...paid }),
-      ),
-      period(11),
-      { ...pointAt(114), seq: 11n, twap: `${BigInt(great) + 1n}` },
-      { ...pointAt(114, { source: 1 }), seq: 11n, twap: great },
-    ])
-    const funding = await fundingOf(clientOf(await serve(t, store)), LIVE_MARKET)
+    const paid = { payment: '12345', rate: '0.0001', internalTwap: great, externalTwap: great }
+    const [start, end] = [timeOf(0), timeOf(114)]
+    const list = Array.from({ length: 11 }, (_, index) =>
+      period(index, timeOf(index * 10), timeOf(index * 10 + 10), paid),
+    )
+    list.push(period(11, timeOf(110), null, { payment: null, rate: null }))
+    const data = dataOf(end, [[0, 11, great]], [[0, 11, `${BigInt(great) + 1n}`]])
+    const funding = madeFunding({
+      periods: { list, more: false },
+      range: { from: start, to: end + 1n },
+      data,
+    })
     const now = nowOf(funding)
     assert.ok(textOf(now).includes(`due ${formatTime(timeOf(120))} UTC`), textOf(now))
-    assert.ok(textOf(now).includes('No estimate: the store has no market data of this market'), textOf(now))
     // The number of 10-second periods in 365 days.
     assert.equal(figureOf(now, 'last-annualised')!.text, '+31,536.00 %')
-    const readout = readoutOf(funding, timeOf(114))
-    assert.equal(figureOf(readout, 'external-twap')!.text, '1,234,567,890,123,456,789,012,345,678')
-    assert.equal(figureOf(readout, 'difference')!.text, '+1')
-    const why = whyNoUnit(null)
-    const chart = { ...funding.data, periods: null, shades: [], decimals: 0 }
+    const html = readoutOf(funding, end)
+    assert.equal(figureOf(html, 'external-twap')!.text, '1,234,567,890,123,456,789,012,345,678')
+    assert.equal(figureOf(html, 'difference')!.text, '+1')
+    const chart = { ...data, periods: null, shades: [], decimals: 0 }
     assert.match(
-      textOf(render(h(ChartNotes, { data: chart, range: funding.range, why, byDay: false }))),
+      textOf(
+        render(h(ChartNotes, { data: chart, range: funding.range, why: whyNoUnit(null), byDay: false })),
+      ),
       /Prices are shown as sent, as whole numbers: the store has no market event for this market/,
     )
     assert.match(textOf(tableOf(LIVE_MARKET, funding)), /\+12,345 1,234,567,890,123,456,789,012,345,678/)
   })
 
-  test('gives the true reason for no estimate, and counts no running period as missing', async (t) => {
-    const { store, live } = await createLiveStore(t)
-    const data = (height: number, state: number): MarketEvent => ({
-      ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
-      figures: {
-        ...{ timestamp: timeOf(height), markPrice: '100', openInterest: 0n, state, tradingMode: 1 },
-        ...{ perpetual: null, isMalformed: false },
-      },
-    })
-    const paid = { fundingPayment: '1', fundingRate: '0.1', internalTwap: '5', externalTwap: '6' }
-    await live.commit(1, [
-      perpetualMarket(LIVE_MARKET),
-      periodEvent({ seq: 1n, start: timeOf(0), end: timeOf(1), ...paid }),
-      periodEvent({ seq: 2n, start: timeOf(1), internalTwap: '7', externalTwap: '8' }),
-      { ...pointAt(1), seq: 2n },
-    ])
-    const served = clientOf(await serve(t, store))
-    for (const [height, events, reason] of [
-      [2, [], 'the store has no market data of this market'],
-      [3, [data(3, 5)], "the market's latest data contain none for this period"],
-      [4, [{ ...pointAt(4), seq: 3n }], 'a later period has begun, whose first block is missing'],
-      [5, [data(5, 9)], 'the market has ended'],
+  test('gives the true reason for no estimate, and counts no running period as missing', () => {
+    const running = { internalTwap: '7', externalTwap: '8' }
+    const list = [period(1, 0n, 10n), period(2, 10n, null, { ...running, payment: null, rate: null })]
+    const marketData = { marketState: 'STATE_ACTIVE', tradingMode: 'TRADING_MODE_CONTINUOUS' }
+    for (const [summary, reason] of [
+      [{ marketData: null }, 'the store has no market data of this market'],
+      [{ marketData, runningPeriod: {} }, "the market's latest data contain none for this period"],
+      [{ marketData, runningPeriod: null }, 'a later period has begun, whose first block is missing'],
+      [{ marketData: { ...marketData, marketState: 'STATE_SETTLED' } }, 'the market has ended'],
     ] as const) {
-      await live.commit(height, events)
-      const funding = await fundingOf(served, LIVE_MARKET)
+      const funding = madeFunding({
+        periods: { list, more: false },
+        summary: { instrument: null, ...summary } as unknown as MarketSummary,
+      })
       assert.ok(textOf(nowOf(funding)).includes(`No estimate: ${reason}`), reason)
       // Its opening prices are no averages.
-      const [running] = cellsOf(tableOf(LIVE_MARKET, funding))
-      assert.deepEqual([running![0], ...running!.slice(-2)], ['2', '–', '–'])
-      // From block 4 on, period 3 is known.
-      const { range, periods } = funding
-      const payments = await served.client.fundingPayments(LIVE_MARKET, { ...range, first: 1 })
-      const sums = h(Cumulative, { periods: periods.list, range, areAll: true, payments })
-      assert.equal(textOf(render(sums)).includes('1 period is missing'), height >= 4)
+      const [first] = cellsOf(tableOf(LIVE_MARKET, funding))
+      assert.deepEqual([first![0], ...first!.slice(-2)], ['2', '–', '–'])
     }
+    const missing = (...seqs: string[]) => {
+      const payments = { missing: seqs } as unknown as FundingPayments
+      return textOf(
+        render(h(Cumulative, { periods: list, range: { from: 0n, to: 20n }, areAll: true, payments })),
+      )
+    }
+    assert.doesNotMatch(missing('2'), /missing/)
+    assert.match(missing('2', '3'), /1 period is missing/)
+    assert.match(missing('2', '3', '4'), /2 periods are missing/)
   })
 
-  test('is cumulated up to any time, with a due time by the schedule of the market', async (t) => {
-    const served = clientOf(await serve(t, await ratesStore(t)))
+  test('is cumulated up to any time, with a due time by the schedule of the market', async () => {
     const [made] = MARKETS
-    const funding = await fundingOf(served, made.marketId)
+    const funding = await fundingOf(rates, made.marketId)
     const [from, to] = [timeOf(10 * 24 * HOUR), timeOf(20 * 24 * HOUR)]
     const { list } = funding.periods
     const sums = barValues(list, { from, to }, null, 'cumulative')
@@ -410,8 +427,8 @@ describe("the explorer's funding", () => {
     )
   })
 
-  test('of many periods has the sums of days that the API gives', async (t) => {
-    const { client } = clientOf(await serve(t, await ratesStore(t)))
+  test('of many periods has the sums of days that the API gives', async () => {
+    const { client } = rates
     const { marketId } = MARKETS[1]
     const range = daysOf({ from: 0n, to: 2n ** 62n }, { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) })
     const { buckets } = (await client.fundingRates({ marketId, ...range })).edges[0]!.node
@@ -450,32 +467,24 @@ describe("the explorer's funding", () => {
   })
 })
 
-const period = (seq: number, start: bigint, end: bigint | null): Period => ({
-  ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
-})
-
 test('a reading is of the period that its bucket names', () => {
-  const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
-  const bucket = (start: number, seq: number, twap: number) => {
-    return { start: `${start}`, seq: `${seq}`, count: '1', price: same('9'), twap: same(`${twap}`) }
-  }
-  const series = readSeries({
-    ...{ marketId: 'a', from: '0', to: '100', interval: '1s', bucketNanoseconds: '20' },
-    sources: [
-      {
-        dataPointType: 'SOURCE_EXTERNAL',
-        buckets: [bucket(0, 1, 100), bucket(20, 2, 102), bucket(40, 4, 104)],
-      },
-      {
-        dataPointType: 'SOURCE_INTERNAL',
-        buckets: [bucket(0, 1, 101), bucket(20, 3, 103), bucket(40, 4, 105)],
-      },
+  const { moments, bucket } = dataOf(
+    0n,
+    [
+      [0, 1, '100'],
+      [20, 2, '102'],
+      [40, 4, '104'],
     ],
-  })
+    [
+      [0, 1, '101'],
+      [20, 3, '103'],
+      [40, 4, '105'],
+    ],
+  )
   const periods = [1, 2, 3, 4, 5].map((seq) =>
     period(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
   )
-  const data = { moments: momentsOf(series), bucket: series.bucket, periods }
+  const data = { moments, bucket, periods }
   const read = (time: bigint) => {
     const html = readout(readingAt(data, time))
     const names = ['period-rate', 'external-twap', 'internal-twap', 'difference']

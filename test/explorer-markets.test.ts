@@ -15,14 +15,7 @@ import {
   rateFor,
   whoPays,
 } from '../web/src/periods/period.ts'
-import {
-  createLiveStore,
-  LIVE_MARKET,
-  periodEvent,
-  perpetualMarket,
-  pointAt,
-  timeOf,
-} from './fixtures/live-store.ts'
+import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import {
   DAYS,
   due,
@@ -37,7 +30,7 @@ import {
 } from './fixtures/made-rates.ts'
 import { clientOf, figureOf, go, render, rowsOf, type Served, textOf, visit } from './fixtures/render.ts'
 import { BTC, ETH, SOL } from './fixtures/sample.ts'
-import { serve, serveRecording } from './fixtures/service.ts'
+import { FILE, serve, serveRecording } from './fixtures/service.ts'
 
 const { MarketsTable } = await import('../web/src/markets/markets-table.tsx')
 const { columnStarts, HeatCells, heatRows } = await import('../web/src/markets/heat-map.tsx')
@@ -46,6 +39,7 @@ const { marketMatches } = await import('../web/src/service/markets.ts')
 const { summariesCsv } = await import('../web/src/markets/summaries-csv.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
+const rates = clientOf(await serve(FILE, await ratesStore(FILE)))
 
 async function summariesOf({ client }: Served): Promise<MarketSummary[]> {
   return (await client.marketSummariesPage({}, { first: 1_000 })).rows.map(({ node }) => node)
@@ -143,47 +137,27 @@ describe("the explorer's table of markets", () => {
     assert.deepEqual(others, [])
   })
 
-  test('has no rate of a market that has ended, but the time of its end', async (t) => {
-    const { store, live } = await createLiveStore(t)
-    const paid = { fundingPayment: '-1', fundingRate: '-0.01', internalTwap: '99', externalTwap: '100' }
-    await live.commit(1, [
-      // The instrument event dates from the market's start, so its state is still active.
-      perpetualMarket(LIVE_MARKET),
-      ...[pointAt(1), pointAt(1, { source: 1 })],
-      periodEvent({ end: timeOf(1), ...paid }),
-    ])
-    await live.commit(2, [
-      {
-        ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
-        figures: {
-          ...{ timestamp: timeOf(2), markPrice: '100', openInterest: 0n, state: 9, tradingMode: 5 },
-          ...{ perpetual: null, isMalformed: false },
-        },
-      },
-    ])
-    const served = clientOf(await serve(t, store))
-    await visit(served, '/')
-    const summaries = await summariesOf(served)
-    const row = tableOf(summaries)
-    const since = `<span class="state-chip ended">Settled since ${formatTime(timeOf(2)).slice(0, 16)} UTC</span>`
+  test('has no rate of a market that has ended, but the time of its end', async () => {
+    await visit(recording, '/')
+    const [recordedSummary] = await summariesOf(recording)
+    const { marketId, lastPaidPeriod, marketData } = recordedSummary!
+    const ended = { marketState: 'STATE_SETTLED', tradingMode: 'TRADING_MODE_NO_TRADING' } as const
+    // The instrument event dates from the market's start, so its state is still active.
+    const summary = { ...recordedSummary!, marketData: { ...marketData!, ...ended } }
+    const row = tableOf([summary])
+    const since = `<span class="state-chip ended">Settled since ${formatTime(marketData!.timestamp).slice(0, 16)} UTC</span>`
     assert.ok(row.includes(since), row)
     assert.equal(figureOf(row, 'rate'), undefined)
-    assert.equal(figureOf(row, 'paid')!.value, '-0.01')
-    const bar = h(MarketBar, {
-      marketId: LIVE_MARKET,
-      summary: summaries[0]!,
-      markets: [LIVE_MARKET],
-      onPick: () => {},
-    })
+    assert.equal(figureOf(row, 'paid')!.value, lastPaidPeriod!.fundingRate)
+    const bar = h(MarketBar, { marketId, summary, markets: [marketId], onPick: () => {} })
     assert.ok(render(bar).includes(since))
   })
 })
 
 describe("the explorer's rates", () => {
-  test('are for a period, 8 hours and a year, averaged over three windows, and sorted by them', async (t) => {
-    const served = clientOf(await serve(t, await ratesStore(t)))
-    await visit(served, '/')
-    const summaries = await summariesOf(served)
+  test('are for a period, 8 hours and a year, averaged over three windows, and sorted by them', async () => {
+    await visit(rates, '/')
+    const summaries = await summariesOf(rates)
     for (const [basis, hours] of [
       ['8h', () => 8],
       ['period', (made: Made) => made.hours],
@@ -220,10 +194,9 @@ describe("the explorer's rates", () => {
     assert.deepEqual(orderOf(tableOf(summaries)), [b, a, c])
   })
 
-  test('are a map of sums by market and day or 8 hours, each in a sentence', async (t) => {
-    const served = clientOf(await serve(t, await ratesStore(t)))
-    await visit(served, '/')
-    const summaries = await summariesOf(served)
+  test('are a map of sums by market and day or 8 hours, each in a sentence', async () => {
+    await visit(rates, '/')
+    const summaries = await summariesOf(rates)
     const last = timeOf(DAYS * 24 * HOUR)
     for (const [step, length, columns] of [
       ['1d', 3n * RATE_SPANS['8h'], 30],
@@ -231,8 +204,8 @@ describe("the explorer's rates", () => {
     ] as const) {
       const end = (last / length + 1n) * length
       const from = end - BigInt(columns) * length
-      const rates = await served.client.fundingRates({ interval: step, from, to: end, first: 10 })
-      const rows = heatRows(rates, summaries)
+      const sums = await rates.client.fundingRates({ interval: step, from, to: end, first: 10 })
+      const rows = heatRows(sums, summaries)
       const starts = columnStarts(rows, end, length)
       assert.deepEqual([starts[0], starts.at(-1), starts.length], [from, end - length, columns])
       const map = render(h(HeatCells, { rows, starts, step }))
