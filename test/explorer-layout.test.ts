@@ -38,7 +38,7 @@ const RECORDING = 'perps-long-named'
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
 const VIEWS = {
-  markets: ['/', 'table.markets'],
+  markets: ['/', '.heat-map'],
   compare: [`/?view=markets&compare=${BTC},${ETH}`, '[data-chart="compare"] canvas'],
   funding: [FUNDING, '.notes'],
   providers: ['/?view=providers', '.request'],

@@ -190,8 +190,21 @@ describe('the explorer says how current the data are', () => {
       assert.deepEqual(stated(old.table), estimate === null ? [] : [asOf(time)])
       assert.match(old.now, /class="figure stale"><span class="figure-name">Period #\d+, estimate/)
       assert.match(old.now, /class="figure"><span class="figure-name">Last paid/)
-      if (due !== null)
-        for (const html of [old.row, old.now]) assert.match(html, /class="stale" data-figure="due"/)
+      if (due !== null) {
+        for (const html of [old.row, old.now]) {
+          assert.match(html, /class="stale" data-figure="due"/)
+          assert.doesNotMatch(textOf(html), / in \d/)
+        }
+        // While blocks arrive, the time that is left.
+        const [{ coverage, at }] = coverageSamples.value as [(typeof coverageSamples.value)[0]]
+        const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [{ from: '1', to: '1' }] } }
+        coverageSamples.value = [
+          { coverage: before, at },
+          { coverage, at },
+        ]
+        readiness.value = READY
+        assert.match(textOf(shown().row), / UTC 2023-\d\d-\d\d in \d+ h/)
+      }
       if (estimate !== null) {
         assert.match(
           old.row,

@@ -495,7 +495,11 @@ describe('the explorer', () => {
     }
   })
 
-  test('shows all of forty markets if the limit is 20 requests a second', async ({ t, browser, open }) => {
+  test('shows all of forty markets if the limit is 20 requests a second, and filters their providers', async ({
+    t,
+    browser,
+    open,
+  }) => {
     const path = await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20'])
     const { base } = await open(await storeOf(t, STORE_KINDS[0]!, path), { rateLimit: 20 })
     const { page, faults } = await openPage(browser, base)
@@ -509,6 +513,18 @@ describe('the explorer', () => {
     const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
     const provided = coverage.liquidityProviders.filter(({ count }) => count !== '0')
     await eventuallyIs(() => figure(page, 'markets'), `${provided.length}`)
+    // The first columns fit; all of them scroll, and each choice is in the address.
+    await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+    await page.getByRole('button', { name: 'All 15 figures' }).click()
+    await page.locator('.scroll-hint').waitFor()
+    await page.getByLabel('Penalised only').check()
+    await page.getByLabel('Equity-like share below, %').fill('0.000001')
+    await page.waitForURL(/columns=all&penalised=1&below=0.000001/)
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await page.waitForURL((url) => !/penalised|below/.test(url.search))
+    await page.getByLabel('Party id, or its first digits').fill('A')
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await page.waitForURL(/party=a/)
     await page.goto('/?view=funding&span=all')
     await settled(page)
     assert.equal(await page.locator('.failure').count(), 0)
