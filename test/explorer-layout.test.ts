@@ -143,6 +143,9 @@ describe('the layout of the explorer', () => {
           ).catch((error) => {
             throw new Error(`${name}, ${width}: ${error.message}`)
           })
+          if (name === 'funding') {
+            assert.ok(await page.locator('[data-figure="cumulative"]').first().isVisible(), `${width}`)
+          }
           if (!sampled('seconds', WIDTHS).includes(width)) continue
           assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width}`)
         }
@@ -350,17 +353,6 @@ describe('the layout of the explorer', () => {
         await settled(page)
         assert.equal(await overflow(page), 0, `${viewport.width}`)
       }
-    }
-  })
-
-  looksTest('shows the cumulative rate of the range at any width', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING)
-    // 720 is a window of 1,440 at 200 %.
-    for (const width of [1440, 820, 720, 390]) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.goto(FUNDING)
-      await settled(page)
-      assert.ok(await page.locator('data[data-figure="cumulative"]').first().isVisible(), `${width}`)
     }
   })
 

@@ -6,10 +6,8 @@ import { h } from 'preact'
 import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { nextPayment } from '../web/src/periods/next-payment.ts'
 import { askPeriods, within } from '../web/src/periods/period.ts'
 import { partOf } from './fixtures/event-stream.ts'
-import { MARKETS as RATED, ratesStore } from './fixtures/made-rates.ts'
 import { cellsOf, clientOf, figuresOf, go, render, rowsOf, textOf, visit } from './fixtures/render.ts'
 import { BTC, ETH, HEIGHT, SOL } from './fixtures/sample.ts'
 import { ingest, serve, serveRecording } from './fixtures/service.ts'
@@ -130,89 +128,48 @@ describe('the explorer says how current the data are', () => {
     assert.match(textOf(render(h(NodeView, {}))), /intake stopped: no block for 1 min 30 s/)
   })
 
-  test('with the time of estimates and next payments, in grey, if the service is behind', async (t) => {
-    const served = clientOf(await serve(t, await ratesStore(t)))
-    const rated = RATED[0].marketId
-    for (const { marketId, from } of [
-      { marketId: ETH, from: recording },
-      { marketId: rated, from: served },
-    ]) {
-      await visit(from, '/')
-      const { client } = from
-      const { rows } = await client.marketSummariesPage({ marketId })
-      const summaries = rows.map(({ node }) => node)
-      const [summary] = summaries
-      const { list } = await askPeriods(client, { marketId }, 5_000)
-      const estimate = await client.fundingEstimate(marketId)
-      const last = BigInt(latestCoverage()!.blocks.lastTimestamp)
-      const due = nextPayment(summary!.instrument!.funding!.schedule, last)
-      assert.equal(
-        [estimate === null, due === null].filter(Boolean).length,
-        1,
-        'one has an estimate, one a schedule',
-      )
-      const range = { from: 0n, to: last + 1n }
-      const periods = { data: { list, more: false }, error: null, loading: false, reload: () => {} }
-      const asOf = (time: string | bigint) => `as of ${formatTime(time).slice(0, 16)} UTC`
-      const shown = () => ({
-        row: render(h(MarketsTable, { basis: '8h', summaries, compared: [], onCompare: () => {} })),
-        now: render(
-          h(NowFigures, {
-            periods: list,
-            estimate,
-            summary: summary!,
-            due,
-            unit: null,
-            last,
-            children: null,
-          }),
-        ),
-        table: render(
-          h(PeriodsTable, {
-            marketId,
-            periods,
-            shown: within(list, range),
-            firstListed: null,
-            range,
-            estimate,
-            unit: null,
-          }),
-        ),
-      })
-      const current = shown()
-      for (const html of Object.values(current)) assert.doesNotMatch(html, /stale|as of/)
-      readiness.value = notReady('behind', 'behind by 26 h')
-      const old = shown()
-      const stated = (html: string) => figuresOf(html, 'as-of').map(({ text }) => text)
-      const time = estimate?.at ?? last
-      assert.deepEqual(stated(old.row), [asOf(time)])
-      assert.deepEqual(stated(old.now), [asOf(time)])
-      assert.deepEqual(stated(old.table), estimate === null ? [] : [asOf(time)])
-      assert.match(old.now, /class="figure stale"><span class="figure-name">Period #\d+, estimate/)
-      assert.match(old.now, /class="figure"><span class="figure-name">Last paid/)
-      if (due !== null) {
-        for (const html of [old.row, old.now]) {
-          assert.match(html, /class="stale" data-figure="due"/)
-          assert.doesNotMatch(textOf(html), / in \d/)
-        }
-        // While blocks arrive, the time that is left.
-        const [{ coverage, at }] = coverageSamples.value as [(typeof coverageSamples.value)[0]]
-        const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [{ from: '1', to: '1' }] } }
-        coverageSamples.value = [
-          { coverage: before, at },
-          { coverage, at },
-        ]
-        readiness.value = READY
-        assert.match(textOf(shown().row), / UTC 2023-\d\d-\d\d in \d+ h/)
-      }
-      if (estimate !== null) {
-        assert.match(
-          old.row,
-          /<span class="stale"><data class="amount" value="[^"]*" title="[^"]*" data-figure="rate"/,
-        )
-        assert.match(old.table, /<tr class="estimate stale">/)
-      }
+  test('with the time of estimates and next payments, in grey, if the service is behind', async () => {
+    await visit(recording, '/')
+    const { client } = recording
+    const coverage = latestCoverage()!
+    const last = BigInt(coverage.blocks.lastTimestamp)
+    const due = last + 3_600_000_000_000n
+    const [summary] = (await client.marketSummariesPage({ marketId: ETH })).rows.map(({ node }) => node)
+    // The recorded markets have no schedule.
+    summary!.instrument!.funding!.schedule = { initial: `${due}`, every: '1' }
+    const estimate = (await client.fundingEstimate(ETH))!
+    const { list } = await askPeriods(client, { marketId: ETH }, 5_000)
+    const table = { basis: '8h' as const, summaries: [summary!], compared: [], onCompare: () => {} }
+    const now = { periods: list, estimate, summary: summary!, due, unit: null, last, children: null }
+    const periods = { data: { list, more: false }, error: null, loading: false, reload: () => {} }
+    const range = { from: 0n, to: last + 1n }
+    const rest = { marketId: ETH, firstListed: null, unit: null, shown: within(list, range) }
+    const shown = () => [
+      render(h(MarketsTable, table)),
+      render(h(NowFigures, now)),
+      render(h(PeriodsTable, { periods, range, estimate, ...rest })),
+    ]
+    for (const html of shown()) assert.doesNotMatch(html, /stale|as of/)
+    readiness.value = notReady('behind', 'behind by 26 h')
+    const [row, figures, rows] = shown() as [string, string, string]
+    const asOf = (time: string | bigint) => `as of ${formatTime(time).slice(0, 16)} UTC`
+    const stated = (html: string) => figuresOf(html, 'as-of').map(({ text }) => text)
+    assert.deepEqual(stated(row), [asOf(estimate.at), asOf(last)])
+    assert.deepEqual([stated(figures), stated(rows)], Array(2).fill([asOf(estimate.at)]))
+    assert.match(row, /<span class="stale"><data class="amount" [^>]* data-figure="rate"/)
+    assert.match(row, /<td [^>]*><data class="amount" [^>]* data-figure="paid"/)
+    assert.match(figures, /class="figure stale"><span class="figure-name">Period #\d+, estimate/)
+    assert.match(figures, /class="figure"><span class="figure-name">Last paid/)
+    assert.match(rows, /<tr class="estimate stale">/)
+    for (const html of [row, figures]) {
+      assert.match(html, /class="stale" data-figure="due"/)
+      assert.doesNotMatch(textOf(html), / in \d/)
     }
+    // While blocks arrive, the time that is left.
+    const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [] } }
+    coverageSamples.value = [before, coverage].map((coverage) => ({ coverage, at: Date.now() }))
+    readiness.value = READY
+    assert.match(textOf(shown()[0]!), / UTC in 1 h/)
   })
 })
 
