@@ -281,7 +281,10 @@ describe("the explorer's funding", () => {
       }
     }
     const { data, periods } = funding
-    const reading = readingAt({ ...data, periods: periods.list }, moments.at(-1)!.start)
+    const both = moments.findLast(
+      ({ start, internal, difference }) => internal?.start === start && (difference?.digits ?? 0n) > 0n,
+    )!
+    const reading = readingAt({ ...data, periods: periods.list }, both.start)
     const [external, internal] = [reading.moment!.external!, reading.moment!.internal!]
     const difference = `${BigInt(internal.twap.last) - BigInt(external.twap.last)}`
     assert.equal(figureOf(readoutOf(funding, reading.time), 'difference')!.value, difference)

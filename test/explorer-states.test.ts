@@ -137,7 +137,9 @@ describe('the explorer says how current the data are', () => {
     const [summary] = (await client.marketSummariesPage({ marketId: ETH })).rows.map(({ node }) => node)
     // The recorded markets have no schedule.
     summary!.instrument!.funding!.schedule = { initial: `${due}`, every: '1' }
-    const estimate = (await client.fundingEstimate(ETH))!
+    const at = `${last - 3_600_000_000_000n}`
+    summary!.estimate!.at = at
+    const estimate = { ...(await client.fundingEstimate(ETH))!, at }
     const { list } = await askPeriods(client, { marketId: ETH }, 5_000)
     const table = { basis: '8h' as const, summaries: [summary!], compared: [], onCompare: () => {} }
     const now = { periods: list, estimate, summary: summary!, due, unit: null, last, children: null }
@@ -150,12 +152,15 @@ describe('the explorer says how current the data are', () => {
       render(h(PeriodsTable, { periods, range, estimate, ...rest })),
     ]
     for (const html of shown()) assert.doesNotMatch(html, /stale|as of/)
+    // Blocks arrive.
+    const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [] } }
+    coverageSamples.value = [before, coverage].map((coverage) => ({ coverage, at: Date.now() }))
     readiness.value = notReady('behind', 'behind by 26 h')
     const [row, figures, rows] = shown() as [string, string, string]
     const asOf = (time: string | bigint) => `as of ${formatTime(time).slice(0, 16)} UTC`
     const stated = (html: string) => figuresOf(html, 'as-of').map(({ text }) => text)
-    assert.deepEqual(stated(row), [asOf(estimate.at), asOf(last)])
-    assert.deepEqual([stated(figures), stated(rows)], Array(2).fill([asOf(estimate.at)]))
+    assert.deepEqual(stated(row), [asOf(at), asOf(last)])
+    assert.deepEqual([stated(figures), stated(rows)], Array(2).fill([asOf(at)]))
     assert.match(row, /<span class="stale"><data class="amount" [^>]* data-figure="rate"/)
     assert.match(row, /<td [^>]*><data class="amount" [^>]* data-figure="paid"/)
     assert.match(figures, /class="figure stale"><span class="figure-name">Period #\d+, estimate/)
@@ -165,9 +170,7 @@ describe('the explorer says how current the data are', () => {
       assert.match(html, /class="stale" data-figure="due"/)
       assert.doesNotMatch(textOf(html), / in \d/)
     }
-    // While blocks arrive, the time that is left.
-    const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [] } }
-    coverageSamples.value = [before, coverage].map((coverage) => ({ coverage, at: Date.now() }))
+    // The time that is left, once it keeps up.
     readiness.value = READY
     assert.match(textOf(shown()[0]!), / UTC in 1 h/)
   })
