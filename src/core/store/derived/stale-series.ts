@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { nearestInt64 } from '../../domain/integers.ts'
 import type { PeriodStarts, PointKey } from '../../domain/series.ts'
 import { BASE, type BucketRange, baseAt, bucketRanges } from '../../domain/series-levels.ts'
 import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
@@ -86,8 +87,8 @@ export function* markStale(
   const counts = yield {
     text: COUNT_POINTS,
     values: stale.map(({ from, to }) => [
-      ...[market, source, from * BASE.nanoseconds],
-      to * BASE.nanoseconds,
+      ...[market, source, nearestInt64(from * BASE.nanoseconds)],
+      nearestInt64(to * BASE.nanoseconds),
     ]),
   }
   return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_RANGE, 0)
