@@ -27,12 +27,6 @@ function levelOf(seconds: bigint, of: Level | null): Level {
   return { seconds, nanoseconds: seconds * 1_000_000_000n, of }
 }
 
-/** The closing time of a run, by the timestamp of its last point and the latest start of a period of the market. */
-export function closingTime(last: bigint | null, start: bigint | string | number | null): bigint | null {
-  if (last === null || start === null) return last
-  return BigInt(start) > last ? BigInt(start) : last
-}
-
 /** The shortest bucket that a time is in, Unix nanoseconds. */
 export function baseAt(time: bigint): bigint {
   return indexAt(time, BASE.nanoseconds)

@@ -1,4 +1,4 @@
-import { MIN_INT64 } from '../../domain/integers.ts'
+import { greatest, MIN_INT64 } from '../../domain/integers.ts'
 import {
   type Bucket,
   bucketOf,
@@ -14,7 +14,6 @@ import {
   type BucketRange,
   baseAt,
   bucketRanges,
-  closingTime,
   FIRST_BASE,
   LEVELS,
   type Level,
@@ -99,19 +98,19 @@ function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bi
 }
 
 /** The buckets of a length that share time with ranges of the shortest ones and end by `to`. */
-export function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint): BucketRange[] {
+function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint): BucketRange[] {
   const end = indexAt(to, level.seconds / BASE.seconds)
   return bucketRanges(level, ranges)
     .map((range) => ({ from: range.from, to: range.to < end ? range.to : end }))
     .filter((range) => range.from < range.to)
 }
 
-/** The closing time of a run; null without points. */
+/** The closing time of a run: of its last point, or of the latest start of a period of the market; null without points. */
 export function* readClosing({ market, source }: SeriesRun): Reading<bigint | null> {
   const [last] = yield { text: READ_LAST_TIMESTAMP, values: [market, source] }
   if (last === undefined) return null
-  const [start] = yield { text: READ_LAST_START, values: [market] }
-  return closingTime(BigInt(last[0]!), start?.[0] ?? null)
+  const starts = yield { text: READ_LAST_START, values: [market] }
+  return greatest([last, ...starts].map(([time]) => BigInt(time!)))
 }
 
 /** Writes the rows that a reading adds, while it reads on. */

@@ -42,7 +42,8 @@ const READ_CARRIED_STARTS = `
   where point.market = $1 and point.source = $2 and point.timestamp = copied.timestamp
     and span.market = $1 and span.seq = point.seq and span.start_timestamp > point.timestamp`
 
-const COUNT_POINTS = `
+/** How many points a run has between two times, the first included. */
+export const COUNT_POINTS = `
   select count(*) from funding_period_data_points
   where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4`
 

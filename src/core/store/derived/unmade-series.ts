@@ -1,10 +1,11 @@
-import { nearestInt64 } from '../../domain/integers.ts'
+import { MAX_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
 import { seriesMadeTable } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
 import { runTogether, type Steps } from '../steps.ts'
 import { makeSeries } from './make-series.ts'
+import { COUNT_POINTS } from './stale-series.ts'
 
 /** A run as its writer knows it. */
 type UnmadeRun = {
@@ -111,9 +112,6 @@ const READ_MADE_TO = `
     select count(*) from funding_period_series_stale where market = $1 and source = $2
   ) from funding_period_series_made where market = $1 and source = $2`
 
-const COUNT_FROM = `
-  select count(*) from funding_period_data_points where market = $1 and source = $2 and timestamp >= $3`
-
 /** What the store says of runs; those that it does not know get their row, which others hold while they change points. */
 function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
   const found = yield { text: READ_MADE_TO, values: runs.map(valuesOf) }
@@ -130,8 +128,12 @@ function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
     })),
   }
   const counts = yield {
-    text: COUNT_FROM,
-    values: states.map(({ run, madeTo }) => [...valuesOf(run), nearestInt64(madeTo * BASE.nanoseconds)]),
+    text: COUNT_POINTS,
+    values: states.map(({ run, madeTo }) => [
+      ...valuesOf(run),
+      nearestInt64(madeTo * BASE.nanoseconds),
+      MAX_INT64,
+    ]),
   }
   for (const [index, state] of states.entries()) state.points += Number(counts[index]![0]![0])
   return states

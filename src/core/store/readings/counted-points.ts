@@ -56,14 +56,11 @@ type Range = { from: bigint; to: bigint }
 /**
  * Reads the points of a run that count in `from <= time < to`, in order, and passes each to `add`. Memory is bounded by
  * about 20,000 points.
- *
- * @param seen called with each point whose time differs from its timestamp
  */
 export function* readCounted(
   run: SeriesRun,
   { from, to }: Range,
   add: (point: SeriesPoint) => void,
-  seen: (point: SeriesPoint) => void = () => {},
 ): Reading<void> {
   const carried = yield* carriedPoints(run, { from, to })
   let next = yield* carried()
@@ -81,10 +78,7 @@ export function* readCounted(
     const cut = isEnd || last === undefined ? all.length : firstOf(all, last.timestamp)
     rest = all.slice(cut)
     for (const point of countedPoints(all.slice(0, cut), starts)) {
-      if (point.time !== point.timestamp) {
-        seen(point)
-        continue
-      }
+      if (point.time !== point.timestamp) continue
       for (; next !== null && compareCounted(next, point) < 0; next = yield* carried()) add(next)
       add(point)
     }
@@ -94,10 +88,8 @@ export function* readCounted(
   for (; next !== null; next = yield* carried()) add(next)
 }
 
-/** The times of the first and the last point of a run that count, and the last timestamp; null without points. */
-export function* readEnds(
-  run: SeriesRun,
-): Reading<{ first: bigint; last: bigint; lastTimestamp: bigint } | null> {
+/** The times of the first and the last point of a run that count; null without points. */
+export function* readEnds(run: SeriesRun): Reading<{ first: bigint; last: bigint } | null> {
   const [row] = yield { text: READ_LAST_TIMESTAMP, values: [run.market, run.source] }
   if (row === undefined) return null
   const lastTimestamp = BigInt(row[0]!)
@@ -111,7 +103,7 @@ export function* readEnds(
     if (points.length > 0) last = period.start
     if (last !== lastTimestamp) break
   }
-  return { first: yield* firstTime(run), last, lastTimestamp }
+  return { first: yield* firstTime(run), last }
 }
 
 /** The timestamp of a run's last point. By the index: PostgreSQL would read all points for the greatest one while it has

@@ -71,7 +71,7 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   for (const source of query.source === null ? SOURCE_NUMBERS : [query.source]) {
     const ends = yield* readEnds({ market, source })
     if (ends === null) continue
-    runs.push({ market, source, first: ends.first, last: ends.last })
+    runs.push({ market, source, ...ends })
   }
   if (runs.length === 0) return none
   const from = query.start ?? least(runs.map(({ first }) => first))
