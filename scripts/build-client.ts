@@ -11,7 +11,8 @@ import {
   type StoredField,
   type ValueForm,
 } from '#core/resources/field'
-import type { FilterName, Resource } from '#core/resources/resource'
+import { FILTERS } from '#core/resources/filters'
+import type { Filter, RequestKind, Resource } from '#core/resources/resource'
 import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
 import { PAGE_INFO } from '#service/api/openapi/openapi'
 import { exportPath, streamPath } from '#service/api/paths'
@@ -43,13 +44,12 @@ const NOTES: Partial<Record<ValueForm & string, string>> = {
   number: 'A decimal number as the network sent it; beyond what a JavaScript number holds.',
 }
 
-type FilterText = { type: string; meaning: string }
-
-const FILTERS: Record<FilterName, FilterText> = {
-  marketId: { type: 'string', meaning: 'The market.' },
-  partyId: { type: 'string', meaning: 'The party.' },
-  source: { type: 'DataPointSource', meaning: 'Where the price comes from.' },
-  seq: { type: 'string | bigint | number', meaning: 'The funding period.' },
+/** What the client takes for a filter of a type. */
+const FILTER_TYPES: Record<Filter['type'], string> = {
+  marketId: 'string',
+  partyId: 'string',
+  source: 'DataPointSource',
+  uint64: 'string | bigint | number',
 }
 
 /** The client's file of types and paths, as it is to be. */
@@ -72,19 +72,24 @@ export function clientTypes(): string {
       ({ summary }) => `${summary}.`,
     ),
     'export type ListName = keyof Nodes\n',
-    recordType('Filters', 'The filters of each list.', LISTS, filtersName),
+    recordType(
+      'Filters',
+      'The filters of each list.',
+      LISTS,
+      (list) => filtersName(list) + neededType(list, 'list'),
+    ),
     recordType(
       'StreamFilters',
       'The filters of the stream of each resource: those of its list, without times.',
       RESOURCES,
-      (resource) =>
-        resource.dateRange ? `Omit<${filtersName(resource)}, 'from' | 'to'>` : filtersName(resource),
+      (resource) => {
+        const name = filtersName(resource)
+        return (resource.dateRange ? `Omit<${name}, 'from' | 'to'>` : name) + neededType(resource, 'stream')
+      },
     ),
     '/** The lists that have streams and exports, too. */\nexport type ResourceName = keyof StreamFilters\n',
-    `/** The lists of which some filter must be given. */
-export type FilteredName = ${LISTS.filter(isFiltered)
-      .map(({ name }) => `'${name}'`)
-      .join(' | ')}\n`,
+    filteredType('FilteredName', 'The lists of which some filter must be given.', 'list', LISTS),
+    filteredType('FilteredStreamName', 'The same of streams.', 'stream', RESOURCES),
     namesType('FILTER_NAMES', 'ListName', 'The names of the filters of each list.', LISTS, filterNames),
     namesType(
       'STREAM_FILTER_NAMES',
@@ -133,7 +138,7 @@ function reportOf(
     .map((parameter) => ({ option: optionOf(parameter), parameter }))
     .sort((a, b) => Number(isTime(b.parameter)) - Number(isTime(a.parameter)))
   const line = ({ option, parameter }: (typeof options)[number]) =>
-    `${comment(parameter.description)}${option}?: ${parameterType(types, parameter)} | undefined`
+    `${comment(parameter.description)}${option}${parameter.isRequired === true ? '' : '?'}: ${parameterType(types, parameter)}${parameter.isRequired === true ? '' : ' | undefined'}`
   const alternatives = options.filter(({ parameter }) => description.alternatives?.includes(parameter.name))
   const others = options.filter((option) => !alternatives.includes(option))
   const either = alternatives
@@ -145,9 +150,10 @@ function reportOf(
     `${comment(`The options of \`${name}\`.`)}export type ${optionsName} = {\n${others.map(line).join('\n')}\nsignal?: AbortSignal | undefined\n}${either === '' ? '' : ` & (${either})`}\n`,
   )
   const marketId = path.includes(':marketId') ? 'marketId: string, ' : ''
+  const optional = parameters.some(({ isRequired }) => isRequired) ? '' : '?'
   return [
     {
-      method: `${summary}${name}(${marketId}options?: ${optionsName}): Promise<${answer}>`,
+      method: `${summary}${name}(${marketId}options${optional}: ${optionsName}): Promise<${answer}>`,
       entry: `${name}: { path: '${path}', options: {${options.map(({ option, parameter }) => `${option}: '${parameter.name}'`)}} },`,
     },
   ]
@@ -164,11 +170,11 @@ const RANGE_OPTIONS: Record<string, string> = {
 const optionOf = ({ name }: Parameter) => RANGE_OPTIONS[name] ?? name.slice(name.lastIndexOf('.') + 1)
 
 function parameterType(types: Map<string, string>, parameter: Parameter): string {
-  const filter = FILTERS[parameter.name as FilterName]
-  if (filter !== undefined) return filter.type
+  const filter = Object.entries(FILTERS).find(([name]) => name === parameter.name)
+  if (filter !== undefined) return FILTER_TYPES[filter[1].type]
   if (isTime(parameter)) return 'Time'
   const schema = parameter.type.schema as JsonSchema & { format?: string }
-  return schema.format === 'uint64' ? FILTERS.seq.type : schemaType(types, schema)
+  return schema.format === 'uint64' ? FILTER_TYPES.uint64 : schemaType(types, schema)
 }
 
 /** The type of what a schema describes; a title names it. */
@@ -198,7 +204,11 @@ function schemaText(types: Map<string, string>, schema: JsonSchema): string {
   return `{\n${lines.join('\n')}\n}`
 }
 
-const isFiltered = ({ scope, needsFilter }: Resource) => scope !== null || needsFilter
+/** The lists or streams of which some filter must be given, as a union. */
+function filteredType(name: string, meaning: string, kind: RequestKind, lists: readonly Resource[]): string {
+  const filtered = lists.filter(({ scope, required }) => scope !== null || required[kind] !== undefined)
+  return `${comment(meaning)}export type ${name} = ${filtered.map((list) => `'${list.name}'`).join(' | ')}\n`
+}
 
 const comment = (text: string) => `/** ${text} */\n`
 
@@ -238,14 +248,21 @@ function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredFie
 const filtersName = ({ nodeName, scope, filters, dateRange }: Resource) =>
   scope === null && filters.length === 0 && !dateRange ? 'Record<string, never>' : `${nodeName}Filters`
 
+/** The one filter that a kind of request needs. */
+function neededType({ filters, required }: Resource, kind: RequestKind): string {
+  const [name, ...others] = required[kind] ?? []
+  const filter = filters.find((one) => one.name === name)
+  return filter === undefined || others.length > 0 ? '' : ` & { ${name}: ${FILTER_TYPES[filter.type]} }`
+}
+
 function filtersType(resource: Resource): string {
-  const { scope, filters, dateRange, needsFilter } = resource
+  const { scope, filters, dateRange, required } = resource
   const name = filtersName(resource)
   if (name.startsWith('Record')) return ''
-  const given = (filter: FilterName) =>
-    `${comment(FILTERS[filter].meaning)}${filter}?: ${FILTERS[filter].type} | undefined`
+  const given = ({ name, type, meaning }: Filter) =>
+    `${comment(meaning)}${name}?: ${FILTER_TYPES[type]} | undefined`
   const lines = [
-    ...(scope === null ? [] : [`${comment(FILTERS[scope].meaning)}${scope}: ${FILTERS[scope].type}`]),
+    ...(scope === null ? [] : [`${comment(FILTERS[scope].meaning)}${scope}: string`]),
     ...filters.map(given),
     ...(dateRange
       ? [
@@ -254,14 +271,14 @@ function filtersType(resource: Resource): string {
         ]
       : []),
   ]
-  const needed = needsFilter ? '; at least one' : ''
+  const needed = required.list === undefined ? '' : `; at least one of ${required.list.join(' and ')}`
   return `${comment(`What a list of ${resource.kebabName.replaceAll('-', ' ')} is restricted to${needed}.`)}export type ${name} = {\n${lines.join('\n')}\n}\n`
 }
 
 /** The names of the filters of a list, in the order of its type. */
 const filterNames = ({ scope, filters, dateRange }: Resource): string[] => [
   ...(scope === null ? [] : [scope]),
-  ...filters,
+  ...filters.map(({ name }) => name),
   ...(dateRange ? ['from', 'to'] : []),
 ]
 

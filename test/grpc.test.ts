@@ -157,12 +157,11 @@ for (const kind of STORE_KINDS) {
         if (random.integer(3) > 0) pagination.newestFirst = pick(true, false)
         if (random.integer(3) === 0) pagination[pick('after', 'before')] = pick(cursor, cursor, 'x')
         const filters: Record<string, string | number> = {}
-        if (resource.filters.includes('source') && random.integer(2) === 0) filters.source = pick(0, 1, 2, 7)
-        if (resource.filters.includes('seq') && random.integer(2) === 0)
-          filters.seq = pick('1', '5', '18446744073709551615')
-        if (resource.filters.includes('marketId') && random.integer(3) > 0) filters.marketId = marketId
-        if (resource.filters.includes('partyId') && random.integer(3) === 0)
-          filters.partyId = pick('network', 'zz')
+        const has = (filter: string) => resource.filters.some(({ name }) => name === filter)
+        if (has('source') && random.integer(2) === 0) filters.source = pick(0, 1, 2, 7)
+        if (has('seq') && random.integer(2) === 0) filters.seq = pick('1', '5', '18446744073709551615')
+        if (has('marketId') && random.integer(3) > 0) filters.marketId = marketId
+        if (has('partyId') && random.integer(3) === 0) filters.partyId = pick('network', 'zz')
         const dateRange =
           random.integer(3) === 0 && resource.dateRange ? { startTimestamp: '1696500100000000000' } : {}
         const path = resource.path.replace(':marketId', encodeURIComponent(marketId))

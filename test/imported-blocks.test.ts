@@ -171,7 +171,7 @@ for (const kind of STORE_KINDS) {
           inScope(async (scope) => {
             const store = kind.create(scope)
             const followers = RESOURCES.flatMap((resource) => {
-              const isByMarket = resource.scope !== null || resource.needsFilter
+              const isByMarket = resource.scope !== null || resource.required.stream !== undefined
               const selections = isByMarket ? [MARKET, idOf('9')].map((marketId) => ({ marketId })) : [{}]
               return selections.map((selection) => new StreamFollower(store, resource, selection))
             })

@@ -7,12 +7,12 @@ import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 
 /*
  * Proves that a new resource needs only one description, one table and one projection: the suites of all resources
- * run again in a program with the example resource of test/fixtures/trades/. The program also has an example
+ * run again in a program with the example resource of test/fixtures/examples/. The program also has an example
  * question, in one file.
  */
 
 const ROOT = join(import.meta.dirname, '..')
-const REGISTER = new URL('./fixtures/trades/register.ts', import.meta.url)
+const REGISTER = new URL('./fixtures/examples/register.ts', import.meta.url)
 
 /** Runs the tests of a file whose names contain one of `names`, in a program with the resource; returns TAP. */
 async function runSuite(file: string, names: readonly string[], stores: string): Promise<string> {
@@ -38,32 +38,34 @@ async function runSuite(file: string, names: readonly string[], stores: string):
 
 /** Files, and parts of the names of their tests of the resource: for each part a test must have passed. */
 const ON_EVERY_STORE: [file: string, names: string[]][] = [
-  ['paging.test.ts', ['pages of trades', 'through trades', 'of every resource']],
+  ['paging.test.ts', ['pages of examples', 'through examples', 'of every resource']],
   [
     'resources.test.ts',
     [
       'have a case',
-      ...['the stream of trades', 'exports of trades', 'contains trades', 'old rows of trades'],
-      ...['describes pages of trades', 'requests for trades'],
+      ...['the stream of examples', 'exports of examples', 'contains examples', 'old rows of examples'],
+      ...['describes pages of examples', 'requests for examples'],
     ],
   ],
-  ['fixtures/trades/wire.test.ts', ['trades get from the wire', 'trades from its next block on']],
-  ['fixtures/trades/question.test.ts', ['is answered over HTTP', 'is known to', 'is a method']],
+  ['fixtures/examples/wire.test.ts', ['examples get from the wire', 'examples from its next block on']],
+  ['plans.test.ts', ['every page is an index scan']],
+  ['fixtures/examples/filters.test.ts', ['restrict pages, streams', 'are required by each']],
+  ['fixtures/examples/question.test.ts', ['is answered over HTTP', 'is known to', 'is a method']],
 ]
 
 /** Suites that run on one kind of store, unless the full numbers are requested. */
 const ON_ANY_STORE: typeof ON_EVERY_STORE = [
-  ['cursors.test.ts', ['cursors of trades', 'begin with their own letter']],
+  ['cursors.test.ts', ['cursors of examples', 'begin with their own letter']],
   ['stream-cursors.test.ts', ['belongs to one resource']],
-  ['node-schemas.test.ts', ['for every list', 'trades: allows']],
+  ['node-schemas.test.ts', ['for every list', 'examples: allows']],
   [
     'export-tables.test.ts',
-    ['for every resource', 'trades: has a column', 'trades: is CSV', 'trades: is ndjson'],
+    ['for every resource', 'examples: has a column', 'examples: is CSV', 'examples: is ndjson'],
   ],
   ['tables.test.ts', ['match their descriptions', 'are described']],
   ['openapi.test.ts', ['is valid OpenAPI', 'is whole', 'shows examples', 'schemas of parameters']],
-  ['full-exports.test.ts', ['contain all trades', 'bound to a market']],
-  ['wrong-values.test.ts', ['Wrong values of parameters', 'stream/trades', '/trade-volume']],
+  ['full-exports.test.ts', ['contain all examples', 'bound to a market']],
+  ['wrong-values.test.ts', ['Wrong values of parameters', 'stream/examples', '/example-volume']],
   ['check-prune-backup.test.ts', ['in a store of random events']],
 ]
 

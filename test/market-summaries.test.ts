@@ -27,10 +27,8 @@ import {
   finalNode,
   type ModelRow,
   markets,
-  maybe,
   RESOURCE_CASES,
   type ResourceCase,
-  withoutUndefined,
 } from './fixtures/resource-cases.ts'
 import { serve, serveFiles } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
@@ -71,7 +69,7 @@ function seqsNamed(events: readonly MarketEvent[], marketId: string): bigint[] {
   const perpetual = data?.kind === 'market-data' ? data.figures?.perpetual : null
   return [
     ...rowsOf('fundingPeriodDataPoints', events)
-      .filter(({ of }) => of.marketId === marketId)
+      .filter(({ of }) => of.market_id === marketId)
       .map(({ node }) => BigInt(String(node.seq))),
     ...(perpetual ? [perpetual.seq] : []),
   ]
@@ -84,20 +82,19 @@ const SUMMARY_CASE: ResourceCase = {
     ...RESOURCE_CASES.filter(({ resource }) => resource.name !== 'checkpoints').map(({ events }) => events),
   ),
   keys: fc.tuple(markets),
-  selections: fc.record({ marketId: maybe(markets) }).map(withoutUndefined),
   rows: (events) => {
     const [points, periods, named, providers] = [
       ...['fundingPeriodDataPoints', 'fundingPeriods', 'instruments', 'liquidityProviders'],
     ].map((name) => rowsOf(name, events)) as [ModelRow[], ModelRow[], ModelRow[], ModelRow[]]
     return [...new Set(events.flatMap(marketOf))].map((marketId) => {
       const of = (rows: ModelRow[]) =>
-        rows.filter((row) => row.of.marketId === marketId).map(({ node }) => node)
+        rows.filter((row) => row.of.market_id === marketId).map(({ node }) => node)
       const latest = of(periods).at(-1)
       const isLatest = seqsNamed(events, marketId).every((seq) => seq <= BigInt(String(latest?.seq ?? -1)))
       const last = (source: string) => of(points).findLast(({ dataPointType }) => dataPointType === source)
       return {
         key: [marketId],
-        of: { marketId },
+        of: { market_id: marketId },
         node: {
           marketId,
           instrument: of(named).at(-1) ?? null,

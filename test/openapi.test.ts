@@ -31,14 +31,17 @@ const ID = 'https://lyra.invalid/openapi.json'
 
 /** Paths that refuse a request without a market (or a party). */
 const NEED_MARKET: ReadonlySet<string> = new Set([
-  ...RESOURCES.filter(({ needsFilter }) => needsFilter).map(({ path }) => path),
-  ...RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter).map(streamPath),
+  ...RESOURCES.filter(({ required }) => required.list !== undefined).map(({ path }) => path),
+  ...RESOURCES.filter(({ scope, required }) => scope !== null || required.stream !== undefined).map(
+    streamPath,
+  ),
 ])
 
 /** Whether a request needs only this parameter: the market, or a party if either suffices. */
 function isEnough(path: string, name: string): boolean {
   const isOneOfSome = RESOURCES.some(
-    (resource) => resource.needsFilter && [resource.path, streamPath(resource)].includes(path),
+    (resource) =>
+      resource.required.list !== undefined && [resource.path, streamPath(resource)].includes(path),
   )
   return name === 'marketId' || (isOneOfSome && name === 'partyId')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Selection } from '#core/resources/resource'
+import type { KeyValue, Selection } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
@@ -25,20 +25,20 @@ type Params = [name: string, value: string][]
 type ListCase = { what: string; path: string; params: Params; nodes: ModelRow['node'][] }
 
 /** The distinct values of a field, in the order of the rows. */
-function valuesOf<Name extends keyof ModelRow['of']>(name: Name, rows: readonly ModelRow[]) {
-  return [...new Set(rows.flatMap(({ of }) => of[name] ?? []))]
+function valuesOf<Value extends KeyValue>(column: string, rows: readonly ModelRow[]): Value[] {
+  return [...new Set(rows.flatMap(({ of }) => of[column] ?? []))] as Value[]
 }
 
 /** Selections of every kind for a resource: with few rows, with many and with none. */
 function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): Generator<Selection> {
-  if (resource.scope === null && !resource.needsFilter) yield {}
-  for (const partyId of valuesOf('partyId', rows)) yield { partyId }
-  for (const marketId of valuesOf('marketId', rows)) {
-    const own = rows.filter(({ of }) => of.marketId === marketId)
+  if (resource.scope === null && resource.required.list === undefined) yield {}
+  for (const partyId of valuesOf<string>('party_id', rows)) yield { partyId }
+  for (const marketId of valuesOf<string>('market_id', rows)) {
+    const own = rows.filter(({ of }) => of.market_id === marketId)
     yield { marketId }
-    for (const partyId of valuesOf('partyId', own)) yield { marketId, partyId }
+    for (const partyId of valuesOf<string>('party_id', own)) yield { marketId, partyId }
     // Source 0 selects all sources.
-    for (const source of valuesOf('source', own)) if (source !== 0n) yield { marketId, source }
+    for (const source of valuesOf<bigint>('source', own)) if (source !== 0n) yield { marketId, source }
     if (!resource.dateRange) continue
     const times = own.map(({ key: [time] }) => time as bigint)
     const [from, last] = [times[Math.floor(times.length / 3)]!, times.at(-1)!]
@@ -46,7 +46,7 @@ function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): G
       marketId,
       ...range,
     }))
-    const seqs = valuesOf('seq', own)
+    const seqs = valuesOf<bigint>('seq', own)
     if (seqs.length === 0) continue
     for (const seq of [seqs[0]!, seqs[seqs.length >> 1]!, seqs.at(-1)!, seqs.at(-1)! + 1n])
       yield { marketId, seq }

@@ -5,16 +5,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
-import { checkpoints } from '#core/resources/checkpoints/description'
-import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
-import { liquidityProviderHistory } from '#core/resources/liquidity-provider-history/description'
-import { liquidityProviders } from '#core/resources/liquidity-providers/description'
-import type { Key, Resource, Selection } from '#core/resources/resource'
+import type { Filter, Key, Resource, Selection } from '#core/resources/resource'
+import { RESOURCES } from '#core/resources/resources'
 import { HEAD_ROOM } from '#core/store/pages/edges'
+import { filtersBySpan } from '#core/store/pages/locate'
 import type { PageQuery } from '#core/store/pages/page'
-import type { PageScans } from '#core/store/pages/scan'
+import type { KeySpan, PageScans } from '#core/store/pages/scan'
 import { pageScans } from '#core/store/pages/scan'
-import { pageStatement } from '#core/store/pages/scan-sql'
+import { pageStatement, SQLITE_HINTS } from '#core/store/pages/scan-sql'
 import type { Statement } from '#core/store/pages/statement'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect, readerConfig, writerConfig } from '#core/store/postgres/connection'
@@ -29,35 +27,32 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const LIMIT = 100
 
-/** A page whose plan is checked. `marketId` and `partyId` are filled in from the data. */
+/** A page whose plan is checked; ids and times are filled in from the data. */
 type PlannedPage = {
-  name: string
   resource: Resource
-  selection: Selection
-  /** The place of the cursor in the data, from 0 to 1; absent for a first page. */
-  depth?: number
+  filters: readonly Filter[]
+  isRanged: boolean
+  /** The place of the cursor in the data, from 0 to 1; null for a first page. */
+  depth: number | null
 }
 
-const points = fundingPeriodDataPoints
-const providers = liquidityProviders
-const history = liquidityProviderHistory
-
-const PAGES: PlannedPage[] = [
-  { name: 'the first page of points', resource: points, selection: {} },
-  { name: 'a deep page of points', resource: points, selection: {}, depth: 0.5 },
-  { name: 'points of a date range', resource: points, selection: { from: 0n, to: 2n ** 62n } },
-  { name: 'the sparse source', resource: points, selection: { source: 1n } },
-  { name: 'a deep page of the sparse source', resource: points, selection: { source: 1n }, depth: 0.5 },
-  { name: 'checkpoints', resource: checkpoints, selection: {} },
-  { name: 'deep checkpoints', resource: checkpoints, selection: {}, depth: 0.5 },
-  { name: 'providers of a market', resource: providers, selection: { marketId: '' } },
-  { name: 'deep providers of a market', resource: providers, selection: { marketId: '' }, depth: 0.5 },
-  { name: 'providers of a party', resource: providers, selection: { partyId: '' } },
-  { name: 'history of a market', resource: history, selection: { marketId: '' } },
-  { name: 'deep history of a market', resource: history, selection: { marketId: '' }, depth: 0.5 },
-  { name: 'deep history of a party', resource: history, selection: { partyId: '' }, depth: 0.5 },
-  { name: 'deep history of all', resource: history, selection: {}, depth: 0.5 },
-]
+/** The pages of every resource: of each filter, of two, of a range of times. */
+const PAGES: PlannedPage[] = RESOURCES.flatMap((resource) => {
+  const { filters, required, dateRange } = resource
+  const choices = [
+    [],
+    ...filters.map((filter) => [filter]),
+    ...(filters.length > 1 ? [filters.slice(0, 2)] : []),
+  ]
+  return choices
+    .filter(
+      (choice) => required.list === undefined || choice.some(({ name }) => required.list!.includes(name)),
+    )
+    .flatMap((choice) =>
+      (dateRange ? [false, true] : [false]).map((isRanged) => ({ filters: choice, isRanged })),
+    )
+    .flatMap((page) => [null, 0.5].map((depth) => ({ resource, ...page, depth })))
+})
 
 /** More providers for each market than fit on a page. */
 const LISTS = { markets: 10, points: 10, parties: 1_000, events: 0 }
@@ -71,32 +66,43 @@ type Facts = {
   first: bigint
   last: bigint
   height: bigint
+  /** A period in the middle, and the times of its points. */
+  seq: bigint
+  span: KeySpan
 }
 
-function queryOf(page: PlannedPage, facts: Facts, descending: boolean): PageQuery {
-  const { resource, depth } = page
-  const selection = { ...page.selection }
-  if (resource === points) selection.marketId = facts.marketId
-  if (selection.marketId === '') selection.marketId = facts.providersMarketId
-  if (selection.partyId === '') selection.partyId = facts.partyId
-  const at = cursorAt(resource, facts, depth ?? 0)
-  return { resource, selection, descending, cursor: depth === undefined ? null : at, limit: LIMIT }
+function queryOf(
+  { resource, filters, isRanged, depth }: PlannedPage,
+  facts: Facts,
+  descending: boolean,
+): PageQuery {
+  const values: Selection = {
+    marketId: resource.scope === null ? facts.providersMarketId : facts.marketId,
+    ...{ partyId: facts.partyId, source: 1n, seq: facts.seq },
+  }
+  const named = [...(resource.scope === null ? [] : [resource.scope]), ...filters.map(({ name }) => name)]
+  const selection: Selection = {
+    ...Object.fromEntries(named.map((name) => [name, values[name] ?? facts.seq])),
+    ...(isRanged ? { from: 0n, to: 2n ** 62n } : {}),
+  }
+  const cursor = depth === null ? null : cursorAt(resource, selection, facts, depth)
+  return { resource, selection, descending, cursor, limit: LIMIT }
 }
 
 /** A key at a fraction of a list; a row with it need not exist. */
-function cursorAt(resource: Resource, facts: Facts, depth: number): Key {
-  const { first, last, height, providersMarketId, partyId } = facts
+function cursorAt(resource: Resource, selection: Selection, facts: Facts, depth: number): Key {
   const share = (value: bigint) => (value * BigInt(Math.round(depth * 1000))) / 1000n
-  if (resource === points) return [first + share(last - first), 0n, 0n]
-  if (resource === history) return [first + share(last - first), providersMarketId, partyId, 0n]
-  if (resource === checkpoints) return [share(height), '']
-  return [
-    providersMarketId,
-    share(2n ** 32n)
-      .toString(16)
-      .padStart(8, '0')
-      .padEnd(64, '0'),
-  ]
+  const party = share(2n ** 32n)
+    .toString(16)
+    .padStart(8, '0')
+    .padEnd(64, '0')
+  return resource.key.map(({ column, type }, index) => {
+    if (column === 'market_id') return selection.marketId ?? facts.providersMarketId
+    if (type === 'id') return selection.partyId ?? party
+    if (type === 'text') return ''
+    if (index > 0) return 0n
+    return column === 'at_block' ? share(facts.height) : facts.first + share(facts.last - facts.first)
+  })
 }
 
 async function fill(t: TestContext, store: string): Promise<void> {
@@ -114,29 +120,39 @@ const FACTS = `
     (select min(party_id) from liquidity_providers),
     cast((select min(first_timestamp) from funding_period_spans) as text),
     cast((select max(last_timestamp) from funding_period_spans) as text),
-    cast((select height from stream) as text)
-  from markets where market = 1`
+    cast((select height from stream) as text),
+    cast(middle.seq as text), cast(middle.first_timestamp as text), cast(middle.last_timestamp as text)
+  from markets
+  join (select * from funding_period_spans where market = 1 order by seq limit 1 offset 1) as middle on true
+  where markets.market = 1`
 
-function factsOf([marketId, providersMarketId, partyId, first, last, height]: string[]): Facts {
+function factsOf(row: string[]): Facts {
+  const [marketId, providersMarketId, partyId, ...numbers] = row
+  const [first, last, height, seq, from, to] = numbers.map(BigInt)
   return {
     marketId: marketId!,
     providersMarketId: providersMarketId!,
     partyId: partyId!,
-    first: BigInt(first!),
-    last: BigInt(last!),
-    height: BigInt(height!),
+    ...{ first: first!, last: last!, height: height!, seq: seq! },
+    span: { first: from!, last: to! },
   }
 }
 
 /** The number of the requested market; null if rows name their market by id. */
 const marketOf = ({ resource: { storage } }: PageQuery) => (storage.scopeBy === 'number' ? 1n : null)
 
-const scansOf = (query: PageQuery): PageScans => pageScans(query, null, marketOf(query))
+const scansOf = (query: PageQuery, { span }: Facts): PageScans => {
+  const isInSpan = filtersBySpan(query.resource, query.selection).length > 0
+  return pageScans(query, isInSpan ? span : null, marketOf(query))
+}
 
-function sqliteStatements(query: PageQuery): [string, Statement][] {
-  const { page, atOrBefore } = scansOf(query)
+const nameOf = ({ resource, filters, isRanged, depth }: PlannedPage, descending: boolean) =>
+  `${depth === null ? 'a first' : 'a deep'} page of ${resource.name}${isRanged ? ' of a time range' : ''}, by ${JSON.stringify(filters.map(({ name }) => name))}, ${descending ? 'newest' : 'oldest'} first`
+
+function sqliteStatements(query: PageQuery, facts: Facts): [string, Statement][] {
+  const { page, atOrBefore } = scansOf(query, facts)
   return [
-    ['rows', pageStatement(page, LIMIT + 1, 'lazy')],
+    ['rows', pageStatement(page, LIMIT + 1, SQLITE_HINTS)],
     ['edges', edgesStatement(page, LIMIT + 1, false, HEAD_ROOM)],
     ...(atOrBefore === null
       ? []
@@ -177,23 +193,28 @@ function checkSqlitePlans(path: string): void {
   const facts = factsOf(Object.values(database.prepare(FACTS).get()!) as string[])
   for (const page of PAGES) {
     for (const descending of [true, false]) {
-      for (const [what, { text, values }] of sqliteStatements(queryOf(page, facts, descending))) {
+      for (const [what, { text, values }] of sqliteStatements(queryOf(page, facts, descending), facts)) {
         const plan = database
           .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
           .all(...values)
           .map((step) => step.detail as string)
-        const where = `${page.name}, ${what}, ${descending ? 'newest' : 'oldest'} first:\n${plan.join('\n')}`
-        assert.ok(
-          plan.some((step) => /^(SEARCH|SCAN checkpoints)/.test(step)),
-          where,
-        )
+        const where = `${nameOf(page, descending)}, ${what}:\n${plan.join('\n')}`
+        const { resource, filters, isRanged } = page
+        const isWhole = resource.scope === null && filters.length === 0 && !isRanged
         for (const step of plan) {
-          assert.doesNotMatch(
-            step,
-            /TEMP B-TREE|^SCAN (?!\(|merged|reading|page|checkpoints|CONSTANT)/,
+          const isScan = /^SCAN (?!\(|merged|reading|page|CONSTANT)/.test(step)
+          // What two filters leave, such as the epochs of a party in a market, may be sorted.
+          const isSort = step.includes('TEMP B-TREE') && filters.length < 2
+          assert.ok(!isSort && (isWhole || !isScan), where)
+        }
+        // What one filter leaves is found by its columns, or between the times that a table gives for its value.
+        const [filter, ...others] = filters
+        if (filter?.operator !== '=' || others.length > 0) continue
+        for (const column of filter.columns.filter((one) => one !== resource.storage.span?.column))
+          assert.ok(
+            plan.some((step) => step.includes(`${column}=?`)),
             where,
           )
-        }
       }
     }
   }
@@ -221,7 +242,7 @@ async function checkPostgresPlans(store: string, isSpread: boolean): Promise<voi
     const facts = factsOf(rows[0] as string[])
     for (const page of PAGES) {
       for (const descending of [true, false]) {
-        const scans = scansOf(queryOf(page, facts, descending))
+        const scans = scansOf(queryOf(page, facts, descending), facts)
         const statementOf = isReadAsColumns(scans.page.resource, isSpread) ? columnsStatement : rowsStatement
         const { text, values } = statementOf(scans, { limit: LIMIT + 1, withState: false })
         const explain = 'explain (analyze, format json)'
@@ -233,7 +254,7 @@ async function checkPostgresPlans(store: string, isSpread: boolean): Promise<voi
           : await client.query(`${explain} execute page (${literals})`)
         if (!isSpread) await client.query('deallocate page')
         const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
-        const where = `${page.name}, ${descending ? 'newest' : 'oldest'} first:\n${JSON.stringify(plan, null, 1)}`
+        const where = `${nameOf(page, descending)}:\n${JSON.stringify(plan, null, 1)}`
         checkNode(plan, where)
       }
     }

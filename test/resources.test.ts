@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
+import { wordsOfName } from '#core/domain/words'
 import { encodeCursor } from '#core/resources/cursor'
+import { FILTERS, type FilterName } from '#core/resources/filters'
 import { type Selection, scopeOf } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { copyStore } from '#core/store/copy-store'
@@ -26,7 +28,7 @@ import { listen, rowsOf } from './fixtures/listen.ts'
 import { createLiveStore } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra } from './fixtures/program.ts'
-import { RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
+import { RESOURCE_CASES, type ResourceCase, selectionsOf } from './fixtures/resource-cases.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
@@ -67,9 +69,9 @@ async function openFilled(
 }
 
 /** Selections of a resource, without times, those with the most rows first. */
-function filtersOf({ selections }: ResourceCase, model: PageModel): Selection[] {
+function filtersOf(resourceCase: ResourceCase, model: PageModel): Selection[] {
   const all = fc
-    .sample(selections, { seed: 2, numRuns: 60 })
+    .sample(selectionsOf(resourceCase), { seed: 2, numRuns: 60 })
     .map(({ from: _, to: __, ...filters }) => filters)
   const different = [...new Map(all.map((one) => [JSON.stringify(one, textOfBigint), one])).values()]
   return different
@@ -166,9 +168,8 @@ for (const kind of STORE_KINDS) {
           [...columns.map(({ name }) => name), 'cursor'].join(','),
         )
         for (const { cursor } of edges) assert.ok(csv.text.includes(`,${cursor}\r\n`), cursor)
-        const options = { marketId: '--market', partyId: '--party', source: '--source', seq: '--seq' }
         const args = Object.entries(selection).flatMap(([name, value]) => [
-          options[name as keyof typeof options],
+          `--${wordsOfName(FILTERS[name as FilterName].option, '-')}`,
           String(value),
         ])
         for (const [format, text] of [

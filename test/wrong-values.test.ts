@@ -164,11 +164,15 @@ const TARGETS: readonly Target[] = [
     const { description, path } = question
     const target = { path, parameters: restParametersOf(question) }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
-    return ['list' in description && description.list.needsFilter ? { ...target, ...ONE_FILTER } : target]
+    return [
+      'list' in description && description.list.required.list !== undefined
+        ? { ...target, ...ONE_FILTER }
+        : target,
+    ]
   }),
   ...RESOURCES.flatMap((resource): Target[] => {
-    const { path, scope, needsFilter } = resource
-    const { needed, without } = needsFilter ? ONE_FILTER : { needed: {}, without: null }
+    const { path, scope, required } = resource
+    const { needed, without } = required.list !== undefined ? ONE_FILTER : { needed: {}, without: null }
     const parameters = exportParametersOf(resource)
     const ofMarket = { needed: { marketId: MARKET }, without: NO_MARKET }
     return [

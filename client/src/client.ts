@@ -5,6 +5,7 @@ import { type ExportOptions, exportTarget, type PageOptions, pageTarget, reportT
 import {
   FILTER_NAMES,
   type FilteredName,
+  type FilteredStreamName,
   type Filters,
   type ListName,
   type Nodes,
@@ -46,19 +47,21 @@ const CONNECTION_OPTIONS = {
 export type Rows<Node> = AsyncGenerator<Node, void, undefined>
 
 /** Filters and options; filters may be omitted if none is required. */
-type Arguments<Name extends ListName, Given, Options> = Name extends FilteredName
+type Arguments<Name, Filtered, Given, Options> = Name extends Filtered
   ? [filters: Given, options?: Options]
   : [filters?: Given, options?: Options]
 
 /** Every row of a list, page by page: `checkpoints`, ... */
 type Walks = {
-  [Name in keyof Nodes]: (...asked: Arguments<Name, Filters[Name], WalkOptions>) => Rows<Nodes[Name]>
+  [Name in keyof Nodes]: (
+    ...asked: Arguments<Name, FilteredName, Filters[Name], WalkOptions>
+  ) => Rows<Nodes[Name]>
 }
 
 /** One page of a list: `checkpointsPage`, ... */
 type Pages = {
   [Name in keyof Nodes as `${Name}Page`]: (
-    ...asked: Arguments<Name, Filters[Name], SignalledPageOptions>
+    ...asked: Arguments<Name, FilteredName, Filters[Name], SignalledPageOptions>
   ) => Promise<Page<Nodes[Name]>>
 }
 
@@ -67,7 +70,7 @@ type Pages = {
  */
 type Streams = {
   [Name in ResourceName as `stream${Capitalize<Name>}`]: (
-    ...asked: Arguments<Name, StreamFilters[Name], StreamOptions>
+    ...asked: Arguments<Name, FilteredStreamName, StreamFilters[Name], StreamOptions>
   ) => Rows<StreamRow<Nodes[Name]>>
 }
 

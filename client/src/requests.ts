@@ -1,14 +1,15 @@
 import {
   EXPORT_PATHS,
+  FILTER_NAMES,
   type Filters,
   type ListName,
   PATHS,
   REPORTS,
   type Reports,
   type ResourceName,
+  STREAM_FILTER_NAMES,
   STREAM_PATHS,
   type StreamFilters,
-  type Time,
 } from './resources.ts'
 
 /** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
@@ -27,16 +28,6 @@ export type StreamStart = {
   after?: string | undefined
   /** A block's height, such as a page's `blockHeight`: rows of later blocks follow. */
   afterBlock?: string | undefined
-}
-
-/** Every filter that some resource has. */
-type AnyFilters = {
-  marketId?: string | undefined
-  partyId?: string | undefined
-  source?: string | undefined
-  seq?: string | bigint | number | undefined
-  from?: Time | undefined
-  to?: Time | undefined
 }
 
 /** Placeholder of the market in a path. */
@@ -61,11 +52,8 @@ export function exportTarget<Name extends ResourceName>(
   filters: Partial<Filters[Name]> = {},
   { format, times, after, newestFirst }: ExportOptions = {},
 ): string {
-  const { marketId, from, to, ...rest }: AnyFilters = filters
   return target(EXPORT_PATHS[resource], [
-    ['marketId', marketId],
-    ...restParams(rest),
-    ...rangeParams(from, to),
+    ...filterParams(FILTER_NAMES[resource], filters),
     ['pagination.after', after],
     ['pagination.newestFirst', newestFirst?.toString()],
     ['format', format],
@@ -80,13 +68,11 @@ export function pageTarget<Name extends ListName>(
   { first, after, last, before, newestFirst }: PageOptions = {},
   { format, times }: Pick<ExportOptions, 'format' | 'times'> = {},
 ): string {
-  const { marketId, from, to, ...rest }: AnyFilters = filters
-  const pages = PATHS[list]
-  const isInPath = pages.includes(MARKET)
-  return target(isInPath ? pages.replace(MARKET, encodeURIComponent(marketId ?? '')) : pages, [
-    ['marketId', isInPath ? undefined : marketId],
-    ...restParams(rest),
-    ...rangeParams(from, to),
+  const { marketId = '' }: { marketId?: string | undefined } = filters
+  const path = PATHS[list].replace(MARKET, encodeURIComponent(marketId))
+  const names = FILTER_NAMES[list].filter((name) => !PATHS[list].includes(`:${name}`))
+  return target(path, [
+    ...filterParams(names, filters),
     ['pagination.first', first?.toString()],
     ['pagination.after', after],
     ['pagination.last', last?.toString()],
@@ -103,10 +89,8 @@ export function streamTarget<Name extends ResourceName>(
   filters: StreamFilters[Name],
   { after, afterBlock }: StreamStart,
 ): string {
-  const { marketId, ...rest }: AnyFilters = filters
   return target(STREAM_PATHS[resource], [
-    ['marketId', marketId],
-    ...restParams(rest),
+    ...filterParams(STREAM_FILTER_NAMES[resource], filters),
     ['after', after],
     ['afterBlock', after === undefined ? afterBlock : undefined],
   ])
@@ -126,15 +110,15 @@ export function reportTarget<Name extends keyof Reports>(
   )
 }
 
-function restParams(filters: { source?: unknown; seq?: unknown; partyId?: unknown }): Params {
-  return (['source', 'seq', 'partyId'] as const).map((name) => [name, text(filters[name])])
+/** The parameters of filters whose own name is another one. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  from: 'dateRange.startTimestamp',
+  to: 'dateRange.endTimestamp',
 }
 
-function rangeParams(from: Time | undefined, to: Time | undefined): Params {
-  return [
-    ['dateRange.startTimestamp', text(from)],
-    ['dateRange.endTimestamp', text(to)],
-  ]
+function filterParams(names: readonly string[], filters: object): Params {
+  const values = filters as Readonly<Record<string, unknown>>
+  return names.map((name) => [PARAMETERS[name] ?? name, text(values[name])])
 }
 
 /** A value as a parameter; a Date in nanoseconds. */

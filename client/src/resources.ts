@@ -622,11 +622,11 @@ export type AuctionsOptions = {
 
 /** What a list of funding period data points is restricted to. */
 export type FundingPeriodDataPointFilters = {
-  /** The market. */
+  /** Only rows of this market. */
   marketId: string
-  /** Where the price comes from. */
+  /** Only rows of this source. SOURCE_UNSPECIFIED means all sources. */
   source?: DataPointSource | undefined
-  /** The funding period. */
+  /** Only rows of this funding period. */
   seq?: string | bigint | number | undefined
   /** Rows from this time on, inclusive. */
   from?: Time | undefined
@@ -636,7 +636,7 @@ export type FundingPeriodDataPointFilters = {
 
 /** What a list of funding periods is restricted to. */
 export type FundingPeriodFilters = {
-  /** The market. */
+  /** Only rows of this market. */
   marketId: string
   /** Rows from this time on, inclusive. */
   from?: Time | undefined
@@ -646,15 +646,15 @@ export type FundingPeriodFilters = {
 
 /** What a list of instruments is restricted to. */
 export type InstrumentFilters = {
-  /** The market. */
+  /** Only rows of this market. */
   marketId?: string | undefined
 }
 
-/** What a list of liquidity provider history is restricted to; at least one. */
+/** What a list of liquidity provider history is restricted to; at least one of marketId and partyId. */
 export type LiquidityProviderEpochFilters = {
-  /** The market. */
+  /** Only rows of this market. */
   marketId?: string | undefined
-  /** The party. */
+  /** Only rows of this party. */
   partyId?: string | undefined
   /** Rows from this time on, inclusive. */
   from?: Time | undefined
@@ -662,17 +662,17 @@ export type LiquidityProviderEpochFilters = {
   to?: Time | undefined
 }
 
-/** What a list of liquidity providers is restricted to; at least one. */
+/** What a list of liquidity providers is restricted to; at least one of marketId and partyId. */
 export type LiquidityProviderFilters = {
-  /** The market. */
+  /** Only rows of this market. */
   marketId?: string | undefined
-  /** The party. */
+  /** Only rows of this party. */
   partyId?: string | undefined
 }
 
 /** What a list of market summaries is restricted to. */
 export type MarketSummaryFilters = {
-  /** The market. */
+  /** Only rows of this market. */
   marketId?: string | undefined
 }
 
@@ -722,6 +722,13 @@ export type ResourceName = keyof StreamFilters
 
 /** The lists of which some filter must be given. */
 export type FilteredName =
+  | 'fundingPeriodDataPoints'
+  | 'fundingPeriods'
+  | 'liquidityProviderHistory'
+  | 'liquidityProviders'
+
+/** The same of streams. */
+export type FilteredStreamName =
   | 'fundingPeriodDataPoints'
   | 'fundingPeriods'
   | 'liquidityProviderHistory'

@@ -9,7 +9,7 @@ select 1
 from liquidity_provisions
 where liquidity_provisions.market_id = liquidity_providers.market_id
 and liquidity_provisions.party_id = liquidity_providers.party_id
-and liquidity_provisions.status in (1, 5, 6)) and market_id = $2 and (party_id) < ($3)
+and liquidity_provisions.status in (1, 5, 6)) and unlikely(market_id = $2) and (party_id) < ($3)
 order by liquidity_providers.market_id desc, liquidity_providers.party_id desc
 limit cast($1 as bigint)) as reading ) as page
 

@@ -1,5 +1,6 @@
 import { wordsOfName } from '../domain/words.ts'
-import type { Row, Selection } from './row.ts'
+import type { Selection } from './filters.ts'
+import type { Row } from './row.ts'
 
 /** Form of a value. In JSON every value is a string; only texts may contain characters that need escaping. */
 export type ValueForm =

@@ -19,10 +19,9 @@ export const marketSummaries = defineResource({
   path: '/api/v2/market-summaries',
   tag: 6,
   cursor: 'm',
-  key: [{ column: 'market_id', type: 'id', filter: 'marketId' }],
+  key: [{ column: 'market_id', type: 'id' }],
   scope: null,
   filters: ['marketId'],
-  needsFilter: false,
   dateRange: false,
   storage: {
     table: 'markets',

@@ -1,12 +1,14 @@
 import { wordsOfName } from '../domain/words.ts'
 import type { CursorCodec } from './cursor-codec.ts'
 import { columnOf, type Field, isNodeOf, isStored, namesOf, nodeWriter, shownColumns } from './field.ts'
-import type { FilterName, Key, KeyColumn, Row, Selection } from './row.ts'
+import { type DescribedFilter, type Filter, type FilterName, filterOf, type Selection } from './filters.ts'
+import type { Key, KeyColumn, Row } from './row.ts'
 import type { RowType, Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
-export type { FilterName, Key, KeyColumn, KeyType, KeyValue, Row, Selection } from './row.ts'
-export { compareResourceKeys, FILTER_COLUMNS } from './row.ts'
+export type { Filter, FilterName, Selection } from './filters.ts'
+export type { Key, KeyColumn, KeyType, KeyValue, Row } from './row.ts'
+export { compareResourceKeys } from './row.ts'
 
 /** A column of a row, and how its values are read. */
 export type RowColumn = { name: string; type: RowType }
@@ -30,8 +32,8 @@ export type Storage = {
    * table. A page of all of them merges one page of each.
    */
   runs?: { filter: FilterName; values: readonly string[] }
-  /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a filter. */
-  span?: { filter: FilterName; table: string }
+  /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a column. */
+  span?: { column: string; table: string }
   /**
    * How the rows that came in some blocks are found: among all rows of the selection, or, of data points, between the
    * times that a table gives for each run of blocks (store/writing/block-spans.ts).
@@ -64,9 +66,9 @@ type Description = {
   key: readonly KeyColumn[]
   /** The filter that every request carries, where cursors are bound to its value instead of holding it. */
   scope: 'marketId' | null
-  filters: readonly FilterName[]
-  /** Whether a request must give one of the filters at least. */
-  needsFilter: boolean
+  filters: readonly DescribedFilter[]
+  /** The filters of which a request of a kind must give one at least. */
+  required?: RequiredFilters
   /** Whether requests may restrict the first key column to a range of times. */
   dateRange: boolean
   storage: DescribedStorage
@@ -78,6 +80,11 @@ type Description = {
   exportFirst?: readonly string[]
   coverage: CoverageForm
 }
+
+/** What a request asks for: a page, or all its rows; a stream; or the rows of all markets. */
+export type RequestKind = 'list' | 'stream' | 'export'
+
+type RequiredFilters = Readonly<Partial<Record<RequestKind, readonly FilterName[]>>>
 
 /** What `GET /api/v2/coverage` says of a resource's rows. */
 export type CoverageForm =
@@ -94,9 +101,11 @@ export type CoverageForm =
  * A served resource: everything that the stages between the database and the client need to know. Its source events and
  * tables are beside its description.
  */
-export type Resource = Omit<Description, 'storage' | 'cursor'> & {
+export type Resource = Omit<Description, 'storage' | 'cursor' | 'filters' | 'required'> & {
   cursor: CursorCodec
   storage: Storage
+  filters: readonly Filter[]
+  required: RequiredFilters
   /** `funding-period-data-points`: its name in paths and on the command line. */
   kebabName: string
   /** Writes a row as the API's JSON. */
@@ -111,15 +120,24 @@ export type Resource = Omit<Description, 'storage' | 'cursor'> & {
  * @throws {TypeError} for a description that names a column which its table or its rows do not have.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, scope, fields, storage, cursor } = description
+  const { name, key, scope, fields, storage, cursor, required = {} } = description
   const { table } = storage
   const columns = columnsOf(description)
   const names = columns.map((column) => column.name)
+  const filters = description.filters.map(filterOf)
+  if (typeof table !== 'string') {
+    for (const column of filters.flatMap((filter) => filter.columns)) {
+      if (!table.columns.some((one) => one.name === column))
+        throw new TypeError(`${name}: its table has no column ${column}`)
+    }
+  }
   const finalRow = finalRowOf(fields, names)
   return {
     ...description,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
     storage: { ...storage, table: typeof table === 'string' ? table : table.name, columns },
+    filters,
+    required,
     kebabName: wordsOfName(name, '-'),
     node: nodeWriter(fields, names),
     ...(finalRow === null ? {} : { finalRow }),

@@ -19,30 +19,5 @@ export function compareResourceKeys(a: Key, b: Key): number {
 /** A row as read, in the order of its columns. 64-bit integers are decimal text. */
 export type Row = readonly (string | number | null)[]
 
-export type Selection = {
-  marketId?: string
-  partyId?: string
-  source?: bigint
-  seq?: bigint
-  /** On the first key column: from (inclusive) and to (exclusive). */
-  from?: bigint
-  to?: bigint
-}
-
-/** A filter whose parameter fixes a key column or restricts another one to a value. */
-export type FilterName = 'marketId' | 'partyId' | 'source' | 'seq'
-
-/** The column that a filter compares. */
-export const FILTER_COLUMNS: Record<FilterName, string> = {
-  marketId: 'market_id',
-  partyId: 'party_id',
-  source: 'source',
-  seq: 'seq',
-}
-
-export type KeyColumn = {
-  column: string
-  type: KeyType
-  /** The filter that fixes the column's value; a cursor of another value is refused then. */
-  filter?: FilterName
-}
+/** A cursor of another id than the one that a filter fixes is refused. */
+export type KeyColumn = { column: string; type: KeyType }

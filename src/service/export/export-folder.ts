@@ -101,7 +101,7 @@ function manifestIn(folder: string): Manifest | null {
 
 /** Whether the rows of a resource are written by market: those of which a market has many. */
 export function isWrittenByMarket({ key, scope }: Resource): boolean {
-  return scope !== null || (key.length > 1 && key[0]!.filter === 'marketId')
+  return scope !== null || (key.length > 1 && key[0]!.column === 'market_id')
 }
 
 async function writeResources(options: FolderOptions): Promise<{ rows: number; files: number }> {

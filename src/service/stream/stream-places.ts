@@ -100,6 +100,6 @@ function leastFollowed(entries: ReadonlySet<FollowedSelection>): FollowedSelecti
 
 /** What distinguishes a selection of a resource from every other one. */
 export function selectionKey({ name, filters, scope }: Resource, selection: Selection): string {
-  const values = filters.map((filter) => selection[filter])
+  const values = filters.map((filter) => selection[filter.name])
   return [name, scope === null ? '' : selection[scope], ...values].join(' ')
 }

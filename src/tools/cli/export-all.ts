@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { count, wordsOfName } from '#core/domain/words'
+import { FILTERS } from '#core/resources/filters'
 import { findStore } from '#core/store/open-store'
 import { withSnapshot } from '#core/store/read-store'
 import { StoreError } from '#core/store/store'
@@ -12,8 +13,9 @@ import { rowProgress } from './progress.ts'
 
 /** The options that are for one resource. */
 const OF_ONE = [
-  ...['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'times', 'force'],
-] as const
+  ...Object.values(FILTERS).map(({ option }) => option),
+  ...['from', 'to', 'after', 'oldestFirst', 'times', 'force'],
+]
 
 /** `lyra export all`: writes every resource into a directory, in place of an earlier export. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {

@@ -2,8 +2,9 @@ import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { count } from '#core/domain/words'
-import type { FilterName, Resource } from '#core/resources/resource'
+import { count, wordsOfName } from '#core/domain/words'
+import { FILTERS, type Filter } from '#core/resources/filters'
+import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { findStore } from '#core/store/open-store'
 import { readStore, withSnapshot } from '#core/store/read-store'
@@ -20,7 +21,7 @@ import { exportText, TEXT_FORMATS } from '#service/export/text-formats'
 import { createLogger } from '#service/log'
 import { type GivenTime, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
-import type { ExportCommandOptions } from './export-options.ts'
+import type { ExportCommandOptions, GivenFilters } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
 import { forTerminal, ignoreClosedPipe } from './output.ts'
@@ -40,21 +41,18 @@ const ALL = 'all'
 /** Each resource by its name on the command line. */
 const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
 
-/** The options that restrict the rows, by their parameter of the API. */
-const RESTRICTING = {
-  marketId: 'market',
-  partyId: 'party',
-  source: 'source',
-  seq: 'seq',
-  'dateRange.startTimestamp': 'from',
-  'dateRange.endTimestamp': 'to',
-} as const satisfies Record<FilterName | `dateRange.${'start' | 'end'}Timestamp`, string>
+type Restriction = keyof GivenFilters | keyof Times
 
-type Restriction = (typeof RESTRICTING)[keyof typeof RESTRICTING]
+/** The parameters of the API for the options that restrict the rows. */
+const RESTRICTIONS = {
+  ...Object.fromEntries(Object.entries(FILTERS).map(([name, { option }]) => [option, name])),
+  ...{ from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
+} as Record<Restriction, string>
 
-const RESTRICTIONS = Object.fromEntries(
-  Object.entries(RESTRICTING).map(([parameter, option]) => [option, parameter]),
-) as Record<Restriction, string>
+/** What is given for a filter of a type. */
+const PLACEHOLDERS: Record<Filter['type'], string> = {
+  ...{ marketId: 'id', partyId: 'id', source: 'source', uint64: 'number' },
+}
 
 /** The options that apply to a resource. */
 function restrictionsOf(resource: Resource): Restriction[] {
@@ -70,9 +68,23 @@ function takersOf(option: Restriction): string {
     .join(', ')
 }
 
+/** The options of the filters that a resource has. */
+function filterOptions(): Option[] {
+  return Object.values(FILTERS).flatMap(({ option, type, meaning }) => {
+    const takers = takersOf(option)
+    if (takers === '') return []
+    const isId = PLACEHOLDERS[type] === 'id'
+    const text = `${meaning[0]!.toLowerCase()}${meaning.slice(1, -1)}${isId ? ', by id or unique prefix' : ''}`
+    const otherwise = type === 'marketId' ? '; default: all markets' : ''
+    return [new Option(`--${flagOf(option)} <${PLACEHOLDERS[type]}>`, `${text} (${takers})${otherwise}`)]
+  })
+}
+
+const flagOf = (option: string) => wordsOfName(option, '-')
+
 /** `lyra export`: writes all rows of a resource to a file. */
 export function command(): Command {
-  return new Command('export')
+  const command = new Command('export')
     .summary('export the rows of a resource as ndjson, csv or Parquet')
     .description(
       'Writes all rows of a resource to a file or standard output, with the same fields as the API.',
@@ -85,16 +97,8 @@ export function command(): Command {
       return resource
     })
     .addOption(storeOption())
-    .option(
-      '--market <id>',
-      `only rows of this market, by id or unique prefix (${takersOf('market')}); default: all markets`,
-    )
-    .option('--party <id>', `only rows of this party, by id or unique prefix (${takersOf('party')})`)
-    .option(
-      '--source <source>',
-      `only this source, SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`,
-    )
-    .option('--seq <number>', `only rows of this funding period (${takersOf('seq')})`)
+  for (const option of filterOptions()) command.addOption(option)
+  return command
     .addOption(
       new Option(
         '--from <time>',
@@ -135,8 +139,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   const query = queryOfOptions(resource, {
     ...options,
     ...(await timesOf(store, options)),
-    market: options.market && (await wholeId(store, 'market', options.market)),
-    party: options.party && (await wholeId(store, 'party', options.party)),
+    ...(await wholeIds(store, options)),
   })
   const { out, force, format, text, times } = options
   if (text && format !== 'parquet')
@@ -160,6 +163,17 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   if (exported && out !== undefined) {
     console.log(`${count(progress.rows)} rows written to ${out}.`)
   }
+}
+
+/** The ids that are given, complete. */
+async function wholeIds(store: Store, options: GivenFilters): Promise<GivenFilters> {
+  const ids: GivenFilters = {}
+  for (const { option, type } of Object.values(FILTERS)) {
+    const given = options[option]
+    if (given === undefined || PLACEHOLDERS[type] !== 'id') continue
+    ids[option] = await wholeId(store, type === 'marketId' ? 'market' : 'party', given)
+  }
+  return ids
 }
 
 type Times = { from: bigint | undefined; to: bigint | undefined }
@@ -186,9 +200,9 @@ function refuseForeign(resource: Resource, options: ExportCommandOptions): void 
   const allowed = restrictionsOf(resource)
   const foreign = given(options).find((name) => !allowed.includes(name))
   if (foreign === undefined) return
-  const flags = allowed.map((name) => `--${name}`).join(', ')
+  const flags = allowed.map((name) => `--${flagOf(name)}`).join(', ')
   throw new InvalidSettingError(
-    `${resource.kebabName} cannot be filtered by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
+    `${resource.kebabName} cannot be filtered by ${foreign} (--${flagOf(foreign)} ${options[foreign]}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
   )
 }
 
@@ -202,8 +216,8 @@ function queryOfOptions(
   const isOfMarket = resource.scope !== null
   const isOfAll = isOfMarket
     ? market === undefined
-    : resource.needsFilter &&
-      !resource.filters.some((filter) => restrictions.some((name) => RESTRICTIONS[name] === filter))
+    : resource.required.list !== undefined &&
+      !resource.required.list.some((filter) => restrictions.some((name) => RESTRICTIONS[name] === filter))
   const pairs = [
     ...restrictions
       .filter((name) => !(isOfMarket && name === 'market'))

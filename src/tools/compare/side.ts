@@ -57,8 +57,8 @@ export class HeightMovedError extends Error {
 }
 
 /** Whether a resource's rows are asked for market by market. */
-export function isByMarket({ scope, needsFilter, filters }: Resource): boolean {
-  return scope === 'marketId' || (needsFilter && filters.includes('marketId'))
+export function isByMarket({ scope, required }: Resource): boolean {
+  return scope === 'marketId' || required.list?.includes('marketId') === true
 }
 
 /**

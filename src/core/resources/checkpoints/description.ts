@@ -17,7 +17,6 @@ export const checkpoints = defineResource({
   ],
   scope: null,
   filters: [],
-  needsFilter: false,
   dateRange: false,
   storage: {
     table: checkpointTable,

@@ -22,7 +22,6 @@ export const fundingPeriodDataPoints = defineResource({
   ],
   scope: 'marketId',
   filters: ['source', 'seq'],
-  needsFilter: false,
   dateRange: true,
   storage: {
     table: dataPointTable,
@@ -31,7 +30,7 @@ export const fundingPeriodDataPoints = defineResource({
     // months. With the source in front of the key, a page of one source reads that source's rows alone.
     runs: { filter: 'source', values: ['0', '1', '2'] },
     // The points of a funding period stand close together: its span bounds how many others are read.
-    span: { filter: 'seq', table: 'funding_period_spans' },
+    span: { column: 'seq', table: 'funding_period_spans' },
     arrivals: 'block spans',
   },
   fields: [

@@ -20,7 +20,6 @@ export const fundingPeriods = defineResource({
   ],
   scope: 'marketId',
   filters: [],
-  needsFilter: false,
   dateRange: true,
   storage: {
     table: fundingPeriodTable,

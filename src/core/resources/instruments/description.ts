@@ -15,10 +15,9 @@ export const instruments = defineResource({
   path: '/api/v2/instruments',
   tag: 5,
   cursor: 'i',
-  key: [{ column: 'market_id', type: 'id', filter: 'marketId' }],
+  key: [{ column: 'market_id', type: 'id' }],
   scope: null,
   filters: ['marketId'],
-  needsFilter: false,
   dateRange: false,
   storage: {
     table: 'instrument_rows',

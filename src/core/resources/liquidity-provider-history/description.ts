@@ -13,13 +13,13 @@ export const liquidityProviderHistory = defineResource({
   cursor: 'h',
   key: [
     { column: 'timestamp', type: 'int64' },
-    { column: 'market_id', type: 'id', filter: 'marketId' },
-    { column: 'party_id', type: 'id', filter: 'partyId' },
+    { column: 'market_id', type: 'id' },
+    { column: 'party_id', type: 'id' },
     { column: 'epoch', type: 'uint64' },
   ],
   scope: null,
   filters: ['marketId', 'partyId'],
-  needsFilter: true,
+  required: { list: ['marketId', 'partyId'], stream: ['marketId', 'partyId'] },
   dateRange: true,
   storage: {
     table: historyTable,

@@ -15,12 +15,12 @@ export const liquidityProviders = defineResource({
   tag: 3,
   cursor: 'l',
   key: [
-    { column: 'market_id', type: 'id', filter: 'marketId' },
-    { column: 'party_id', type: 'id', filter: 'partyId' },
+    { column: 'market_id', type: 'id' },
+    { column: 'party_id', type: 'id' },
   ],
   scope: null,
   filters: ['marketId', 'partyId'],
-  needsFilter: true,
+  required: { list: ['marketId', 'partyId'], stream: ['marketId', 'partyId'] },
   dateRange: false,
   storage: {
     table: providerTable,

@@ -1,4 +1,5 @@
-import { FILTER_COLUMNS, type Resource, type Selection, scopeOf } from '../../resources/resource.ts'
+import { conditionOf } from '../../resources/filters.ts'
+import { type Filter, type Resource, type Selection, scopeOf } from '../../resources/resource.ts'
 import { FIND_MARKET } from '../statements.ts'
 import type { Reading } from './page.ts'
 import type { KeySpan } from './scan.ts'
@@ -9,6 +10,14 @@ export type Located = {
   market: bigint | null
   /** Between which times; null if no table says so. */
   span: KeySpan | null
+}
+
+/** The filters of a selection whose values a table of spans knows. */
+export function filtersBySpan({ filters, storage: { span } }: Resource, selection: Selection): Filter[] {
+  return filters.filter(
+    ({ name, columns }) =>
+      selection[name] !== undefined && columns.length === 1 && columns[0] === span?.column,
+  )
 }
 
 /**
@@ -28,13 +37,14 @@ export function* locateRows(
     if (found === undefined) return null
     market = BigInt(found[0]!)
   }
-  const value = span && selection[span.filter]
-  if (span === undefined || value === undefined) return { market, span: null }
+  const filters = filtersBySpan(resource, selection)
+  if (filters.length === 0) return { market, span: null }
+  const conditions = filters.map((filter, index) => conditionOf(filter, `$${index + 2}`))
   const [found] = yield {
-    text: `select cast(first_timestamp as text), cast(last_timestamp as text) from ${span.table}
-      where market = $1 and ${FILTER_COLUMNS[span.filter]} = $2`,
-    values: [market!, value],
+    text: `select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text) from ${span!.table}
+      where market = $1 and ${conditions.join(' and ')}`,
+    values: [market!, ...filters.map(({ name }) => selection[name]!)],
   }
-  if (found === undefined) return null
-  return { market, span: { first: BigInt(found[0]!), last: BigInt(found[1]!) } }
+  const [first, last] = found!
+  return first === null ? null : { market, span: { first: BigInt(first!), last: BigInt(last!) } }
 }

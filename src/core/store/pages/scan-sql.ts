@@ -1,15 +1,23 @@
-import { FILTER_COLUMNS, type Resource } from '../../resources/resource.ts'
+import { conditionOf, FILTERS, fixingFilter } from '../../resources/filters.ts'
+import type { FilterName, Resource } from '../../resources/resource.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 import { type Role, type Slots, templateOf } from './statement-template.ts'
 
 /* The SQL of a scan that both databases take. */
 
-/**
- * How sorted runs are merged. SQLite reads them side by side and stops at the limit (`lazy`); PostgreSQL would read and
- * sort all of them, so each run gets the limit (`bounded`).
- */
-export type Merge = 'lazy' | 'bounded'
+/** What a database is told of a scan that no result depends on. */
+export type Hints = {
+  /** Whether each part gets the limit, which would otherwise be read and sorted whole. */
+  limitsParts: boolean
+  /** That few rows meet a condition. */
+  few: (condition: string) => string
+}
+
+export const POSTGRES_HINTS: Hints = { limitsParts: true, few: (condition) => condition }
+
+/** SQLite merges sorted parts as it reads them. It would rather read by the table's key than by a column's index. */
+export const SQLITE_HINTS: Hints = { limitsParts: false, few: (condition) => `unlikely(${condition})` }
 
 /** The columns of a row, as they are read: integers of 64 bits and digits as text. */
 export function columnList({ storage }: Resource): string {
@@ -29,40 +37,31 @@ export function fromClause({ storage }: Resource): string {
  * The statement that reads the first `limit` rows of a scan, in its direction: one range of the table's key,
  * or a merge of one such range for each of its runs.
  */
-export function pageStatement(scan: Scan, limit: number, merge: Merge): Statement {
-  return templateOf(`rows ${merge}`, scan, (slots) => {
+export function pageStatement(scan: Scan, limit: number, hints: Hints): Statement {
+  return templateOf(`rows ${hints.limitsParts}`, scan, (slots) => {
     const { resource } = scan
-    const rows = rowsText(scan, slots, merge, columnNames(resource))
+    const rows = rowsText(scan, slots, hints, columnNames(resource))
     return `select ${columnList(resource)} from (${rows}) as page
       order by ${orderBy(scan, 'page')}`
   })({ scan, limit })
 }
 
 /** The select of a scan's first rows, in its direction. */
-export function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string {
-  const runs = unrestrictedRuns(scan)
-  const limited = limitOf(slots)
-  const { table } = scan.resource.storage
-  if (runs !== null) return mergeOf(scan, runs, slots, limited, merge, () => names)
-  return `select ${names} from ${fromClause(scan.resource)} ${where(scan, slots)}
-    order by ${orderBy(scan, table)} ${limited}`
+export function rowsText(scan: Scan, slots: Slots, hints: Hints, names: string): string {
+  return mergeOf(scan, slots, hints, () => names)
 }
 
-/** The first rows of all runs of a table, in the order of the key. */
-export function mergeOf(
-  scan: Scan,
-  runs: readonly string[],
-  slots: Slots,
-  limited: string,
-  merge: Merge,
-  columnsOf: (run: string) => string,
-): string {
-  const { table } = scan.resource.storage
-  const parts = runs.map((run) => {
-    const part = `select ${columnsOf(run)} from ${table} ${where(scan, slots, { run })}`
-    return merge === 'lazy' ? part : `(${part} order by ${orderBy(scan, table)} ${limited})`
-  })
-  return `${parts.join('\nunion all\n')} order by ${orderBy(scan)} ${limited}`
+/** The select of a scan's first rows, which merges its parts. */
+export function mergeOf(scan: Scan, slots: Slots, hints: Hints, columnsOf: (part: Part) => string): string {
+  const from = fromClause(scan.resource)
+  const limited = limitOf(slots)
+  const inOrder = `order by ${orderBy(scan, scan.resource.storage.table)} ${limited}`
+  const parts = partsOf(scan).map(
+    (part) => `select ${columnsOf(part)} from ${from} ${where(scan, slots, part, hints)}`,
+  )
+  if (parts.length === 1) return `${parts[0]} ${inOrder}`
+  const merged = hints.limitsParts ? parts.map((part) => `(${part} ${inOrder})`) : parts
+  return `${merged.join('\nunion all\n')} order by ${orderBy(scan)} ${limited}`
 }
 
 /** A bare placeholder would have SQLite prepare the statement anew for each value. */
@@ -71,26 +70,80 @@ export function limitOf(slots: Slots): string {
 }
 
 /** The expression for whether a scan holds any row: true or 1. */
-export function existsText(scan: Scan, slots: Slots, role: Role): string {
+export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): string {
   // The last run first: it is the longest, and nearly always the answer.
-  const runs: readonly (string | undefined)[] = unrestrictedRuns(scan)?.toReversed() ?? [undefined]
   const from = fromClause(scan.resource)
-  const parts = runs.map((run) => `exists (select 1 from ${from} ${where(scan, slots, { run, role })})`)
+  const parts = partsOf(scan)
+    .toReversed()
+    .map((part) => `exists (select 1 from ${from} ${where(scan, slots, part, hints, role)})`)
   return `(${parts.join(' or ')})`
 }
 
-/** The values of the runs that a selection leaves open; null if there is one range alone. */
-export function unrestrictedRuns({ resource, selection }: Scan): readonly string[] | null {
+/**
+ * A part of a scan that an index gives in the order of the key: a run, and one column of each filter by several. No row
+ * is in two parts.
+ */
+export type Part = {
+  /** The value of the column of the runs, if the resource has any. */
+  run?: string
+  /** By the filter's name, which of its columns matches; those before it do not. */
+  matching: Readonly<Record<string, number>>
+}
+
+function partsOf({ resource: { storage, filters }, selection }: Scan): Part[] {
+  const { runs } = storage
+  const run = runs && selection[runs.filter]
+  let parts: Part[] =
+    runs === undefined
+      ? [{ matching: {} }]
+      : (run === undefined ? runs.values : [String(run)]).map((value) => ({ run: value, matching: {} }))
+  for (const { name, columns } of filters) {
+    if (columns.length === 1 || selection[name] === undefined) continue
+    parts = parts.flatMap((part) =>
+      columns.map((_, at) => ({ ...part, matching: { ...part.matching, [name]: at } })),
+    )
+  }
+  return parts
+}
+
+/** Of which rows conditions are, and what is said of them. */
+type Within = { part: Part } & Pick<Hints, 'few'>
+
+const ALL_ROWS: Within = { part: { matching: {} }, few: POSTGRES_HINTS.few }
+
+/** The conditions of the filters of a selection, in one of its parts or of all rows. */
+export function filterConditions(
+  { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
+  placeholderOf: (filter: FilterName) => string,
+  { part: { run, matching }, few }: Within = ALL_ROWS,
+): string[] {
   const { runs } = resource.storage
-  return runs !== undefined && selection[runs.filter] === undefined ? runs.values : null
+  const conditions: string[] = []
+  for (const filter of resource.filters) {
+    const { name, columns, operator } = filter
+    if (selection[name] === undefined || (name === runs?.filter && run !== undefined)) continue
+    const placeholder = placeholderOf(name)
+    const hinted = operator === '=' ? few : ALL_ROWS.few
+    const at = matching[name]
+    if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder)))
+    else {
+      const compared = columns.slice(0, at + 1).map((column) => `${column} ${operator} ${placeholder}`)
+      conditions.push(hinted(compared.pop()!), ...compared.map((condition) => `(${condition}) is not true`))
+    }
+  }
+  // As a literal: the planner is to know that it is one value.
+  if (run !== undefined) conditions.push(`${FILTERS[runs!.filter].columns[0]} = ${run}`)
+  return conditions
 }
 
 /** The conditions of a selection: its market, its filters, and the resource's fixed conditions. */
 export function selectionConditions(
-  { resource, selection, market }: Pick<Scan, 'resource' | 'selection' | 'market'>,
-  placeholderOf: (value: 'market' | 'marketId' | 'partyId' | 'source' | 'seq') => string,
+  asked: Pick<Scan, 'resource' | 'selection' | 'market'>,
+  placeholderOf: (value: 'market' | FilterName) => string,
+  within?: Within,
 ): string[] {
-  const { storage, scope, filters } = resource
+  const { resource, market } = asked
+  const { storage, scope } = resource
   const conditions: string[] = []
   if (scope !== null) {
     if (storage.scopeBy === undefined) throw new TypeError(`${resource.name}: scopeBy is not said`)
@@ -103,31 +156,19 @@ export function selectionConditions(
     )
   }
   if (storage.condition !== undefined) conditions.push(storage.condition)
-  for (const filter of filters) {
-    if (filter === storage.runs?.filter || selection[filter] === undefined) continue
-    conditions.push(`${FILTER_COLUMNS[filter]} = ${placeholderOf(filter)}`)
-  }
-  return conditions
+  return [...conditions, ...filterConditions(asked, placeholderOf, within)]
 }
 
-export function where(
-  scan: Scan,
-  slots: Slots,
-  { run, role = 'scan' }: { run?: string | undefined; role?: Role } = {},
-): string {
+function where(scan: Scan, slots: Slots, part: Part, { few }: Hints, role: Role = 'scan'): string {
   const { resource, selection } = scan
-  const { storage } = resource
-  const conditions = selectionConditions(scan, (name) =>
-    slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
+  const conditions = selectionConditions(
+    scan,
+    (name) => slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
+    { part, few },
   )
-  if (storage.runs !== undefined) {
-    const { filter } = storage.runs
-    // As a literal: the planner is to know that it is one value.
-    conditions.push(`${FILTER_COLUMNS[filter]} = ${run ?? String(selection[filter])}`)
-  }
-  // A column that a filter fixes to the cursor's value takes no part in the comparison.
-  const compared = resource.key.flatMap(({ column, filter }, index) =>
-    filter !== undefined && selection[filter] !== undefined ? [] : [{ column, index }],
+  // An id that a filter fixes is the cursor's, and takes no part in the comparison.
+  const compared = resource.key.flatMap(({ column, type }, index) =>
+    type === 'id' && fixingFilter(resource, selection, column) !== undefined ? [] : [{ column, index }],
   )
   for (const [end, operator] of [
     ['lower', '>'],

@@ -1,4 +1,5 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
+import { matchesNothing } from '../../resources/filters.ts'
 import { compareResourceKeys, type Key, type Resource, type Selection } from '../../resources/resource.ts'
 import type { PageQuery } from './page.ts'
 
@@ -54,9 +55,11 @@ export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint
   }
 }
 
-/** Whether a selection cannot match any row: an empty or reversed date range, a seq out of range. */
-export function selectsNothing({ from, to, seq }: Selection): boolean {
-  return (from !== undefined && to !== undefined && from >= to) || (seq !== undefined && seq > MAX_INT64)
+/** Whether a selection cannot match any row: an empty or reversed date range, or a value that no row can have. */
+export function selectsNothing({ filters }: Resource, selection: Selection): boolean {
+  const { from, to } = selection
+  if (from !== undefined && to !== undefined && from >= to) return true
+  return filters.some((filter) => matchesNothing(filter, selection[filter.name]))
 }
 
 /** The lowest key with a value in its first column, whatever the others hold: integers there are never negative. */

@@ -38,9 +38,9 @@ export function templateOf(
 /** Key of the statements of scans. Filters are bound as values, but the filter of runs is part of the text. */
 export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
   let shape = `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive}`
-  for (const filter of resource.filters) {
-    const value = selection[filter]
-    shape += ` ${filter === resource.storage.runs?.filter ? value : value === undefined}`
+  for (const { name } of resource.filters) {
+    const value = selection[name]
+    shape += ` ${name === resource.storage.runs?.filter ? value : value === undefined}`
   }
   return shape
 }

@@ -1,13 +1,8 @@
-import {
-  FILTER_COLUMNS,
-  type KeyValue,
-  type Resource,
-  type RowColumn,
-  type Selection,
-} from '../../resources/resource.ts'
+import { fixingFilter } from '../../resources/filters.ts'
+import type { Resource, RowColumn } from '../../resources/resource.ts'
 import { READ_STATE, STATE_COLUMNS } from '../changes.ts'
 import type { PageScans, Scan } from '../pages/scan.ts'
-import { columnNames, existsText, rowsText } from '../pages/scan-sql.ts'
+import { columnNames, existsText, POSTGRES_HINTS, rowsText } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
 
@@ -41,7 +36,7 @@ function columnsText(scan: Scan, slots: Slots): string {
     return `string_agg(${text}, E'\\n') as column_${index}`
   })
   const names = columnNames(scan.resource)
-  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, 'bounded', names)}) as page`
+  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, POSTGRES_HINTS, names)}) as page`
 }
 
 /**
@@ -58,7 +53,7 @@ export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withStat
     return `select ${nulls(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}${state} ${from}
       union all
       select page.*, ${nulls(FACTS + (withState ? STATE_COLUMNS : 0))}
-      from (${rowsText(page, slots, 'bounded', names)}) as page`
+      from (${rowsText(page, slots, POSTGRES_HINTS, names)}) as page`
   })
   return template({ scan: page, limit, atOrBefore })
 }
@@ -68,7 +63,8 @@ const FACTS = 2
 
 /** Whether there is a row at or before the cursor, and the id of the given market number (null for none). */
 function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
-  const isAnyAtOrBefore = atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore')
+  const isAnyAtOrBefore =
+    atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore', POSTGRES_HINTS)
   const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)
   const marketId = number === null ? 'null' : `(select market_id from markets where market = ${number})`
   return `${isAnyAtOrBefore}, ${marketId}`
@@ -86,15 +82,5 @@ export function isReadAsColumns({ storage }: Resource, isSpread: boolean): boole
 
 /** The columns of a page's rows that no filter fixes to one value. */
 export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'selection'>): RowColumn[] {
-  return resource.storage.columns.filter(({ name }) => fixedValue(resource, selection, name) === undefined)
-}
-
-/** The value that a filter gives a column of all rows; undefined if none does. */
-export function fixedValue(
-  { filters }: Resource,
-  selection: Selection,
-  column: string,
-): KeyValue | undefined {
-  const filter = filters.find((name) => FILTER_COLUMNS[name] === column)
-  return filter === undefined ? undefined : selection[filter]
+  return resource.storage.columns.filter(({ name }) => fixingFilter(resource, selection, name) === undefined)
 }

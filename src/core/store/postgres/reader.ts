@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Client } from 'pg'
 import { countedNotice } from '../../counted-notice.ts'
+import { fixingFilter } from '../../resources/filters.ts'
 import { type Row, type RowColumn, scopeOf } from '../../resources/resource.ts'
 import { READ_STATE } from '../changes.ts'
 import { cutRows } from '../pages/edges.ts'
-import { locateRows } from '../pages/locate.ts'
+import { filtersBySpan, locateRows } from '../pages/locate.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
 import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
@@ -16,13 +17,7 @@ import { isSpread, readClusterFaults } from './cluster.ts'
 import { onConnection, type Queryable, queryRows, readerConfig, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost, withPostgresErrors } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
-import {
-  columnsStatement,
-  fixedValue,
-  isReadAsColumns,
-  openColumns,
-  rowsStatement,
-} from './page-statements.ts'
+import { columnsStatement, isReadAsColumns, openColumns, rowsStatement } from './page-statements.ts'
 import { createReaderConnections } from './reader-connections.ts'
 import { runPostgresReading } from './run-steps.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
@@ -130,15 +125,15 @@ type Markets = {
 const MAX_MARKETS_KNOWN = 10_000
 
 /** Whether a page is read by two statements, which are to be of one snapshot: a span is read ahead of its rows. */
-function isInSteps({ resource: { storage }, selection }: PageQuery): boolean {
-  return storage.span !== undefined && selection[storage.span.filter] !== undefined
+function isInSteps({ resource, selection }: PageQuery): boolean {
+  return filtersBySpan(resource, selection).length > 0
 }
 
 /** A page, within the caller's transaction if it has one. */
 async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readStoreState(client)) })
-  if (selectsNothing(selection)) return nothing()
+  if (selectsNothing(resource, selection)) return nothing()
   const scope = resource.storage.scopeBy === 'number' ? scopeOf(resource, selection) : null
   let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
@@ -219,11 +214,11 @@ function rowsOfColumns(
   const columns: (readonly (string | number | null)[])[] = []
   for (const column of resource.storage.columns) {
     const { name, type } = column
-    const fixed = fixedValue(resource, selection, name)
+    const fixing = fixingFilter(resource, selection, name)
     const values =
-      fixed === undefined
+      fixing === undefined
         ? valuesOf(texts[open.indexOf(column)]!, type)
-        : Array(count).fill(type === 'small' ? Number(fixed) : String(fixed))
+        : Array(count).fill((type === 'small' ? Number : String)(selection[fixing.name]))
     if (values.length > count) return null
     columns.push(values)
   }

@@ -8,7 +8,7 @@ import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/re
 import { type Located, locateRows } from '../pages/locate.ts'
 import type { Reading } from '../pages/page.ts'
 import { type KeySpan, selectsNothing } from '../pages/scan.ts'
-import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.ts'
+import { columnList, filterConditions, fromClause, selectionConditions } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readCoverage, readPosition } from './coverage.ts'
 
@@ -88,7 +88,8 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
     if (position === null || BigInt(position.height) < coverage.height) return null
   }
   const found: ArrivedRow[] = []
-  if (limit === 0 || selectsNothing(selection)) return { coverage, rows: found, reached: null, pass: null }
+  if (limit === 0 || selectsNothing(resource, selection))
+    return { coverage, rows: found, reached: null, pass: null }
   // A gap that has been filled since is not held yet: its rows come when it is.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
   const located = yield* locateRows(resource, selection)
@@ -158,7 +159,7 @@ function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): 
   let readRows = STATEMENTS_IN_ROWS
   if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
-  const enough = selection.seq === undefined ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
+  const enough = span === null ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
     const part = within(span, rangeOfSpans(spans.slice(0, count), isWhole, range))
@@ -221,6 +222,10 @@ function sourcesOf({ source }: Selection): readonly bigint[] {
   return source === undefined ? [0n, 1n, 2n] : [source]
 }
 
+function withoutRun({ source: _, ...others }: Selection): Selection {
+  return others
+}
+
 const BEFORE_ALL = [MIN_INT64, MIN_INT64] as const
 const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 
@@ -277,18 +282,17 @@ type Window = Pick<Pass, 'source' | 'after'> & { upTo: Pass['after'] }
 
 /** A market's points of some blocks, which are known to lie between two times; or those of them in a window. */
 function pointsStatement(
-  { selection, market }: Asked,
+  { resource, selection, market }: Asked,
   { height, index, to }: PlaceRange,
   { first, last }: PassRange,
   limit: number,
   window?: Window,
 ): Statement {
-  const { seq } = selection
-  const values = [market!, height, BigInt(index), to, first, last, BigInt(limit)]
-  const bind = (value: bigint) => `$${values.push(value)}`
+  const values: KeyValue[] = [market!, height, BigInt(index), to, first, last, BigInt(limit)]
+  const bind = (value: KeyValue) => `$${values.push(value)}`
   const conditions = [
     'timestamp between $5 and $6 and (height, event_index) > ($2, $3) and height <= $4',
-    ...(seq === undefined ? [] : [`seq = ${bind(seq)}`]),
+    ...filterConditions({ resource, selection: withoutRun(selection) }, (name) => bind(selection[name]!)),
   ]
   if (window !== undefined) {
     const [after, upTo] = [window.after, window.upTo].map((key) => key.map(bind).join(', '))

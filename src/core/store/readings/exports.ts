@@ -4,7 +4,7 @@ import type { Reading } from '../pages/page.ts'
 /** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */
 function namerOf({ name, storage, filters }: Resource): string {
   if (storage.scopeBy === 'number') return 'markets'
-  if (storage.scopeBy !== 'id' && !filters.includes('marketId'))
+  if (storage.scopeBy !== 'id' && !filters.some(({ name }) => name === 'marketId'))
     throw new TypeError(`${name}: its rows name no market`)
   return storage.table
 }

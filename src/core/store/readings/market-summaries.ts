@@ -6,7 +6,7 @@ import { marketSummaries } from '../../resources/market-summaries.ts'
 import { type KeyValue, keyOf, type ResourceName, type Row } from '../../resources/resource.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Freshness, Page, PageQuery, Reading } from '../pages/page.ts'
-import { columnList, pageStatement } from '../pages/scan-sql.ts'
+import { columnList, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
 import { READ_POINTS_SEQ, seqOfData } from './known-seqs.ts'
 import {
@@ -208,7 +208,7 @@ function instrumentsStatement(ends: readonly [string, string][], limit: number) 
       ...{ resource: instruments, selection: {}, market: null, descending: false },
       ...{ lower: { key: [low], inclusive: true }, upper: { key: [high], inclusive: true } },
     }
-    return pageStatement(ofRun, limit, 'lazy')
+    return pageStatement(ofRun, limit, POSTGRES_HINTS)
   })
   return { text: statements[0]!.text, each: statements.map(({ values }): KeyValue[] => values) }
 }

@@ -1,17 +1,10 @@
 import { mergedParts, nodeSql, type SqlPart, sqlText } from '../../resources/field.ts'
+import { FILTERS } from '../../resources/filters.ts'
 import { marketCursorHead } from '../../resources/market-cursor.ts'
-import { FILTER_COLUMNS, type Resource } from '../../resources/resource.ts'
+import type { Resource } from '../../resources/resource.ts'
 import type { LineCursors } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
-import {
-  existsText,
-  fromClause,
-  limitOf,
-  mergeOf,
-  orderBy,
-  unrestrictedRuns,
-  where,
-} from '../pages/scan-sql.ts'
+import { existsText, mergeOf, orderBy, type Part, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, templateOf } from '../pages/statement-template.ts'
 
@@ -56,26 +49,18 @@ function writtenStatement(
   { name, partsOf, separator, reversed, headRoom }: Written,
 ): Statement {
   return templateOf(name, scan, (slots) => {
-    const { resource, selection } = scan
-    const { storage } = resource
-    const runs = unrestrictedRuns(scan)
-    const limited = limitOf(slots)
+    const { resource } = scan
     const key = resource.key.map(({ column }) => column).join(', ')
-    const run = storage.runs === undefined ? undefined : selection[storage.runs.filter]
     // All rows begin and end alike: the text between two rows is inserted there once.
     const ends = partsOf(resource, {})
     const first = ends[0] as SqlConstant
     const last = ends.at(-1) as SqlConstant
-    const withMiddle = (value: string | undefined) => {
-      const known = value === undefined ? {} : { [FILTER_COLUMNS[storage.runs!.filter]]: value }
+    const withMiddle = ({ run }: Part) => {
+      const known = run === undefined ? {} : { [FILTERS[resource.storage.runs!.filter].columns[0]]: run }
       const middle = partsOf(resource, known).slice(1, -1)
       return `${key}, concat(${middle.map((part) => partSql(slots, part)).join(', ')}) as middle`
     }
-    const reading =
-      runs === null
-        ? `select ${withMiddle(run === undefined ? undefined : String(run))} from ${fromClause(resource)}
-          ${where(scan, slots)} order by ${orderBy(scan, storage.table)} ${limited}`
-        : mergeOf(scan, runs, slots, limited, 'lazy', withMiddle)
+    const reading = mergeOf(scan, slots, SQLITE_HINTS, withMiddle)
     const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
     const between = partSql(slots, {
       constant: (scope) => `${last.constant(scope)}${separator}${first.constant(scope)}`,
@@ -114,6 +99,6 @@ export function existsStatement(scan: Scan): Statement {
   return templateOf(
     'exists',
     scan,
-    (slots) => `select ${existsText(scan, slots, 'scan')}`,
+    (slots) => `select ${existsText(scan, slots, 'scan', SQLITE_HINTS)}`,
   )({ scan, limit: 0 })
 }

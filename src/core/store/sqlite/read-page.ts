@@ -2,7 +2,7 @@ import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
 import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
 import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
-import { pageStatement } from '../pages/scan-sql.ts'
+import { pageStatement, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Connection } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { readStoreState } from './latest-freshness.ts'
@@ -14,7 +14,7 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const { resource, selection } = query
   const state = readStoreState(connection)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
-  if (selectsNothing(selection)) return none
+  if (selectsNothing(resource, selection)) return none
   const located = runSqliteReading(connection, locateRows(resource, selection))
   if (located === null) return none
   const { market, span } = located
@@ -35,7 +35,7 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
 export function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
   const none = { text: new Uint8Array(), count: 0 }
-  if (selectsNothing(selection)) return none
+  if (selectsNothing(resource, selection)) return none
   const found = runSqliteReading(connection, locateRows(resource, selection))
   if (found === null) return none
   const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
@@ -56,7 +56,7 @@ function readRows(
   { limit }: PageQuery,
   scan: Scan,
 ): Pick<Page, 'rows' | 'edges' | 'more'> {
-  const { text, values } = pageStatement(scan, limit + 1, 'lazy')
+  const { text, values } = pageStatement(scan, limit + 1, SQLITE_HINTS)
   return { ...cutRows(connection.rows(text, values), limit), edges: null }
 }
 

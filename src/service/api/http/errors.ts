@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { countedNotice } from '#core/counted-notice'
-import type { Resource } from '#core/resources/resource'
+import type { FilterName } from '#core/resources/resource'
 import { StoreUnavailableError } from '#core/store/store'
 
 /** gRPC status codes, as the reference's clients know them. */
@@ -79,11 +79,11 @@ export const methodNotAllowed = () =>
 export const invalidParameter = (message: string) => new ApiError(400, GRPC.invalidArgument, message)
 
 /** A request without any of the filters of which one must be given. */
-export const missingFilter = ({ filters }: Pick<Resource, 'filters'>) =>
+export const missingFilter = (names: readonly FilterName[]) =>
   invalidArgument(
     DETAIL.malformedRequest,
     'malformed request',
-    `${filters.join(' or ')}${filters.length === 2 ? ' or both' : ''} must be provided`,
+    `${names.join(' or ')}${names.length === 2 ? ' or both' : ''} must be provided`,
   )
 
 export const missingMarketId = () =>

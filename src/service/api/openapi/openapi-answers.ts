@@ -1,4 +1,4 @@
-import type { Resource } from '#core/resources/resource'
+import type { Filter, RequestKind, Resource } from '#core/resources/resource'
 import {
   type ApiError,
   emptyStore,
@@ -111,24 +111,25 @@ const FAULTS_OF_PAGES = {
 }
 
 /** What else can be wrong with a request for rows of a resource. */
-function faultsOf(resource: Resource): Record<string, ApiError> {
-  const { scope, filters, needsFilter } = resource
-  const byMarket = scope === 'marketId' || filters.includes('marketId')
+function faultsOf({ scope, filters, required }: Resource, kind: RequestKind): Record<string, ApiError> {
+  const needed = required[kind] ?? []
+  const has = (filterType: Filter['type']) => filters.some(({ type }) => type === filterType)
+  const byMarket = scope === 'marketId' || has('marketId')
   return {
-    ...(needsFilter ? { missing: missingFilter(resource) } : {}),
+    ...(needed.length > 0 ? { missing: missingFilter(needed) } : {}),
     ...(byMarket ? { marketId: invalidMarketId('abc') } : {}),
     ...(scope === 'marketId' ? { missingMarketId: missingMarketId() } : {}),
-    ...(filters.includes('partyId') ? { partyId: invalidPartyId('abc') } : {}),
+    ...(has('partyId') ? { partyId: invalidPartyId('abc') } : {}),
   }
 }
 
 /** The error answers to a request for rows (docs/api.md, errors), by status. */
-export function errorAnswers(resource: Resource): object {
+export function errorAnswers(resource: Resource, kind: RequestKind): object {
   const answers: [description: string, headers: HeaderName[], examples: Record<string, ApiError>][] = [
     [
       'Invalid request: malformed, or a parameter is missing, repeated, unparsable or out of range.',
       [],
-      { ...FAULTS_OF_PAGES, ...faultsOf(resource) },
+      { ...FAULTS_OF_PAGES, ...faultsOf(resource, kind) },
     ],
     ['Unknown path.', [], { unknown: notFound() }],
     ['Method not allowed: only GET, HEAD and OPTIONS are.', ['Allow'], { method: methodNotAllowed() }],

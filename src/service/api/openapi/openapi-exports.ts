@@ -17,7 +17,7 @@ export const CSV_CONTENT = contentOf([TEXT_FORMATS.csv])
 /** The operation that gives all rows of all markets. */
 export function exportOperation(resource: Resource): object {
   const { scope, filters } = resource
-  const byMarket = scope !== null || filters.includes('marketId')
+  const byMarket = scope !== null || filters.some(({ name }) => name === 'marketId')
   return operation(
     {
       operationId: operationIdOf('export', resource),
@@ -28,7 +28,7 @@ export function exportOperation(resource: Resource): object {
     queryParameters(fullExportParametersOf(resource).filter((parameter) => !isOfPagesAlone(parameter))),
     {
       200: { description: 'All rows.', headers: headersOf(COMMON_HEADERS), content: EXPORT_CONTENT },
-      ...errorAnswers(resource),
+      ...errorAnswers(resource, 'export'),
     },
   )
 }

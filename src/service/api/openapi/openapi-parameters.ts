@@ -34,6 +34,6 @@ export function queryParameters(parameters: readonly Parameter[]): object[] {
 }
 
 /** A parameter without its `in`. */
-export function describedParameter({ name, description, type }: Parameter): object {
-  return { name, description, schema: type.schema }
+export function describedParameter({ name, description, type, isRequired }: Parameter): object {
+  return { name, description, schema: type.schema, ...(isRequired === true ? { required: true } : {}) }
 }

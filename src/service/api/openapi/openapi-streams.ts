@@ -2,7 +2,7 @@ import { type Resource, wordsOf } from '#core/resources/resource'
 import { STREAM_TYPE } from '../streams/stream-route.ts'
 import { streamParametersOf } from '../streams/stream-route-request.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
-import { describedParameter } from './openapi-parameters.ts'
+import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
 const DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in \`Last-Event-ID\` or \`after\`. Without a start, the stream begins with the next new row.
@@ -25,21 +25,14 @@ export function streamOperation(resource: Resource): object {
       description: DESCRIPTION,
       tags: ['live updates'],
     },
-    [
-      ...streamParametersOf(resource).map((parameter) => ({
-        ...describedParameter(parameter),
-        in: 'query',
-        ...(parameter.name === resource.scope ? { required: true } : {}),
-      })),
-      LAST_EVENT_ID,
-    ],
+    [...queryParameters(streamParametersOf(resource)), LAST_EVENT_ID],
     {
       200: {
         description: 'The stream.',
         headers: headersOf(COMMON_HEADERS),
         content: { [STREAM_TYPE]: { schema: { type: 'string' } } },
       },
-      ...errorAnswers(resource),
+      ...errorAnswers(resource, 'stream'),
     },
   )
 }

@@ -44,7 +44,7 @@ export function questionOperation(question: Question): object {
 function pageOf(list: Resource) {
   const { name, nodeName, summary } = list
   const schema = pageSchema(name, { $ref: `#/components/schemas/${nodeName}` })
-  return { operationId: operationIdOf('list', list), summary, schema, refusals: errorAnswers(list) }
+  return { operationId: operationIdOf('list', list), summary, schema, refusals: errorAnswers(list, 'list') }
 }
 
 function reportOf({ operationId, summary, body }: Report) {

@@ -1,6 +1,7 @@
 import { MARKET_ID, PARTY_ID } from '#core/domain/ids'
 import { type CursorFault, decodeCursor } from '#core/resources/cursor'
-import type { Key, KeyValue, Resource, Selection } from '#core/resources/resource'
+import { fixingFilter } from '#core/resources/filters'
+import type { Key, KeyValue, RequestKind, Resource, Selection } from '#core/resources/resource'
 import type { PageQuery } from '#core/store/pages/page'
 import {
   type ApiError,
@@ -40,7 +41,7 @@ export function pageRequest(
   pathMarketId: string | null,
   values: ParameterValues,
 ): PageRequest {
-  const selection = selectionOf(resource, pathMarketId, values)
+  const selection = selectionOf(resource, 'list', pathMarketId, values)
   const { limit, backward, cursor } = paginationOf(resource, selection, values)
   const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
   const edges = backward ? 'reversed' : 'as read'
@@ -57,18 +58,24 @@ export function pageRequest(
  *
  * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
  */
-export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
-  const { scope, filters, needsFilter } = resource
-  if (needsFilter && !filters.some((name) => values.has(name))) throw missingFilter(resource)
+export function selectionOf(
+  { scope, filters, required }: Resource,
+  kind: RequestKind,
+  scopeId: string | null,
+  values: ParameterValues,
+): Selection {
+  const needed = required[kind] ?? []
+  if (needed.length > 0 && !needed.some((name) => values.has(name))) throw missingFilter(needed)
   if (scopeId === '') throw missingMarketId()
   const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
   const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
   // In an export over all markets the market of such a resource is a filter, too.
-  for (const name of scope === null ? filters : [scope, ...filters]) {
+  const named = filters.map(({ name, type }) => ({ name, type }))
+  for (const { name, type } of scope === null ? named : [{ name: scope, type: scope }, ...named]) {
     const value = values.get(name) as KeyValue | undefined
     // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
-    if (value === undefined || (name === 'source' && value === 0n)) continue
-    set(name, name === 'marketId' || name === 'partyId' ? checkedId(name, value as string) : value)
+    if (value === undefined || (type === 'source' && value === 0n)) continue
+    set(name, type === 'marketId' || type === 'partyId' ? checkedId(type, value as string) : value)
   }
   for (const [name, field] of [
     ['dateRange.startTimestamp', 'from'],
@@ -151,11 +158,11 @@ export function invalidCursor(name: string, fault: CursorFault): ApiError {
 export function cursorOf(resource: Resource, selection: Selection, name: string, text: string): Key {
   const key = decodeCursor(resource, selection, text)
   if (typeof key === 'string') throw invalidCursor(name, key)
-  for (const [index, { filter }] of resource.key.entries()) {
-    if (filter === undefined || selection[filter] === undefined || selection[filter] === key[index]) continue
-    throw invalidPagination(
-      `${name} is a cursor of another ${filter === 'marketId' ? 'market' : 'party'}, ${ALLOWED_CURSOR}`,
-    )
+  for (const [index, { column, type }] of resource.key.entries()) {
+    const filter = type === 'id' ? fixingFilter(resource, selection, column) : undefined
+    if (filter === undefined || selection[filter.name] === key[index]) continue
+    const what = filter.type === 'marketId' ? 'market' : 'party'
+    throw invalidPagination(`${name} is a cursor of another ${what}, ${ALLOWED_CURSOR}`)
   }
   return key
 }

@@ -1,10 +1,10 @@
-import type { FilterName, Resource } from '#core/resources/resource'
+import type { Filter, RequestKind, Resource } from '#core/resources/resource'
 import { invalidParameter, quoted } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
 import { type ParameterType, type ParameterValue, PARAMETER_TYPES as TYPES } from './parameter-types.ts'
 
 /** A query parameter, by its name in camel case. */
-export type Parameter = { name: string; type: ParameterType; description: string }
+export type Parameter = { name: string; type: ParameterType; description: string; isRequired?: boolean }
 
 /** The paging parameters, which every resource takes. */
 export const PAGINATION_PARAMETERS: readonly Parameter[] = [
@@ -66,23 +66,19 @@ export function dateRangeOf(values: ParameterValues): { start: bigint | null; en
   return { start: timeOf('startTimestamp'), end: timeOf('endTimestamp') }
 }
 
-export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
-  marketId: { name: 'marketId', type: TYPES.marketId, description: 'Only rows of this market.' },
-  partyId: { name: 'partyId', type: TYPES.partyId, description: 'Only rows of this party.' },
-  source: {
-    name: 'source',
-    type: TYPES.source,
-    description: 'Only rows of this source. SOURCE_UNSPECIFIED means all sources.',
-  },
-  seq: { name: 'seq', type: TYPES.uint64, description: 'Only rows of this funding period.' },
-}
+export const filterParameter = ({ name, type, meaning }: Filter): Parameter => ({
+  ...{ name, type: TYPES[type], description: meaning },
+})
 
-/** The parameters of a resource's filters. */
-export function filterParametersOf({ filters, needsFilter }: Resource): Parameter[] {
-  const needed = ` At least one of ${filters.map((name) => `\`${name}\``).join(' and ')} must be given.`
+/** The parameters of a resource's filters, as a kind of request takes them. */
+export function filterParametersOf({ filters, required }: Resource, kind: RequestKind): Parameter[] {
+  const needed = required[kind] ?? []
+  const oneOf = ` At least one of ${needed.map((name) => `\`${name}\``).join(' and ')} must be given.`
   return filters.map((filter) => {
-    const parameter = FILTER_PARAMETERS[filter]
-    return needsFilter ? { ...parameter, description: parameter.description + needed } : parameter
+    const parameter = filterParameter(filter)
+    if (!needed.includes(filter.name)) return parameter
+    if (needed.length === 1) return { ...parameter, isRequired: true }
+    return { ...parameter, description: parameter.description + oneOf }
   })
 }
 
@@ -118,7 +114,7 @@ export function parametersOf(resource: Resource): readonly Parameter[] {
   return byName([
     ...PAGINATION_PARAMETERS,
     ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
-    ...filterParametersOf(resource),
+    ...filterParametersOf(resource, 'list'),
   ])
 }
 

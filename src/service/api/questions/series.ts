@@ -1,12 +1,13 @@
 import type { Summary } from '#core/domain/series'
 import { count } from '#core/domain/words'
+import { filterOf } from '#core/resources/filters'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
 import { invalidParameter } from '../http/errors.ts'
 import { closedObject, listOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
-import { DATE_RANGE_PARAMETERS, dateRangeOf, FILTER_PARAMETERS, type Parameter } from './parameters.ts'
+import { DATE_RANGE_PARAMETERS, dateRangeOf, filterParameter, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
 const PARAMETERS: readonly Parameter[] = [
@@ -22,7 +23,7 @@ const PARAMETERS: readonly Parameter[] = [
     type: PARAMETER_TYPES.interval,
     description: `Length of a bucket; the range may touch at most ${count(MAX_BUCKETS)} buckets. Cannot be combined with \`buckets\`.`,
   },
-  FILTER_PARAMETERS.source,
+  filterParameter(filterOf('source')),
 ]
 
 const summary = (of: string) => ({

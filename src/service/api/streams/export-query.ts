@@ -1,3 +1,4 @@
+import { FILTERS } from '#core/resources/filters'
 import { decodeMarketCursor } from '#core/resources/market-cursor'
 import type { Resource } from '#core/resources/resource'
 import type { ExportQuery } from '../../export/export-rows.ts'
@@ -26,12 +27,12 @@ export function exportParametersOf(resource: Resource): readonly Parameter[] {
 /** The parameters of the export of all markets, with those that only pages have, which are refused. */
 export function fullExportParametersOf(resource: Resource): readonly Parameter[] {
   const paging = parametersOf(resource).filter(
-    ({ name }) => !resource.filters.some((filter) => filter === name),
+    ({ name }) => !resource.filters.some((filter) => filter.name === name),
   )
-  const ofMarket = { ...PATH_MARKET_ID, description: 'Only rows of this market.' }
+  const ofMarket = { ...PATH_MARKET_ID, description: FILTERS.marketId.meaning }
   return byName([
     ...paging.map((parameter) => ({ ...parameter, ...OTHERWISE[parameter.name] })),
-    ...filterParametersOf({ ...resource, needsFilter: false }),
+    ...filterParametersOf(resource, 'export'),
     ...(resource.scope === null ? [] : [ofMarket]),
     { ...FORMAT_PARAMETER, description: 'Lines of JSON (default) or CSV.' },
     TIMES_PARAMETER,
@@ -71,7 +72,7 @@ export function exportQuery(
  * @throws {ApiError} 400, as for a page, and for what only pages have.
  */
 export function fullExportQuery(resource: Resource, values: ParameterValues): ExportQuery {
-  const selection = selectionOf({ ...resource, needsFilter: false }, null, values)
+  const selection = selectionOf(resource, 'export', null, values)
   refusePaging(values)
   const descending = values.get('pagination.newestFirst') === true
   const name = 'pagination.after'

@@ -36,8 +36,8 @@ const START_PARAMETERS: readonly Parameter[] = [
 export function streamParametersOf(resource: Resource): readonly Parameter[] {
   return byName([
     ...START_PARAMETERS,
-    ...(resource.scope === null ? [] : [PATH_MARKET_ID]),
-    ...filterParametersOf(resource),
+    ...(resource.scope === null ? [] : [{ ...PATH_MARKET_ID, isRequired: true }]),
+    ...filterParametersOf(resource, 'stream'),
   ])
 }
 
@@ -58,7 +58,7 @@ export async function streamRequest(
   reader: Reader,
 ): Promise<StreamRequest> {
   const marketId = resource.scope === null ? null : ((values.get('marketId') as string | undefined) ?? '')
-  const selection = selectionOf(resource, marketId, values)
+  const selection = selectionOf(resource, 'stream', marketId, values)
   const after = values.get('after') as string | undefined
   const afterBlock = values.get('afterBlock') as bigint | undefined
   if (after !== undefined && afterBlock !== undefined) {

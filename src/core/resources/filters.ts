@@ -1,0 +1,97 @@
+import { MAX_INT64 } from '../domain/integers.ts'
+import type { KeyValue } from './row.ts'
+
+/** The type of a filter's value, as of a parameter: a `uint64` may exceed what columns hold. */
+type ValueOf = { marketId: string; partyId: string; source: bigint; uint64: bigint }
+
+type FilterForm = {
+  /** A row matches if one of these columns does. Each precedes the key in an index, unless the market's rows are few. */
+  columns: readonly string[]
+  /** How a column compares with the value. */
+  operator: '=' | '>='
+  type: keyof ValueOf
+  /** What it does: a sentence, for people. */
+  meaning: string
+  /** Its option of the command line, in camel case. */
+  option: string
+}
+
+/**
+ * Every filter. Parameters, OpenAPI, SQL, streams, the client and the command line take what is said here; a resource may
+ * give a filter other columns and another meaning.
+ */
+export const FILTERS = {
+  marketId: {
+    columns: ['market_id'],
+    operator: '=',
+    type: 'marketId',
+    option: 'market',
+    meaning: 'Only rows of this market.',
+  },
+  partyId: {
+    columns: ['party_id'],
+    operator: '=',
+    type: 'partyId',
+    option: 'party',
+    meaning: 'Only rows of this party.',
+  },
+  source: {
+    columns: ['source'],
+    operator: '=',
+    type: 'source',
+    option: 'source',
+    meaning: 'Only rows of this source. SOURCE_UNSPECIFIED means all sources.',
+  },
+  seq: {
+    columns: ['seq'],
+    operator: '=',
+    type: 'uint64',
+    option: 'seq',
+    meaning: 'Only rows of this funding period.',
+  },
+} as const satisfies Record<string, FilterForm>
+
+export type FilterName = keyof typeof FILTERS
+
+/** A filter of a resource. */
+export type Filter = FilterForm & { name: FilterName }
+
+/** A filter as descriptions name it. */
+export type DescribedFilter =
+  | FilterName
+  | ({ name: FilterName } & Partial<Pick<FilterForm, 'columns' | 'meaning'>>)
+
+/** What rows are asked for: the values of filters, and a range of times. */
+export type Selection = { -readonly [Name in FilterName]?: ValueOf[(typeof FILTERS)[Name]['type']] } & {
+  /** On the first key column: from (inclusive) and to (exclusive). */
+  from?: bigint
+  to?: bigint
+}
+
+export function filterOf(described: DescribedFilter): Filter {
+  const given = typeof described === 'string' ? { name: described } : described
+  return { ...FILTERS[given.name], ...given }
+}
+
+/** The condition that a row matches a filter, by the placeholder of its value. */
+export function conditionOf({ columns, operator }: Filter, placeholder: string): string {
+  const compared = columns.map((column) => `${column} ${operator} ${placeholder}`)
+  return compared.length === 1 ? compared[0]! : `(${compared.join(' or ')})`
+}
+
+/** The filter by which a column has one value in all rows of a selection. */
+export function fixingFilter(
+  { filters }: { filters: readonly Filter[] },
+  selection: Selection,
+  column: string,
+): Filter | undefined {
+  return filters.find(
+    ({ name, operator, columns }) =>
+      operator === '=' && columns.length === 1 && columns[0] === column && selection[name] !== undefined,
+  )
+}
+
+/** Whether no row can match a value: columns hold 63 bits. */
+export function matchesNothing({ type }: Filter, value: KeyValue | undefined): boolean {
+  return type === 'uint64' && value !== undefined && (value as bigint) > MAX_INT64
+}
