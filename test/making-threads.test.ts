@@ -131,7 +131,7 @@ test(
     const store = await storeOf(t, SQLITE!, generatedPoints(t))
     const base = await serve(t, store, { cacheBytes: 0 })
     const reader = await openReader(t, store)
-    const { marketId } = (await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits)))!
+    const { marketId } = (await reader.read(() => readHoldings(ALL_HOLDINGS)))!
       .fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`
     const targetOf = (order: boolean, first: number) =>

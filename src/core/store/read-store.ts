@@ -1,5 +1,5 @@
 import { withOpen } from '../with-open.ts'
-import type { Reading, StoreTraits } from './pages/page.ts'
+import type { Reading } from './pages/page.ts'
 import type { Snapshot, Store } from './store.ts'
 
 /** Opens one snapshot of a store, and closes it whatever happens meanwhile. */
@@ -8,6 +8,6 @@ export function withSnapshot<T>(store: Store, use: (snapshot: Snapshot) => Promi
 }
 
 /** Opens a store for one reading. */
-export function readStore<T>(store: Store, reading: (traits: StoreTraits) => Reading<T>): Promise<T> {
+export function readStore<T>(store: Store, reading: () => Reading<T>): Promise<T> {
   return withOpen(store.openReader(), (reader) => reader.read(reading))
 }

@@ -3,16 +3,7 @@ import type { Batch } from '../resources/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type {
-  Freshness,
-  Lines,
-  LinesQuery,
-  Page,
-  PageQuery,
-  Position,
-  Reading,
-  StoreTraits,
-} from './pages/page.ts'
+import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
 import type { Steps } from './steps.ts'
 import type { TableReader } from './table-reader.ts'
@@ -25,7 +16,7 @@ import type { TableReader } from './table-reader.ts'
 export type Reader = {
   page(query: PageQuery): Promise<Page>
   /** Runs the statements of a reading; the reading is made anew for each store that is tried. */
-  read<T>(reading: (traits: StoreTraits) => Reading<T>): Promise<T>
+  read<T>(reading: () => Reading<T>): Promise<T>
   /**
    * The store's state, and its changes since a version; null: anything may have changed. With several servers, that of
    * the most advanced one: a page from another may be of an earlier version, which the page names.

@@ -60,7 +60,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     await reader.close()
   }
   const { position } = snapshot
-  const holdings = await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits))
+  const holdings = await reader.read(() => readHoldings(ALL_HOLDINGS))
   if (position === null || holdings === null) {
     await close()
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)

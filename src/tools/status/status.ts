@@ -56,7 +56,7 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
   // They are asked of all machines.
   if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
-  const holdings = await readStore(store, (traits) => readHoldings(ALL_HOLDINGS, traits))
+  const holdings = await readStore(store, () => readHoldings(ALL_HOLDINGS))
   if (holdings === null) return report
   const { coverage } = coverageBody(holdings)
   return {

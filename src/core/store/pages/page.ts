@@ -65,9 +65,3 @@ export type Position = { height: string; timestamp: string }
  * rows of all of them.
  */
 export type Reading<T> = Generator<Statement | StatementOfEach, T, Row[]>
-
-/** What readings need to know of a store. */
-export type StoreTraits = {
-  /** Whether the tables are spread over the machines of a cluster. */
-  isSpread: boolean
-}

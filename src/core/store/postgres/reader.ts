@@ -100,8 +100,7 @@ export async function openPostgresReader(
       const read = (client: Queryable) => readPageWithin(client, query, markets)
       return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
     },
-    read: (reading) =>
-      ask((client) => snapshot(client, () => runPostgresReading(client, reading({ isSpread: spread })))),
+    read: (reading) => ask((client) => snapshot(client, () => runPostgresReading(client, reading()))),
     freshness: (since) => askShared((client) => runPostgresReading(client, readFreshness(since))),
     openSnapshot: () =>
       openPostgresSnapshot(address, config, (client, query) => readPageWithin(client, query, markets)),

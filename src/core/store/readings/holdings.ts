@@ -1,9 +1,9 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import { least, MAX_INT64 } from '../../domain/integers.ts'
 import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
-import type { KeyValue, Resource, Row } from '../../resources/resource.ts'
+import type { Resource, Row } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import type { Reading, StoreTraits } from '../pages/page.ts'
+import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { READ_PRUNED, READ_SINCE, READ_STREAM } from '../statements.ts'
@@ -61,17 +61,15 @@ type HoldingStatement = Statement & {
   fields: readonly string[]
 }
 
-type MarketsAsked = { where: string; values: KeyValue[] }
+/** Which markets' rows: by the condition on their ids, and how many at most. */
+type MarketsAsked = { where: string; values: [from: string, most: bigint] }
 
 /**
  * The statement that counts a resource's rows, in the form given by its description.
  *
- * @param spread whether the tables are distributed over a cluster: each machine then sums up its own rows. Otherwise
- * the markets are found first, so that no more is read than is shown.
- *
  * @throws {TypeError} for a form that its table cannot give.
  */
-function statementOf(resource: Resource, { where, values }: MarketsAsked, spread = false): HoldingStatement {
+function statementOf(resource: Resource, { where, values }: MarketsAsked): HoldingStatement {
   const { coverage, storage, key } = resource
   const { table, span } = storage
   const times = { fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'], values }
@@ -106,16 +104,8 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
         text: `
           select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
             cast(max(last_timestamp) as text)
-          from ${
-            spread
-              ? 'markets as held'
-              : `(
-            select market, market_id from markets
-            where ${where} and exists (select 1 from ${span.table} where ${span.table}.market = markets.market)
-            order by market_id limit $2
-          ) as held`
-          } join ${span.table} on ${span.table}.market = held.market
-          ${spread ? `where ${where}` : ''} group by market_id order by market_id ${spread ? 'limit $2' : ''}`,
+          from markets join ${span.table} on ${span.table}.market = markets.market
+          where ${where} and market_id <= $3 group by market_id order by market_id limit $2`,
       }
     case 'blocks by market':
       if (table !== liquidityProviders.storage.table) throw new TypeError(`${resource.name}: it has no lists`)
@@ -135,7 +125,7 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
 }
 
 // A description that cannot be answered fails at the start.
-for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
+for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: ['', 0n] })
 
 /** Reads ranges that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
@@ -151,7 +141,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
  * Counts rows by resource and market; null if the store is empty. Reads one more gap, imported range and market than
  * requested, to detect whether there are more.
  */
-export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): Reading<Holdings | null> {
+export function* readHoldings(query: HoldingsQuery): Reading<Holdings | null> {
   const { marketId, limit } = query
   const most = (from: unknown) => (from === null ? 0n : limit === null ? MAX_INT64 : BigInt(limit) + 1n)
   const asked: MarketsAsked = {
@@ -166,9 +156,10 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
   const [pruned] = yield { text: READ_PRUNED, values: [] }
   const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
   for (const resource of RESOURCES) {
-    const { fields, ...statement } = statementOf(resource, asked, isSpread)
+    const { fields, ...statement } = statementOf(resource, asked)
     const isByMarket = fields[0] === 'marketId'
-    resources.push({ name: resource.name, fields, isByMarket, rows: yield statement })
+    const rows = resource.storage.scopeBy === 'number' ? yield* sumSpans(statement, asked) : yield statement
+    resources.push({ name: resource.name, fields, isByMarket, rows })
   }
 
   // Gaps and imported ranges lie apart: if a list is cut, none of the other's reaches across.
@@ -190,6 +181,28 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
     next: afterMarket === null && fromHeight === null ? null : { fromHeight, afterMarket },
     ...(Object.fromEntries(held) as HeldRows),
     prunedBefore: prunedBeforeOf(pruned),
+  }
+}
+
+/**
+ * Sums up spans of as many markets as are asked for at a time, of which some may have none: of no more than are shown,
+ * and each machine of a cluster those of its own.
+ */
+function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Reading<Row[]> {
+  const rows: Row[] = []
+  let [from] = values
+  const [, most] = values
+  for (;;) {
+    const left = most - BigInt(rows.length)
+    const markets = yield {
+      text: `select market_id from markets where ${where} order by market_id limit $2`,
+      values: [from, left],
+    }
+    if (markets.length === 0) return rows
+    const last = String(markets.at(-1)![0])
+    rows.push(...(yield { text, values: [from, left, last] }))
+    if (BigInt(markets.length) < left || BigInt(rows.length) === most) return rows
+    from = last
   }
 }
 

@@ -54,7 +54,7 @@ export function openSqliteReader(
 
   return {
     page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.askedAt),
-    read: (reading) => snapshot((from) => runSqliteReading(from, reading({ isSpread: false }))),
+    read: (reading) => snapshot((from) => runSqliteReading(from, reading())),
     freshness: (since) => attempt((from) => freshness.read(from, since)),
     recentFreshness: (since) => freshness.recent(since),
     openSnapshot: async () => openSqliteSnapshot(path, isReadOnly),

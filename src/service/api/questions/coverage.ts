@@ -112,7 +112,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
   },
   make: async (query, { reader }) => {
-    const holdings = await reader.read((traits) => readHoldings(query, traits))
+    const holdings = await reader.read(() => readHoldings(query))
     if (holdings === null) return null
     const { height, timestamp } = holdings.coverage
     const position = { height: height.toString(), timestamp: timestamp.toString() }
