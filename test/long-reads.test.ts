@@ -5,10 +5,9 @@ import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
-import { readPosition } from '#core/store/readings/coverage'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { createBacklog } from '#service/api/http/backlog'
-import { startLongReads } from '#service/api/streams/long-reads'
+import { longReadsOf, startLongReads } from '#service/api/streams/long-reads'
 import { createStreamFollower } from '#service/api/streams/stream-route-follower'
 import type { Follower } from '#service/stream/follower'
 import { Hub } from '#service/stream/hub'
@@ -66,7 +65,8 @@ async function listen(t: TestContext, base: string, target: string): Promise<{ t
 }
 
 function openHub(t: TestContext, reader: Reader): Hub {
-  const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+  const { readChunk } = longReadsOf(reader, 1)
+  const hub = new Hub({ reader, readChunk, onNotice: () => {} })
   t.after(() => hub.close())
   return hub
 }
@@ -83,7 +83,7 @@ for (const kind of STORE_KINDS) {
       const counting: Reader = {
         ...reader,
         read: (reading) => {
-          if (reading !== (readPosition as unknown)) reads++
+          reads++
           return reader.read(reading)
         },
       }
@@ -120,7 +120,6 @@ for (const kind of STORE_KINDS) {
         ...opened,
         read: async (reading) => {
           const found = await opened.read(reading)
-          if (reading === (readPosition as unknown)) return found
           first.resolve()
           await committed.promise
           return found
@@ -146,9 +145,9 @@ for (const kind of STORE_KINDS) {
       let looks = 0
       const reader: Reader = {
         ...opened,
-        read: (reading) => {
-          if (reading === (readPosition as unknown)) looks++
-          return opened.read(reading)
+        freshness: (since) => {
+          looks++
+          return opened.freshness(since)
         },
       }
       const hub = openHub(t, reader)
@@ -211,6 +210,10 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('the reader for streams and exports', () => {
+  const never = () => {
+    throw new Error('read by the thread that answers')
+  }
+
   test('is a separate thread from the one that answers, for a SQLite file', {
     skip: SQLITE === undefined && 'for SQLite only',
   }, async (t) => {
@@ -219,12 +222,9 @@ describe('the reader for streams and exports', () => {
       await live.commit(height, [pointAt(height), checkpointAt(height)])
     }
     const opened = await openReader(t, store)
-    const never = () => {
-      throw new Error('read by the thread that answers')
-    }
     const reader: Reader = {
       ...opened,
-      read: (reading) => (reading === (readPosition as unknown) ? opened.read(reading) : never()),
+      read: never,
       openSnapshot: never,
     }
     const longReads = startLongReads(store, SILENT)
@@ -238,10 +238,12 @@ describe('the reader for streams and exports', () => {
     assert.equal(exported.text.trimEnd().split('\n').length, 10)
   })
 
-  test('notifies every follower when it fails', async () => {
+  test('refuses followers while it cannot read', async (t) => {
     const longReads = startLongReads('', SILENT)
-    const follower = createListener()
-    await assert.rejects(longReads.hub.follow(checkpoints, {}, follower, 'now'), StoreUnavailableError)
+    const { readChunk } = longReads
+    const hub = new Hub({ reader: { freshness: never }, readChunk, onNotice: () => {} })
+    t.after(() => hub.close())
+    await assert.rejects(hub.follow(checkpoints, {}, createListener(), 'now'), StoreUnavailableError)
     await longReads.close()
   })
 

@@ -87,8 +87,8 @@ test('Long pages, which are read in pieces, equal those read at once', options, 
   const threads = startMakingThreads(store, SILENT)
   try {
     const here = makerOf(reader)
-    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read((traits) =>
-      readHoldings(ALL_HOLDINGS, traits),
+    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read(() =>
+      readHoldings(ALL_HOLDINGS),
     ))!.fundingPeriodDataPoints[0]!
     assert.ok(Number(count) > 5_500)
     const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
@@ -131,8 +131,7 @@ test(
     const store = await storeOf(t, SQLITE!, generatedPoints(t))
     const base = await serve(t, store, { cacheBytes: 0 })
     const reader = await openReader(t, store)
-    const { marketId } = (await reader.read(() => readHoldings(ALL_HOLDINGS)))!
-      .fundingPeriodDataPoints[0]!
+    const { marketId } = (await reader.read(() => readHoldings(ALL_HOLDINGS)))!.fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`
     const targetOf = (order: boolean, first: number) =>
       `${path}?pagination.first=${first}&pagination.newestFirst=${order}`

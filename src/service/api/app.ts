@@ -55,6 +55,8 @@ export type AppOptions = {
   /** Whether the client's address is the last one of `X-Forwarded-For`, which the proxy in front adds. */
   trustProxy: boolean
   version: string
+  /** The store whose commits are announced in this process, after which streams are read. */
+  commitsTo: string
   /** What an empty store is called in `/ready`. */
   storeName?: string
   /** Bytes of answers to cache; 0 for none. */
@@ -110,7 +112,8 @@ export function createApp(options: AppOptions): App {
   const streams = createStreams({
     reader,
     turns: turns.usual,
-    hub: longReads.hub,
+    readChunk: longReads.readChunk,
+    commitsTo: options.commitsTo,
     backlog,
     metrics,
     limits,

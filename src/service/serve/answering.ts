@@ -36,9 +36,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   const maker = store.isEmbedded
     ? startMakingThreads(store.name, log, { isReadOnly, speaksGrpc })
     : makerOf(reader)
-  const longReads = store.isEmbedded
-    ? startLongReads(store.name, log, { isReadOnly })
-    : longReadsOf(reader, warn, settings.store)
+  const longReads = store.isEmbedded ? startLongReads(store.name, log, { isReadOnly }) : longReadsOf(reader)
   const publicFault = hidePaths(store)
   /** Whether the thread that ingests and prunes has loaded its code, if there is one. */
   let ingestionRuns = isReadOnly
@@ -71,6 +69,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       rateLimit: settings.rateLimit,
       trustProxy: settings.trustProxy,
       version: VERSION,
+      commitsTo: settings.store,
       storeName: store.publicName,
       cacheBytes: settings.cacheMb * 1024 * 1024,
       disks: disksOf(settings),

@@ -10,8 +10,8 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 /** Rows that are sent at a time, at most; fewer if they are long. */
 const CHUNK_ROWS = 500
 
-/** Reads rows by when they came, once it is their turn; null if the store does not hold as much. */
-export type ReadArrivals = (query: ArrivalQuery, lane: ReadingLane) => Promise<Arrivals | null>
+/** Reads the next events of a stream, once it is their turn; null if the store does not hold as much. */
+export type ReadChunk = (query: ArrivalQuery, lane: ReadingLane) => Promise<Chunk | null>
 
 /** The next events of a stream. */
 export type Chunk = {
@@ -24,17 +24,18 @@ export type Chunk = {
   pass: Pass | null
   /** Whether all that the store holds has been read. */
   isLast: boolean
+  /** Rows of the present length that make a piece. */
+  limit: number
 }
 
 /** Reads the missing ranges of a stream as text, in pieces of a bounded length. */
 export class ChunkReader {
   readonly #resource: Resource
   readonly #selection: Selection
-  readonly #read: ReadArrivals
-  /** Rows of the present length that make a piece. */
+  readonly #read: ReadChunk
   #limit = CHUNK_ROWS
 
-  constructor(resource: Resource, selection: Selection, read: ReadArrivals) {
+  constructor(resource: Resource, selection: Selection, read: ReadChunk) {
     this.#resource = resource
     this.#selection = selection
     this.#read = read
@@ -63,41 +64,48 @@ export class ChunkReader {
     pass: Pass | null,
   ): Promise<Chunk | null> {
     const query = { resource: this.#resource, selection: this.#selection, lacks, asOf }
-    const arrivals = await this.#read({ ...query, limit: this.#limit, pass }, lane)
-    if (arrivals === null) return null
-    const { coverage } = arrivals
-    const { bytes, cutAfter } = this.#textOf(arrivals, lacks)
-    const reached = cutAfter ?? arrivals.reached
-    return {
-      bytes,
-      coverage,
-      lacks: advance(lacks, coverage, reached),
-      pass: arrivals.pass,
-      isLast: reached === null,
-    }
+    const chunk = await this.#read({ ...query, limit: this.#limit, pass }, lane)
+    if (chunk !== null) this.#limit = chunk.limit
+    return chunk
   }
+}
 
-  /** The text of rows; `cutAfter`: the position of the last of them, if the piece ends early. */
-  #textOf({ rows, coverage, reached }: Arrivals, lacks: Lacks): { bytes: Buffer; cutAfter: Place | null } {
-    const pieces: string[] = []
-    let bytes = 0
-    for (const [index, { row, place }] of rows.entries()) {
-      // One event may produce several rows, such as the providers in a market's list: only the last of them completes
-      // the event, and no piece ends between them.
-      const [before, next] = [rows[index - 1]?.place, rows[index + 1]?.place]
-      const isLast = next === undefined || !isTogether(place, next)
-      const upTo = isLast ? place : { height: place.height, index: place.index - 1 }
-      const id = this.cursorOf(advance(lacks, coverage, outsideImport(upTo, next ?? reached, coverage)))
-      const text = eventText(this.#resource, id, this.#resource.node(row, this.#selection))
-      bytes += Buffer.byteLength(text)
-      if (bytes > MAX_PIECE_BYTES && before !== undefined && !isTogether(before, place)) {
-        this.#limit = index
-        return { bytes: Buffer.from(pieces.join('')), cutAfter: before }
-      }
-      pieces.push(text)
+/** What a query has found, as events. */
+export function chunkOf(query: ArrivalQuery, arrivals: Arrivals): Chunk {
+  const { coverage, pass } = arrivals
+  const { bytes, cutAfter, limit } = textOf(query, arrivals)
+  const reached = cutAfter ?? arrivals.reached
+  const lacks = advance(query.lacks, coverage, reached)
+  return { bytes, coverage, lacks, pass, isLast: reached === null, limit }
+}
+
+/** The text of rows; `cutAfter`: the position of the last of them, if the piece ends early. */
+function textOf(
+  { resource, selection, lacks, limit }: ArrivalQuery,
+  { rows, coverage, reached }: Arrivals,
+): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
+  const pieces: string[] = []
+  let bytes = 0
+  for (const [index, { row, place }] of rows.entries()) {
+    // One event may produce several rows, such as the providers in a market's list: only the last of them completes
+    // the event, and no piece ends between them.
+    const [before, next] = [rows[index - 1]?.place, rows[index + 1]?.place]
+    const isLast = next === undefined || !isTogether(place, next)
+    const upTo = isLast ? place : { height: place.height, index: place.index - 1 }
+    const received = advance(lacks, coverage, outsideImport(upTo, next ?? reached, coverage))
+    const id = encodeStreamCursor(resource, selection, received)
+    const text = eventText(resource, id, resource.node(row, selection))
+    bytes += Buffer.byteLength(text)
+    if (bytes > MAX_PIECE_BYTES && before !== undefined && !isTogether(before, place)) {
+      return { bytes: Buffer.from(pieces.join('')), cutAfter: before, limit: index }
     }
-    if (bytes < MAX_PIECE_BYTES / 2) this.#limit = Math.min(CHUNK_ROWS, 2 * this.#limit)
-    return { bytes: Buffer.from(pieces.join('')), cutAfter: null }
+    pieces.push(text)
+  }
+  const isShort = bytes < MAX_PIECE_BYTES / 2
+  return {
+    bytes: Buffer.from(pieces.join('')),
+    cutAfter: null,
+    limit: isShort ? Math.min(CHUNK_ROWS, 2 * limit) : limit,
   }
 }
 

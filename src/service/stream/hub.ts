@@ -1,12 +1,9 @@
 import type { Resource, Selection } from '#core/resources/resource'
 import { type SharedRuns, sharedRuns } from '#core/shared-runs'
-import { readArrivals } from '#core/store/readings/arrivals'
-import { readPosition } from '#core/store/readings/coverage'
 import type { Reader } from '#core/store/store'
 import { ArrivalFeed } from './arrival-feed.ts'
-import { ChunkReader } from './chunk-reader.ts'
+import { ChunkReader, type ReadChunk } from './chunk-reader.ts'
 import type { Follower, Start } from './follower.ts'
-import type { ReadingTurns } from './reading-turns.ts'
 import { selectionKey } from './stream-places.ts'
 
 /** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
@@ -22,8 +19,8 @@ const REPORTS_MS = 10_000
 const KEEP_ALIVE_MS = 15_000
 
 export type HubOptions = {
-  reader: Reader
-  turns: ReadingTurns
+  reader: Pick<Reader, 'freshness'>
+  readChunk: ReadChunk
   /** Called with a fault that keeps a feed from being read; reading is tried again. */
   onNotice: (message: string) => void
 }
@@ -103,12 +100,8 @@ export class Hub {
   }
 
   #followFirst(key: string, resource: Resource, selection: Selection): Followed {
-    const { reader, turns } = this.#options
-    const chunks = new ChunkReader(resource, selection, (query, lane) =>
-      turns(lane, () => reader.read(() => readArrivals(query))),
-    )
     const followed: Followed = {
-      feed: new ArrivalFeed(chunks),
+      feed: new ArrivalFeed(new ChunkReader(resource, selection, this.#options.readChunk)),
       pulls: sharedRuns(() => this.#pull(followed)),
       followers: new Set(),
       height: null,
@@ -131,7 +124,7 @@ export class Hub {
     this.#polledAt = performance.now()
     const afterCommit = this.#hasUnreadCommit
     this.#hasUnreadCommit = false
-    this.#height = (await this.#options.reader.read(readPosition))?.height ?? null
+    this.#height = (await this.#options.reader.freshness(null)).position?.height ?? null
     const now = performance.now()
     const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) this.#lookedForGapsAt = now

@@ -1,16 +1,15 @@
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/module-beside'
-import type { ResourceName, Selection } from '#core/resources/resource'
+import type { ResourceName } from '#core/resources/resource'
 import type { Position } from '#core/store/pages/page'
+import { type ArrivalQuery, readArrivals } from '#core/store/readings/arrivals'
 import type { Reader } from '#core/store/store'
-import { listenForCommits } from '../../commits.ts'
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { exportText, type TextFormatName } from '../../export/text-formats.ts'
-import type { Follower, Start } from '../../stream/follower.ts'
-import { Hub } from '../../stream/hub.ts'
-import { createReadingTurns } from '../../stream/reading-turns.ts'
+import { type Chunk, chunkOf, type ReadChunk } from '../../stream/chunk-reader.ts'
+import { createReadingTurns, type ReadingLane } from '../../stream/reading-turns.ts'
 import type { ThreadsOptions } from '../making-threads.ts'
-import { startThread, type ThreadCalls } from '../thread-calls.ts'
+import { startThread } from '../thread-calls.ts'
 
 /** Concurrent reads of a database server: the other connections are left for pages. */
 const READS_AT_ONCE = 3
@@ -26,7 +25,7 @@ export type OpenExport = {
 
 /** What reads for longer than a page takes: streams and exports, which take turns with each other. */
 export type LongReads = {
-  hub: Pick<Hub, 'follow' | 'leave'>
+  readChunk: ReadChunk
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
   /** Empties the store's WAL, if it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
@@ -38,20 +37,16 @@ export type LongReads = {
 /**
  * Reads here, from a reader that stays its owner's to close: of a database that does the reading itself.
  *
- * @param commitsTo the store whose commits are announced in this process, after which streams are read
  * @param atOnce reads at a time
  */
-export function longReadsOf(
-  reader: Reader,
-  onNotice: (message: string) => void,
-  commitsTo: string,
-  atOnce = READS_AT_ONCE,
-): LongReads {
+export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
   const turns = createReadingTurns(atOnce)
-  const hub = new Hub({ reader, turns, onNotice })
-  const stopListening = listenForCommits(commitsTo, () => hub.committed())
   return {
-    hub,
+    readChunk: (query, lane) =>
+      turns(lane, async () => {
+        const arrivals = await reader.read(() => readArrivals(query))
+        return arrivals === null ? null : chunkOf(query, arrivals)
+      }),
     openExport: async (query, format) => {
       const snapshot = await turns('export', () => reader.openSnapshot())
       const { lines } = snapshot
@@ -83,33 +78,25 @@ export function longReadsOf(
     },
     isRunning: () => true,
     shortenLog: () => turns('export', async () => reader.log?.shorten()),
-    close: async () => {
-      stopListening()
-      hub.close()
-    },
+    close: async () => {},
   }
 }
 
 /** Requests to the thread. */
 export type LongReadAsked =
-  | { type: 'follow'; id: number; resource: ResourceName; selection: Selection; start: Start }
-  | { type: 'leave'; id: number }
-  | { type: 'drained'; id: number }
-  | { type: 'export'; id: number; query: SentExportQuery; format: TextFormatName }
+  | { type: 'chunk'; query: SentQuery<ArrivalQuery>; lane: ReadingLane }
+  | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: TextFormatName }
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
   | { type: 'shorten log' }
 
-export type SentExportQuery = Omit<ExportQuery, 'resource'> & { resource: ResourceName }
+/** A query as it is sent between threads. */
+export type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
 
-/** Its answers: an export's position, its next text; nothing for the others. */
-export type LongReadAnswer = Position | Uint8Array | null
+/** Its answers: a stream's next events, an export's position, its next text; nothing for the others. */
+export type LongReadAnswer = SentChunk | Position | Uint8Array | null
 
-/** Its notifications: bytes for followers, a question whether one has read what was sent, a notice. */
-export type LongReadNews =
-  | { type: 'send'; ids: number[]; bytes: Uint8Array; sharers: number }
-  | { type: 'drain'; id: number }
-  | { type: 'notice'; message: string }
+export type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
 
 /** Start data of the thread. */
 export type LongReadTask = { store: string; isReadOnly: boolean }
@@ -120,63 +107,20 @@ export function startLongReads(
   log: Logger,
   { isReadOnly = false, isLate = false }: Pick<ThreadsOptions, 'isReadOnly' | 'isLate'> = {},
 ): LongReads {
-  const followers = new Map<number, Follower>()
-  const ids = new Map<Follower, number>()
   let count = 0
-  const thread: ThreadCalls<LongReadAsked, LongReadAnswer> = startThread<
-    LongReadAsked,
-    LongReadAnswer,
-    LongReadNews
-  >({
+  const thread = startThread<LongReadAsked, LongReadAnswer>({
     module: moduleBeside(import.meta.url, 'long-read-thread'),
     task: { store, isReadOnly } satisfies LongReadTask,
     log,
     what: 'the thread that reads for streams and exports',
     isLate,
-    onNews: (news) => {
-      switch (news.type) {
-        case 'send': {
-          const bytes = Buffer.from(news.bytes.buffer, news.bytes.byteOffset, news.bytes.byteLength)
-          for (const id of news.ids) followers.get(id)?.send(bytes, news.sharers)
-          break
-        }
-        case 'drain':
-          void followers
-            .get(news.id)
-            ?.drained()
-            .then(() => send({ type: 'drained', id: news.id }))
-          break
-        case 'notice':
-          log.warn(news.message)
-          break
-        default:
-          news satisfies never
-      }
-    },
   })
 
-  /** If the thread fails, every pending request is rejected. */
-  function send(asked: LongReadAsked): void {
-    thread.ask(asked).catch(() => {})
-  }
-
-  function leave(follower: Follower): void {
-    const id = ids.get(follower)
-    if (id === undefined) return
-    ids.delete(follower)
-    followers.delete(id)
-    send({ type: 'leave', id })
-  }
-
   return {
-    hub: {
-      follow: async ({ name }, selection, follower, start) => {
-        const id = count++
-        followers.set(id, follower)
-        ids.set(follower, id)
-        await thread.ask({ type: 'follow', id, resource: name, selection, start })
-      },
-      leave,
+    readChunk: async ({ resource, ...query }, lane) => {
+      const sent = { ...query, resource: resource.name }
+      const chunk = (await thread.ask({ type: 'chunk', query: sent, lane })) as SentChunk | null
+      return chunk && { ...chunk, bytes: Buffer.from(chunk.bytes.buffer) }
     },
     openExport: async ({ resource, ...query }, format) => {
       const id = count++

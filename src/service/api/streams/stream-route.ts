@@ -3,8 +3,10 @@ import { Counter, Gauge } from 'prom-client'
 import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
+import { listenForCommits } from '../../commits.ts'
 import type { Account } from '../../shares.ts'
-import type { Hub } from '../../stream/hub.ts'
+import type { ReadChunk } from '../../stream/chunk-reader.ts'
+import { Hub } from '../../stream/hub.ts'
 import { createStreamPlaces, type StreamPlaces } from '../../stream/stream-places.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { ApiError, unavailable } from '../http/errors.ts'
@@ -28,8 +30,9 @@ export type StreamRoutesOptions = {
   reader: Reader
   /** What a request reads before it is accepted has its turn among pages. */
   turns: Turns
-  /** Reads what followers are sent; its owner closes it. */
-  hub: Pick<Hub, 'follow' | 'leave'>
+  /** Reads what followers are sent. */
+  readChunk: ReadChunk
+  commitsTo: string
   backlog: Backlog
   metrics: Metrics
   limits: Pick<Limits, 'streams' | 'selections'>
@@ -45,7 +48,9 @@ export type Streams = {
 }
 
 export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, turns, hub, backlog, metrics, limits, log, account } = options
+  const { reader, turns, readChunk, backlog, metrics, limits, log, account } = options
+  const hub = new Hub({ reader, readChunk, onNotice: (message) => log.warn(message) })
+  const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
   const dropped = addMetrics(metrics, places)
@@ -110,6 +115,8 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       }
     }),
     end: () => {
+      stopListening()
+      hub.close()
       for (const follower of open) follower.end()
     },
   }
