@@ -86,11 +86,42 @@ export function* shownColumns(
   }
 }
 
+/** A text that is the same for all rows of a scope. */
+type ConstantPart = { constant: (scope: string) => string }
+
+/** A part of a node's text: a constant; a column's value; or what is there unless a column is null, and what is then. */
+type NodePart =
+  | ConstantPart
+  | { column: string; form: Field['form'] }
+  | { column: string; parts: NodePart[]; ifNull: string }
+
+const constant = (text: string): ConstantPart => ({ constant: () => text })
+
+function objectParts(fields: readonly Field[]): NodePart[] {
+  if (fields[0]!.ifNull === 'left out') throw new TypeError('the first field of an object is always there')
+  const parts = fields.flatMap((field, index): NodePart[] => {
+    const head = `${index === 0 ? '' : ','}"${field.name}":`
+    const own = [constant(head), ...valueParts(field)]
+    if (field.ifNull === undefined) return own
+    return [{ column: columnOf(field), parts: own, ifNull: field.ifNull === 'null' ? `${head}null` : '' }]
+  })
+  return [constant('{'), ...parts, constant('}')]
+}
+
+function valueParts(field: Field): NodePart[] {
+  const { form } = field
+  const column = columnOf(field)
+  if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
+  if (isObject(form)) return objectParts(form.object)
+  const value = { column, form }
+  return isJson(form) || form === 'text' ? [value] : [constant('"'), value, constant('"')]
+}
+
+/** Whether a column holds JSON as it is answered. */
+const isJson = (form: Field['form']) => isStored(form) || isNodeOf(form)
+
 /** A piece of a node's text, as it follows from a row. */
 type ValueText = (row: Row, scope: string) => string
-
-/** A part of a node's text: a text that is the same for all rows, or one that follows from a row. */
-type TextPart = ConstantPart | { value: ValueText }
 
 /**
  * Makes the writer of a resource's nodes: rows as the API's JSON.
@@ -101,44 +132,26 @@ export function nodeWriter(
   fields: readonly Field[],
   columns: readonly string[],
 ): (row: Row, selection: Selection) => string {
-  const write = writerOf(objectParts(fields, columns))
+  const textPart = (part: NodePart): ConstantPart | { value: ValueText } => {
+    if ('constant' in part) return part
+    const at = columns.indexOf(part.column)
+    if (at < 0) throw new TypeError(`no column ${part.column}`)
+    if ('form' in part) return { value: valueText(part.form, at) }
+    const write = writerOf(part.parts.map(textPart))
+    return { value: (row, scope) => (row[at] === null ? part.ifNull : write(row, scope)) }
+  }
+  const write = writerOf(objectParts(fields).map(textPart))
   return (row, { marketId }) => write(row, marketId ?? '')
 }
 
-function objectParts(fields: readonly Field[], columns: readonly string[]): TextPart[] {
-  if (fields[0]!.ifNull === 'left out') throw new TypeError('the first field of an object is always there')
-  const parts: TextPart[] = [constant('{')]
-  for (const [index, field] of fields.entries()) {
-    const head = `${index === 0 ? '' : ','}"${field.name}":`
-    const column = columnOf(field)
-    const at = columns.indexOf(column)
-    if (at < 0 && column !== 'scope') throw new TypeError(`no column ${column}`)
-    const own = [constant(head), ...valueParts(field, columns, at)]
-    if (field.ifNull === undefined) {
-      parts.push(...own)
-      continue
-    }
-    const write = writerOf(own)
-    const none = field.ifNull === 'null' ? `${head}null` : ''
-    parts.push({ value: (row, scope) => (row[at] === null ? none : write(row, scope)) })
-  }
-  parts.push(constant('}'))
-  return parts
-}
-
-function valueParts({ column, form }: Field, columns: readonly string[], at: number): TextPart[] {
-  if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
-  if (isStored(form) || isNodeOf(form)) return [{ value: (row) => row[at] as string }]
-  if (isObject(form)) return objectParts(form.object, columns)
-  if (form === 'text') return [{ value: (row) => jsonText(row[at] as string) }]
+function valueText(form: Field['form'], at: number): ValueText {
+  if (form === 'text') return (row) => jsonText(row[at] as string)
   const names = namesOf(form)
-  const value: ValueText =
-    names === null ? (row) => row[at] as string : (row) => names[row[at] as number] as string
-  return [constant('"'), { value }, constant('"')]
+  return names === null ? (row) => row[at] as string : (row) => names[row[at] as number] as string
 }
 
 /** Joins parts: the texts between two values are put together once for each scope, and pages have one. */
-function writerOf(parts: readonly TextPart[]): ValueText {
+function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): ValueText {
   const merged = mergedParts(parts)
   const values = merged.flatMap((part) => ('value' in part ? [part.value] : []))
   let textsScope: string | null = null
@@ -172,13 +185,8 @@ export function jsonText(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** A text that is the same for all rows of a scope. */
-type ConstantPart = { constant: (scope: string) => string }
-
 /** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
 export type SqlPart = ConstantPart | { sql: string }
-
-const constant = (text: string): ConstantPart => ({ constant: () => text })
 
 /**
  * The text that {@link nodeWriter} writes, as SQLite puts it together: parts to be joined.
@@ -186,36 +194,24 @@ const constant = (text: string): ConstantPart => ({ constant: () => text })
  * @param known values of columns that are the same for all rows, by name
  */
 export function nodeSql(fields: readonly Field[], known: Readonly<Record<string, string>>): SqlPart[] {
-  const parts: SqlPart[] = [constant('{')]
-  for (const [index, field] of fields.entries()) {
-    const head = `${index === 0 ? '' : ','}"${field.name}":`
-    if (field.ifNull === undefined) {
-      parts.push(constant(head), ...valueSql(field, known))
-      continue
-    }
-    const value = joinSql([constant(head), ...valueSql(field, known)])
-    const none = field.ifNull === 'null' ? sqlText(`${head}null`) : "''"
-    parts.push({ sql: `case when ${columnOf(field)} is null then ${none} else ${value} end` })
+  const sqlPart = (part: NodePart): SqlPart => {
+    if ('constant' in part) return part
+    const { column } = part
+    if ('form' in part) return valueSql(part.form, column, known[column])
+    const none = sqlText(part.ifNull)
+    return { sql: `case when ${column} is null then ${none} else ${joinSql(part.parts.map(sqlPart))} end` }
   }
-  parts.push(constant('}'))
-  return parts
+  return objectParts(fields).map(sqlPart)
 }
 
-function valueSql(field: Field, known: Readonly<Record<string, string>>): SqlPart[] {
-  const { form } = field
-  const column = columnOf(field)
-  if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
-  if (isStored(form) || isNodeOf(form)) return [{ sql: column }]
-  if (isObject(form)) return nodeSql(form.object, known)
+function valueSql(form: Field['form'], column: string, known: string | undefined): SqlPart {
+  if (form === 'text') return { sql: `json_quote(${column})` }
   const names = namesOf(form)
-  const value = known[column]
-  if (names !== null) {
-    if (value !== undefined) return [constant(`"${names[Number(value)]}"`)]
-    const cases = names.map((name, number) => `when ${number} then '${name}'`)
-    return [constant('"'), { sql: `case ${column} ${cases.join(' ')} end` }, constant('"')]
+  if (names === null) return { sql: column }
+  if (known !== undefined) return constant(names[Number(known)]!)
+  return {
+    sql: `case ${column} ${names.map((name, number) => `when ${number} then '${name}'`).join(' ')} end`,
   }
-  if (form === 'text') return [{ sql: `json_quote(${column})` }]
-  return [constant('"'), { sql: column }, constant('"')]
 }
 
 /** Parts of one row's text as one expression; constants must not depend on the scope. */
