@@ -16,7 +16,7 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
 const ESTIMATES = '/api/v2/funding-estimates/{marketId}'
-const PAYMENTS = '/api/v2/funding-payments/{marketId}'
+const PAYMENTS = '/api/v2/position-funding/{marketId}'
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
 type Document = { paths: Record<string, { get: { operationId: string; responses: Record<string, object> } }> }
@@ -269,7 +269,7 @@ describe('the API reference', () => {
           ['query', 'units', '-2'],
           ['query', 'after', 'x'],
         ],
-        /await lyra\.fundingPayments\('aa', \{ first: 10, units: '-2', after: 'x' \}\)/,
+        /await lyra\.positionFunding\('aa', \{ first: 10, units: '-2', after: 'x' \}\)/,
       ],
       [
         PAYMENTS,
@@ -278,7 +278,7 @@ describe('the API reference', () => {
           ['query', 'format', 'csv'],
           ['query', 'times', 'iso'],
         ],
-        /fetch\('.*\/funding-payments\/aa\?format=csv&times=iso'\)[\s\S]*response\.text/,
+        /fetch\('.*\/position-funding\/aa\?format=csv&times=iso'\)[\s\S]*response\.text/,
       ],
       ['/api/v2/funding-rates', [], /await lyra\.fundingRates\(\)/],
       [

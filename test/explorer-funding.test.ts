@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { FundingPayments, MarketSummary } from 'lyra-client'
+import type { MarketSummary, PositionFunding } from 'lyra-client'
 import { h } from 'preact'
 import { formatAmount, formatAmountWithUnit, type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
@@ -181,7 +181,7 @@ describe("the explorer's funding", () => {
     const { periods, range, unit } = await fundingOf(recording, BTC)
     const paid = periods.list.filter(({ payment }) => payment !== null)
     const sumPaid = paid.reduce((total, { payment }) => total - BigInt(payment!), 0n)
-    const figureFor = (payments: (FundingPayments & { range: Range }) | null) =>
+    const figureFor = (payments: (PositionFunding & { range: Range }) | null) =>
       render(
         h(PositionPayments, {
           ...{ marketId: BTC, payments: answered(payments), unit, running: runningPeriod(periods.list) },
@@ -189,7 +189,7 @@ describe("the explorer's funding", () => {
       )
     for (const units of [1n, -20n, 3n]) {
       go(`/?view=funding&units=${units}`)
-      const payments = await recording.client.fundingPayments(BTC, { ...range, units: `${units}`, first: 1 })
+      const payments = await recording.client.positionFunding(BTC, { ...range, units: `${units}`, first: 1 })
       const shown = figureFor({ ...payments, range })
       const total = sumPaid * units
       assert.equal(figureOf(shown, 'position-total')!.value, `${total}`)
@@ -207,7 +207,7 @@ describe("the explorer's funding", () => {
       )
     }
     // Beside a size that is refused or not answered yet stands no result, least of all that of another one.
-    const payments = await recording.client.fundingPayments(BTC, { ...range, units: '3', first: 1 })
+    const payments = await recording.client.positionFunding(BTC, { ...range, units: '3', first: 1 })
     for (const [units, fault] of [
       ['0,5', 'Write 0.5, without a comma.'],
       ['many', 'Write a decimal number, such as 2.5, or -2.5 for a short position.'],
@@ -385,7 +385,7 @@ describe("the explorer's funding", () => {
       assert.deepEqual([first![0], ...first!.slice(-2)], ['2', '–', '–'])
     }
     const missing = (...seqs: string[]) => {
-      const payments = { missing: seqs } as unknown as FundingPayments
+      const payments = { missing: seqs } as unknown as PositionFunding
       return textOf(
         render(h(Cumulative, { periods: list, range: { from: 0n, to: 20n }, areAll: true, payments })),
       )
@@ -439,7 +439,7 @@ describe("the explorer's funding", () => {
       assert.ok(dayOf(BigInt(start)).includes(`${formatTime(start).slice(0, 10)}: ${sum} ${since}`), sum)
     }
     assert.ok(dayOf(range.to).includes(`${formatTime(range.to).slice(0, 10)}: no payment`))
-    const { sumOfRates } = await client.fundingPayments(marketId, range)
+    const { sumOfRates } = await client.positionFunding(marketId, range)
     assert.equal(rate(sumOfRates, 18), formatRate([...values.values()].at(-1)!, 18))
     assert.deepEqual(
       dayBars(values).map(({ from, to }) => [from, to]),

@@ -283,6 +283,8 @@ for (const kind of STORE_KINDS) {
           assert.equal(answer.text, JSON.stringify(JSON.parse(compact.text), null, 2), `${target} ${pretty}`)
           assert.equal(answer.headers['content-type'], 'application/json')
         }
+        // What a list of ours does not know is an error.
+        if (PAGES.slice(3).includes(target)) continue
         for (const other of ['Pretty', 'prettyfy', 'x=pretty']) {
           const answer = await get(base, `${target}${target.includes('?') ? '&' : '?'}${other}`)
           assert.equal(answer.text, compact.text, other)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketEvent } from '#core/events/event'
-import type { FundingPayments, MarketSummary } from '../client/src/index.ts'
+import type { MarketSummary, PositionFunding } from '../client/src/index.ts'
 import { getJson } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -176,7 +176,7 @@ for (const kind of STORE_KINDS) {
             ...(to === null ? [] : [`dateRange.endTimestamp=${to}`]),
           ].join('&')
           const { count, completeFrom, missing } = await paymentsOf(base, range)
-          if (missing.length > 0) found.missing++
+          if (missing!.length > 0) found.missing++
           if (from !== null && to !== null && from >= to) continue
           assert.deepEqual(
             { count, completeFrom, missing },
@@ -210,7 +210,7 @@ async function summaryOf(base: string): Promise<MarketSummary> {
   return marketSummaries.edges[0]!.node
 }
 
-async function paymentsOf(base: string, range: string): Promise<FundingPayments> {
-  const path = `/api/v2/funding-payments/${LIVE_MARKET}?${range}`
-  return (await getJson<{ fundingPayments: FundingPayments }>(base, path)).fundingPayments
+async function paymentsOf(base: string, range: string): Promise<PositionFunding> {
+  const path = `/api/v2/position-funding/${LIVE_MARKET}?${range}`
+  return (await getJson<{ positionFunding: PositionFunding }>(base, path)).positionFunding
 }

@@ -343,7 +343,7 @@ for (const kind of ANY_STORE_KIND) {
           // An accepted name may appear once.
           const twice = `${target}${target.includes('?') ? '&' : '?'}${name}=1&${name}=1`
           const answer = await ask(base, `GET ${twice}`)
-          const taken = listed.has(name) && name !== 'pretty'
+          const taken = name !== 'pretty' && (listed.has(name) || path === INSTRUMENTS)
           assert.equal(answer.status, taken ? 400 : 200, `${twice}: ${answer.body.slice(0, 200)}`)
         }
       }

@@ -449,17 +449,6 @@ describe('a request for a series', () => {
       /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
     )
   })
-
-  test('ignores unknown parameters, and accepts either spelling of known ones', async (t) => {
-    const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
-    const plain = await send(base, path(MARKET, 'interval=1m'))
-    const other = await send(
-      base,
-      path(MARKET.toUpperCase(), 'interval=1m&seq=x&pagination.first=0&format=csv&x=1'),
-    )
-    assert.equal(other.text, plain.text)
-    assert.equal(plain.status, 200)
-  })
 })
 
 describe('numbers', () => {

@@ -4,7 +4,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '#service/api/paths'
 import { restParametersOf } from '#service/api/questions/csv-file'
 import { PARAMETER_TYPES } from '#service/api/questions/parameter-types'
-import { PATH_MARKET_ID, type Parameter } from '#service/api/questions/parameters'
+import { byName, PATH_MARKET_ID, type Parameter } from '#service/api/questions/parameters'
 import { QUESTIONS } from '#service/api/questions/questions'
 import { exportParametersOf, fullExportParametersOf } from '#service/api/streams/export-query'
 import { streamParametersOf } from '#service/api/streams/stream-route-request'
@@ -48,21 +48,23 @@ const NO_IDS = [
   ...[`${MARKET.slice(1)}g`, `${MARKET}\n`, '\0', '😀', "' or 1=1 --", '../x', 'Network', 'a'.repeat(5000)],
 ]
 
-/** The wrong values of each type of parameter, by how they are refused. */
-const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
-  pageSize: [
-    [
-      unparsed('an integer from 1 to 5000'),
-      [...NO_INTEGERS, INT32 + 1n, -INT32 - 2n, `-${'9'.repeat(4000)}`],
-    ],
+function noSizes(allowed: string, others: string[]): [FaultOf, (string | bigint)[]][] {
+  return [
+    [unparsed(allowed), [...NO_INTEGERS, INT32 + 1n, -INT32 - 2n, `-${'9'.repeat(4000)}`]],
     [
       (name, value) => ({
         detail: 10028,
-        says: `invalid pagination: ${name} is ${BigInt(value)}, allowed is an integer from 1 to 5000`,
+        says: `invalid pagination: ${name} is ${BigInt(value)}, allowed is ${allowed}`,
       }),
-      ['0', '-0', '-1', '5001', INT32, -INT32 - 1n],
+      [...others, '-1', '5001', INT32, -INT32 - 1n],
     ],
-  ],
+  ]
+}
+
+/** The wrong values of each type of parameter, by how they are refused. */
+const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
+  pageSize: noSizes('an integer from 1 to 5000', ['0', '-0']),
+  partSize: noSizes('an integer from 0 to 5000', []),
   timestamp: [
     [
       unparsed(`an integer from ${-INT64 - 1n} to ${INT64} (Unix nanoseconds)`),
@@ -143,6 +145,8 @@ type Target = {
   needed?: Record<string, string>
   /** How it is refused without a market. */
   without?: Fault | null
+  /** Whether it is a list of the reference, which ignores unknown names. */
+  isOfReference?: boolean
   /** Parameters of pages that are refused, whatever their value. */
   refused?: readonly string[]
 }
@@ -162,7 +166,8 @@ const EXPORT = { refused: ofPages('first', 'last', 'before') }
 const TARGETS: readonly Target[] = [
   ...QUESTIONS.flatMap((question): Target[] => {
     const { description, path } = question
-    const target = { path, parameters: restParametersOf(question) }
+    const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
+    const target = { path, parameters: restParametersOf(question), isOfReference }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
     return [
       'list' in description && description.list.required.list !== undefined
@@ -176,7 +181,10 @@ const TARGETS: readonly Target[] = [
     const parameters = exportParametersOf(resource)
     const ofMarket = { needed: { marketId: MARKET }, without: NO_MARKET }
     return [
-      { path, parameters, needed: { ...needed, format: 'csv' }, without, ...EXPORT },
+      {
+        ...{ path, parameters, needed: { ...needed, format: 'csv' }, without, ...EXPORT },
+        isOfReference: resource.grpcMethod !== undefined,
+      },
       { path: exportPath(resource), parameters: fullExportParametersOf(resource), ...EXPORT },
       {
         ...{ path: streamPath(resource), parameters: streamParametersOf(resource) },
@@ -189,7 +197,8 @@ const TARGETS: readonly Target[] = [
 for (const kind of ANY_STORE_KIND) {
   test(`Wrong values of parameters are refused by the table of errors on ${kind.name}`, async (t) => {
     const base = await serveFiles(t, kind, SAMPLE)
-    for (const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } of TARGETS) {
+    for (const target of TARGETS) {
+      const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
       const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
       const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
         const asked = `${target}${query(params)}`
@@ -242,6 +251,16 @@ for (const kind of ANY_STORE_KIND) {
           const together = [...new URLSearchParams(text)]
           if (together.every(([name]) => names.includes(name) && !isRefused(name)))
             await refused(given(...together), fault)
+        }
+        const allowed =
+          byName(parameters)
+            .map(({ name }) => name)
+            .join(', ') || 'none'
+        for (const name of ['offset', 'Pagination.first', '']) {
+          const fault = { says: `unknown parameter "${name}"; allowed: ${allowed}` }
+          const asked = `${pathOf(MARKET)}${query([...given(), [name, '1']])}`
+          if (target.isOfReference) assert.equal(await statusOf(base, asked, { method: 'HEAD' }), 200, asked)
+          else await refused([...given(), [name, '1']], fault)
         }
         const unfiltered = given().filter(([name]) => name !== 'marketId')
         if (without) await refused(unfiltered, without)

@@ -412,16 +412,16 @@ export type FundingEstimateOptions = {
 }
 
 /** Calculate the funding payments of a position over a time range. */
-export type FundingPayments = {
+export type PositionFunding = {
   marketId: string
   /** The requested position size. */
   units: string
-  /** Paid periods that ended in the range. */
-  count: number
-  /** Sum of the amounts over the whole range. */
-  total: string
-  /** Sum of the funding rates over the whole range. */
-  sumOfRates: string
+  /** Paid periods that ended in the range. Null with `pagination.after`. */
+  count: number | null
+  /** Sum of the amounts over the whole range. Null with `pagination.after`. */
+  total: string | null
+  /** Sum of the funding rates over the whole range. Null with `pagination.after`. */
+  sumOfRates: string | null
   /** Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid. */
   averageRate: string | null
   /** End of the earliest paid period in the range, Unix nanoseconds. */
@@ -431,7 +431,7 @@ export type FundingPayments = {
   /** Start of the earliest period from which all periods are stored up to the last known one, Unix nanoseconds. Null if there is none. */
   completeFrom: string | null
   /** Numbers of the periods in the range that are not stored or have no end, up to the last period that an event, a data point or market data name. If the range is open or ends after the last stored end, it includes a running period. At most 1,000. */
-  missing: string[]
+  missing: string[] | null
   /** A page of the payments in the range, newest first. */
   payments: {
     /** Number of the period within its market. */
@@ -443,20 +443,20 @@ export type FundingPayments = {
     /** Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid. */
     amount: string
   }[]
-  /** `after` of the next request. Null on the last page. */
+  /** `pagination.after` of the next request. Null if nothing is left, or no payment was requested. */
   next: string | null
 }
 
-/** The options of `fundingPayments`. */
-export type FundingPaymentsOptions = {
+/** The options of `positionFunding`. */
+export type PositionFundingOptions = {
   /** Periods that ended at or after this time, Unix nanoseconds. */
   from?: Time | undefined
   /** Periods that ended before this time, Unix nanoseconds. */
   to?: Time | undefined
-  /** `next` of an earlier response: returns the payments that follow. */
-  after?: string | undefined
-  /** Maximum number of payments to return. */
+  /** Maximum number of payments to return; 0: totals alone. */
   first?: number | undefined
+  /** `next` of an earlier response: returns the payments that follow, without totals. */
+  after?: string | undefined
   /** Position size in whole units. Negative for a short position. */
   units?: string | undefined
   signal?: AbortSignal | undefined
@@ -793,7 +793,7 @@ export type Reports = {
   /** Get the estimated payment of a market's current funding period. */
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
   /** Calculate the funding payments of a position over a time range. */
-  fundingPayments(marketId: string, options?: FundingPaymentsOptions): Promise<FundingPayments>
+  positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>
   /** Sum funding rates of markets by day or by 8 hours. */
   fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
   /** Get the prices and TWAPs of a market in time buckets, for a chart. */
@@ -806,13 +806,13 @@ export type Reports = {
 export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
   coverage: { path: '/api/v2/coverage', options: { after: 'after', marketId: 'marketId' } },
   fundingEstimate: { path: '/api/v2/funding-estimates/:marketId', options: {} },
-  fundingPayments: {
-    path: '/api/v2/funding-payments/:marketId',
+  positionFunding: {
+    path: '/api/v2/position-funding/:marketId',
     options: {
       from: 'dateRange.startTimestamp',
       to: 'dateRange.endTimestamp',
-      after: 'after',
-      first: 'first',
+      first: 'pagination.first',
+      after: 'pagination.after',
       units: 'units',
     },
   },

@@ -36,7 +36,7 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options'
   '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', takes: 'page' },
   '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
   '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
-  '/api/v2/funding-payments/{marketId}': { name: 'fundingPayments', takes: 'market' },
+  '/api/v2/position-funding/{marketId}': { name: 'positionFunding', takes: 'market' },
   '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
   '/api/v2/auctions/{marketId}': { name: 'auctions', takes: 'market' },
   '/api/v2/funding-rates': { name: 'fundingRates', takes: 'options' },

@@ -14,7 +14,9 @@ const CACHE_CONTROL = 'no-cache'
 
 /** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
 export function questionRoute<Asked>(question: Question<Asked>, answers: Answers): Route {
-  const readParameters = parameterReader(restParametersOf(question))
+  const { description } = question
+  const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
+  const readParameters = parameterReader(restParametersOf(question), isOfReference ? null : [])
   return {
     path: question.path,
     answer: (exchange) => {

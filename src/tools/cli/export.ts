@@ -226,10 +226,10 @@ function queryOfOptions(
   ] as QueryPairs
   try {
     if (isOfAll) {
-      return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource))(pairs))
+      return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource), [])(pairs))
     }
     pairs.push(['pagination.newestFirst', String(!options.oldestFirst)])
-    const values = parameterReader(parametersOf(resource))(pairs)
+    const values = parameterReader(parametersOf(resource), [])(pairs)
     return exportQuery(resource, isOfMarket ? market! : null, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

@@ -1,4 +1,4 @@
-import type { FundingEstimate, FundingPayments, MarketSummary } from 'lyra-client'
+import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
@@ -78,14 +78,14 @@ export type CumulativeProps = {
   /** Whether these are all periods of the range. */
   areAll: boolean
   /** The service's sums over the range; null before it has answered. */
-  payments: FundingPayments | null
+  payments: PositionFunding | null
 }
 
 /** Sum of the rates of the periods due in a range. */
 export function Cumulative({ periods, range, areAll, payments }: CumulativeProps) {
   const due = dueWithin(periods ?? [], range)
   const count = areAll ? due.length : (payments?.count ?? 0)
-  const text = areAll ? writeDecimal(cumulative(due)) : payments?.sumOfRates
+  const text = areAll ? writeDecimal(cumulative(due)) : (payments?.sumOfRates ?? undefined)
   const isKnown = periods !== null && (areAll || payments !== null)
   return (
     <Figure
@@ -106,7 +106,7 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
   )
 }
 
-export type MissingProps = { payments: FundingPayments | null; running: Period | null }
+export type MissingProps = { payments: PositionFunding | null; running: Period | null }
 
 /** How many periods of a range the sums over it lack; the running one is not due yet. */
 export function Missing({ payments, running }: MissingProps) {

@@ -1,4 +1,4 @@
-import type { FundingPayments } from 'lyra-client'
+import type { PositionFunding } from 'lyra-client'
 import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
@@ -15,7 +15,10 @@ import { readUnits } from './units.ts'
 import { useRested } from './use-rested.ts'
 
 /** The payments of a position over a range, which are those of the one before until new ones arrive. */
-export type RangePayments = FundingPayments & { range: Range }
+export type RangePayments = PositionFunding & Totals & { range: Range }
+
+/** What only later parts of an answer lack. */
+type Totals = { count: number; total: string; sumOfRates: string; missing: string[] }
 
 /**
  * Sums over the periods that ended in a range, for a position of the chosen size.
@@ -30,10 +33,10 @@ export function usePayments(held: { marketId: string }, shown: Range, version: s
   const { from, to } = useRested(shown)
   return useQuery(
     `${marketId} ${from} ${to} ${units} ${version}`,
-    async (signal) => ({
-      ...(await lyra.fundingPayments(marketId, { from, to, units, first: 1, signal })),
-      range: { from, to },
-    }),
+    async (signal) => {
+      const found = await lyra.positionFunding(marketId, { from, to, units, first: 0, signal })
+      return { ...(found as PositionFunding & Totals), range: { from, to } }
+    },
     { keep: true },
   )
 }
@@ -99,7 +102,7 @@ export function PositionPayments({ marketId, payments, running, unit }: Position
             <a
               class="copy csv"
               title="Save the payments as CSV, in the smallest unit of the settlement asset"
-              href={`${reportTarget('fundingPayments', marketId, { ...result.range, units: result.units })}&format=csv`}
+              href={`${reportTarget('positionFunding', marketId, { ...result.range, units: result.units })}&format=csv`}
               download=""
             >
               CSV

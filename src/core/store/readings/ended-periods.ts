@@ -23,19 +23,22 @@ const READ_ENDED = `
       (select max(start_timestamp) from funding_periods where market_id = $1 and start_timestamp < $4), $4)
   order by funding_periods.start_timestamp desc, funding_periods.seq desc limit ${CHUNK_ROWS}`
 
-/** Visits the periods of a market that ended between two times, both included, newest first. */
+/** Periods that ended between two times, both included; of these those before one, if one is named. */
+export type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }
+
+/** Visits the periods of a market in a range, newest first, until `visit` returns false. */
 export function* readEndedPeriods(
   marketId: string,
-  from: bigint,
-  upTo: bigint,
-  visit: (period: EndedPeriod) => void,
+  { from, upTo, before }: EndedRange,
+  visit: (period: EndedPeriod) => false | undefined,
 ): Reading<void> {
-  let [lastStart, lastSeq] = [upTo, MAX_INT64]
+  let { start: lastStart, seq: lastSeq } = before ?? { start: upTo, seq: MAX_INT64 }
   while (from <= upTo) {
     const rows = yield { text: READ_ENDED, values: [marketId, lastStart, lastSeq, from, upTo] }
     for (const [start, seq, end, payment, rate] of rows) {
       ;[lastStart, lastSeq] = [BigInt(start!), BigInt(seq!)]
-      visit({ start: lastStart, seq: lastSeq, end: BigInt(end!), paid: paidOf(payment, rate) })
+      const period = { start: lastStart, seq: lastSeq, end: BigInt(end!), paid: paidOf(payment, rate) }
+      if (visit(period) === false) return
     }
     if (rows.length < CHUNK_ROWS) break
   }

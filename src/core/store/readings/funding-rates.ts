@@ -66,7 +66,8 @@ export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRate
 
 function* readBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Reading<RateBucket[]> {
   const sums = new Map<bigint, { count: number; sum: Decimal }>()
-  yield* readEndedPeriods(marketId, nearestInt64(from), nearestInt64(to - 1n), ({ end, paid }) => {
+  const range = { from: nearestInt64(from), upTo: nearestInt64(to - 1n) }
+  yield* readEndedPeriods(marketId, range, ({ end, paid }) => {
     if (paid === null) return
     const start = indexAt(end, length) * length
     const known = sums.get(start) ?? { count: 0, sum: ZERO }

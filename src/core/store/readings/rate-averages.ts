@@ -36,7 +36,7 @@ export function* readRateAverages(marketId: string, running: Row | null, at: big
   // From the latest period back to the first that is missing.
   let earliest = running === null ? null : keyOfPeriod(running)
   let isUnbroken = true
-  yield* readEndedPeriods(marketId, at - LONGEST + 1n, at, ({ start, seq, end, paid }) => {
+  yield* readEndedPeriods(marketId, { from: at - LONGEST + 1n, upTo: at }, ({ start, seq, end, paid }) => {
     isUnbroken &&= earliest === null || seq === earliest.seq - 1n
     if (isUnbroken) earliest = { start, seq }
     if (paid === null) return

@@ -12,7 +12,7 @@ import { questionOperation } from './question-operation.ts'
 
 const DESCRIPTION = `Funding, liquidity and checkpoint data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
 
-Parameter names may be in camel case or snake case (\`pagination.newest_first\`). Unknown parameters are ignored; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
+Parameter names may be in camel case or snake case (\`pagination.newest_first\`). An unknown parameter is an error, but for the lists that Vega data nodes have, which ignore it; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
 
 /** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
 export function openApiDocument(version: string): object {

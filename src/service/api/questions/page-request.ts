@@ -11,7 +11,7 @@ import {
   missingFilter,
   missingMarketId,
 } from '../http/errors.ts'
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './parameter-types.ts'
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import type { ParameterValues } from './parameters.ts'
 
 /** A checked request for a page: the query for the store, and the order of rows in the answer. */
@@ -128,10 +128,14 @@ function paginationOf(resource: Resource, selection: Selection, values: Paramete
 }
 
 /** @throws {ApiError} 400 for a size that no page has. */
-export function pageSize(name: string, size: bigint | undefined): number {
+export function pageSize(
+  name: string,
+  size: bigint | undefined,
+  { allowed }: { allowed: string } = PARAMETER_TYPES.pageSize,
+): number {
   if (size === undefined) return DEFAULT_PAGE_SIZE
   if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
-    throw invalidPagination(`${name} is ${size}, allowed is an integer from 1 to ${MAX_PAGE_SIZE}`)
+    throw invalidPagination(`${name} is ${size}, allowed is ${allowed}`)
   }
   return Number(size)
 }

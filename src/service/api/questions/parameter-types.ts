@@ -74,20 +74,23 @@ function textLike(pattern: RegExp): ParameterType {
   return { parse: (text) => text, allowed: 'any text', schema: { type: 'string', pattern: pattern.source } }
 }
 
+/** A number of rows. Any int32 parses: its range is checked if it counts, with a separate error (page-request.ts). */
+function sizeFrom(minimum: number): ParameterType {
+  return {
+    parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
+    allowed: `an integer from ${minimum} to ${MAX_PAGE_SIZE}`,
+    schema: {
+      ...{ type: 'integer', format: 'int32' },
+      ...{ minimum, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE },
+    },
+  }
+}
+
 /** The types of parameters: how to parse their values, and their schemas. */
 export const PARAMETER_TYPES = {
-  // Any int32 parses: its range is checked if it counts, with a separate error (page-request.ts).
-  pageSize: {
-    parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
-    allowed: `an integer from 1 to ${MAX_PAGE_SIZE}`,
-    schema: {
-      type: 'integer',
-      format: 'int32',
-      minimum: 1,
-      maximum: MAX_PAGE_SIZE,
-      default: DEFAULT_PAGE_SIZE,
-    },
-  },
+  pageSize: sizeFrom(1),
+  /** Of a part that comes with totals, which may be all that is wanted. */
+  partSize: sizeFrom(0),
   timestamp: {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT64, MAX_INT64),
     allowed: `an integer from ${MIN_INT64} to ${MAX_INT64} (Unix nanoseconds)`,

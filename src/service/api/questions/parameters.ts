@@ -1,5 +1,5 @@
 import type { Filter, RequestKind, Resource } from '#core/resources/resource'
-import { invalidParameter, quoted } from '../http/errors.ts'
+import { type ApiError, invalidParameter, quoted } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
 import { type ParameterType, type ParameterValue, PARAMETER_TYPES as TYPES } from './parameter-types.ts'
 
@@ -118,6 +118,9 @@ export function parametersOf(resource: Resource): readonly Parameter[] {
   ])
 }
 
+/** Every request may ask for indented JSON. */
+const PRETTY = 'pretty'
+
 /** The values of a request's parameters, by name; those not given are not there. */
 export type ParameterValues = Map<string, ParameterValue>
 
@@ -125,13 +128,17 @@ export type ParameterValues = Map<string, ParameterValue>
 export type ParameterReader = (pairs: QueryPairs) => ParameterValues
 
 /**
- * Makes the reader of a list of parameters, which takes each part of a name in camel or snake case and passes
- * unknown names over.
+ * Makes the reader of a list of parameters, which takes each part of a name in camel or snake case.
  *
- * The reader throws an {@link ApiError} 400 for a value that does not parse and a parameter that comes twice:
- * the first such parameter by name.
+ * The reader throws an {@link ApiError} 400 for an unknown name, unless these are ignored; for a value that does not
+ * parse and a parameter that comes twice: the first such parameter by name.
+ *
+ * @param others names that are taken without being read; null: any, as the reference's own requests have it
  */
-export function parameterReader(parameters: readonly Parameter[]): ParameterReader {
+export function parameterReader(
+  parameters: readonly Parameter[],
+  others: readonly string[] | null,
+): ParameterReader {
   const inOrder = byName(parameters)
   const bySpelling = new Map(
     parameters.flatMap((parameter) => spellings(parameter.name).map((name) => [name, parameter] as const)),
@@ -140,7 +147,10 @@ export function parameterReader(parameters: readonly Parameter[]): ParameterRead
     const given = new Map<Parameter, string[]>()
     for (const [name, value] of pairs) {
       const parameter = bySpelling.get(name)
-      if (parameter === undefined) continue
+      if (parameter === undefined) {
+        if (others === null || others.includes(name) || name === PRETTY) continue
+        throw unknownParameter(name, inOrder)
+      }
       const values = given.get(parameter)
       if (values === undefined) given.set(parameter, [value])
       else values.push(value)
@@ -152,6 +162,13 @@ export function parameterReader(parameters: readonly Parameter[]): ParameterRead
     }
     return result
   }
+}
+
+function unknownParameter(name: string, known: readonly Parameter[]): ApiError {
+  const names = known.map((parameter) => parameter.name).join(', ')
+  return invalidParameter(
+    `unknown parameter ${quoted(name)}; ${names === '' ? 'allowed: none' : `allowed: ${names}`}`,
+  )
 }
 
 function parseValue({ name, type }: Parameter, values: string[]): ParameterValue {

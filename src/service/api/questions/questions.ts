@@ -2,10 +2,10 @@ import { RESOURCES } from '#core/resources/resources'
 import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
-import { fundingPaymentsQuestion } from './funding-payments.ts'
 import { fundingRatesQuestion } from './funding-rates.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
+import { positionFundingQuestion } from './position-funding.ts'
 import type { Question } from './question.ts'
 import { seriesQuestion } from './series.ts'
 
@@ -15,7 +15,7 @@ export const QUESTIONS: readonly Question[] = [
   marketSummariesQuestion,
   coverageQuestion,
   fundingEstimateQuestion,
-  fundingPaymentsQuestion,
+  positionFundingQuestion,
   fundingRatesQuestion,
   seriesQuestion,
   auctionsQuestion,

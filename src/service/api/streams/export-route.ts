@@ -67,7 +67,10 @@ export function createExports(options: ExportOptions): Exports {
 
   return {
     besidePages: (resource, pages) => {
-      const readParameters = parameterReader(exportParametersOf(resource))
+      const readParameters = parameterReader(
+        exportParametersOf(resource),
+        resource.grpcMethod === undefined ? [] : null,
+      )
       return {
         ...pages,
         answer: async (exchange) => {
@@ -81,7 +84,7 @@ export function createExports(options: ExportOptions): Exports {
       }
     },
     ofAllMarkets: (resource) => {
-      const readParameters = parameterReader(fullExportParametersOf(resource))
+      const readParameters = parameterReader(fullExportParametersOf(resource), [])
       return {
         path: exportPath(resource),
         answer: async (exchange) => {

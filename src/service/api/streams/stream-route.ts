@@ -26,6 +26,9 @@ export const STREAM_TYPE = 'text/event-stream'
 /** How long clients wait before they come back, milliseconds. */
 const RETRY_MS = 1_000
 
+/** What clients that cannot set the header of that name add to the address. */
+const IGNORED = ['lastEventId']
+
 export type StreamRoutesOptions = {
   reader: Reader
   /** What a request reads before it is accepted has its turn among pages. */
@@ -98,7 +101,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
 
   return {
     routes: RESOURCES.map((resource) => {
-      const readParameters = parameterReader(streamParametersOf(resource))
+      const readParameters = parameterReader(streamParametersOf(resource), IGNORED)
       return {
         path: streamPath(resource),
         answer: async (exchange) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
-import { createLyraClient, type FundingPayments } from '../client/src/index.ts'
+import { createLyraClient, type PositionFunding } from '../client/src/index.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -14,8 +14,8 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 type Period = { seq: string; start: string; end?: string; fundingPayment?: string; fundingRate?: string }
 
 const paymentsOf = async (base: string, marketId: string, query = '') =>
-  (await getJson<{ fundingPayments: FundingPayments }>(base, `/api/v2/funding-payments/${marketId}?${query}`))
-    .fundingPayments
+  (await getJson<{ positionFunding: PositionFunding }>(base, `/api/v2/position-funding/${marketId}?${query}`))
+    .positionFunding
 
 const PLACES = 40
 
@@ -41,6 +41,11 @@ function expectedOf(periods: readonly Period[], units: string, from: bigint, to:
     firstEnd: paid[0]?.end ?? null,
     lastEnd: paid.at(-1)?.end ?? null,
   }
+}
+
+const NO_TOTALS = {
+  ...{ count: null, total: null, sumOfRates: null, averageRate: null },
+  ...{ firstEnd: null, lastEnd: null, completeFrom: null, missing: null },
 }
 
 for (const kind of STORE_KINDS) {
@@ -69,8 +74,8 @@ for (const kind of STORE_KINDS) {
             const query = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}&units=${units}`
             const found = await paymentsOf(base, marketId, query)
             assert.equal(found.count, expected.count, query)
-            assert.equal(scaled(found.total), expected.total, query)
-            assert.equal(scaled(found.sumOfRates), expected.sumOfRates, query)
+            assert.equal(scaled(found.total!), expected.total, query)
+            assert.equal(scaled(found.sumOfRates!), expected.sumOfRates, query)
             assert.deepEqual([found.firstEnd, found.lastEnd], [expected.firstEnd, expected.lastEnd], query)
             assert.deepEqual(
               found.payments.map(({ seq }) => seq),
@@ -89,22 +94,28 @@ for (const kind of STORE_KINDS) {
               const difference = average! > exact ? average! - exact : exact - average!
               assert.ok(2n * difference <= 10n ** 24n + 1n, `${query}: ${found.averageRate}`)
             }
-            // Read in pages the payments are the same, and the totals are those of the whole range.
+            // In parts the payments are the same; the first part has the totals of the whole range, the others none.
             const size = 1 + random.integer(7)
-            const parts: FundingPayments['payments'] = []
+            const parts: PositionFunding['payments'] = []
             let next: string | null = ''
             while (next !== null) {
-              const part: FundingPayments = await paymentsOf(
+              const part: PositionFunding = await paymentsOf(
                 base,
                 marketId,
-                `${query}&first=${size}${next === '' ? '' : `&after=${next}`}`,
+                `${query}&pagination.first=${size}${next === '' ? '' : `&pagination.after=${next}`}`,
               )
-              assert.deepEqual([part.total, part.count], [found.total, found.count])
+              assert.deepEqual(
+                { ...part, payments: [], next: null },
+                { ...found, ...(next === '' ? {} : NO_TOTALS), payments: [], next: null },
+                query,
+              )
               assert.ok(part.payments.length === size || part.next === null)
               parts.push(...part.payments)
               next = part.next
             }
             assert.deepEqual(parts, found.payments, query)
+            const totals = await paymentsOf(base, marketId, `${query}&pagination.first=0`)
+            assert.deepEqual(totals, { ...found, payments: [], next: null }, query)
           }
         }
       })
@@ -149,7 +160,7 @@ for (const kind of STORE_KINDS) {
       await live.commit(1, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, 40)])
       const base = await serve(t, store)
       const file = (query: string, options = {}) =>
-        send(base, `/api/v2/funding-payments/${LIVE_MARKET}?format=csv${query}`, options)
+        send(base, `/api/v2/position-funding/${LIVE_MARKET}?format=csv${query}`, options)
       const whole = await file('&units=-2')
       assert.equal(
         whole.text,
@@ -157,7 +168,7 @@ for (const kind of STORE_KINDS) {
       )
       const { etag, ...headers } = whole.headers
       assert.equal(headers['content-type'], 'text/csv; charset=utf-8; header=present')
-      assert.equal(headers['content-disposition'], 'attachment; filename="fundingPayments.csv"')
+      assert.equal(headers['content-disposition'], 'attachment; filename="positionFunding.csv"')
       assert.equal((await file('&units=-2', { headers: { 'if-none-match': etag } })).status, 304)
       // From memory, and indented: a file stays what it is.
       const again = await file('&units=-2')
@@ -179,7 +190,7 @@ for (const kind of STORE_KINDS) {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [period(1n, 20, '100'), period(2n, null)])
       const client = createLyraClient({ url: await serve(t, store) })
-      const { total, payments } = await client.fundingPayments(LIVE_MARKET, { units: '3' })
+      const { total, payments } = await client.positionFunding(LIVE_MARKET, { units: '3' })
       assert.deepEqual([total, payments.length], ['-300', 1])
     })
   })
@@ -195,7 +206,7 @@ test('a CSV file with too many payments is refused, never cut', async (t) => {
   )
   await live.commit(1, periods)
   const base = await serve(t, store)
-  const file = `/api/v2/funding-payments/${LIVE_MARKET}?format=csv`
+  const file = `/api/v2/position-funding/${LIVE_MARKET}?format=csv`
   const { status, text } = await send(base, file)
   assert.equal(status, 400)
   assert.ok(text.includes('more rows than a CSV file may have'), text)

@@ -1,6 +1,6 @@
 import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
-import { type FundingPaymentsQuery, readFundingPayments } from '#core/store/readings/funding-payments'
+import { type PositionFundingQuery, readPositionFunding } from '#core/store/readings/position-funding'
 import { type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
 import { closedObject, listOf, nullable, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
@@ -11,13 +11,16 @@ import { madeOf, type Question } from './question.ts'
 const decimal = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$', description })
 const seq = valueSchema('integer', 'Number of the period within its market.')
 
+/** Of a total, which only an answer without `pagination.after` has. */
+const LATER = 'Null with `pagination.after`.'
+
 const BODY = closedObject({
-  fundingPayments: closedObject({
+  positionFunding: closedObject({
     marketId: valueSchema('marketId'),
     units: decimal('The requested position size.'),
-    count: { type: 'integer', description: 'Paid periods that ended in the range.' },
-    total: decimal('Sum of the amounts over the whole range.'),
-    sumOfRates: decimal('Sum of the funding rates over the whole range.'),
+    count: nullable({ type: 'integer', description: `Paid periods that ended in the range. ${LATER}` }),
+    total: nullable(decimal(`Sum of the amounts over the whole range. ${LATER}`)),
+    sumOfRates: nullable(decimal(`Sum of the funding rates over the whole range. ${LATER}`)),
     averageRate: nullable(
       decimal('Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid.'),
     ),
@@ -31,9 +34,11 @@ const BODY = closedObject({
         'Start of the earliest period from which all periods are stored up to the last known one, Unix nanoseconds. Null if there is none.',
       ),
     ),
-    missing: listOf(
-      seq,
-      'Numbers of the periods in the range that are not stored or have no end, up to the last period that an event, a data point or market data name. If the range is open or ends after the last stored end, it includes a running period. At most 1,000.',
+    missing: nullable(
+      listOf(
+        seq,
+        'Numbers of the periods in the range that are not stored or have no end, up to the last period that an event, a data point or market data name. If the range is open or ends after the last stored end, it includes a running period. At most 1,000.',
+      ),
     ),
     payments: listOf(
       closedObject({
@@ -46,21 +51,31 @@ const BODY = closedObject({
       }),
       'A page of the payments in the range, newest first.',
     ),
-    next: nullable({ type: 'string', description: '`after` of the next request. Null on the last page.' }),
+    next: nullable({
+      type: 'string',
+      description:
+        '`pagination.after` of the next request. Null if nothing is left, or no payment was requested.',
+    }),
   }),
 })
 
+const [FIRST, AFTER] = ['pagination.first', 'pagination.after']
+
 const PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'after',
-    type: PARAMETER_TYPES.cursor,
-    description: '`next` of an earlier response: returns the payments that follow.',
-  },
   ...dateRangeParameters(
     'Periods that ended at or after this time, Unix nanoseconds.',
     'Periods that ended before this time, Unix nanoseconds.',
   ),
-  { name: 'first', type: PARAMETER_TYPES.pageSize, description: 'Maximum number of payments to return.' },
+  {
+    name: FIRST,
+    type: PARAMETER_TYPES.partSize,
+    description: 'Maximum number of payments to return; 0: totals alone.',
+  },
+  {
+    name: AFTER,
+    type: PARAMETER_TYPES.cursor,
+    description: '`next` of an earlier response: returns the payments that follow, without totals.',
+  },
   {
     name: 'units',
     type: PARAMETER_TYPES.units,
@@ -70,20 +85,22 @@ const PARAMETERS: readonly Parameter[] = [
 
 const COLUMNS = { seq: 'integer', end: 'time', fundingRate: 'text', amount: 'text' } as const
 
-const PAGING = PARAMETERS.filter(({ name }) => name === 'after' || name === 'first')
+const PAGING = PARAMETERS.filter(({ name }) => name === AFTER || name === FIRST)
 
-type Asked = FundingPaymentsQuery & { file: FileOptions | null }
+type Asked = PositionFundingQuery & { file: FileOptions | null }
 
 /** Funding payments of a position on a market over a time range. */
-export const fundingPaymentsQuestion: Question<Asked> = {
-  path: '/api/v2/funding-payments/:marketId',
+export const positionFundingQuestion: Question<Asked> = {
+  path: '/api/v2/position-funding/:marketId',
   parameters: PARAMETERS,
   check: (values, pathId) => {
     const marketId = marketIdOfPath(pathId)
-    const after = values.get('after') as string | undefined
+    const after = values.get(AFTER) as string | undefined
     const file = fileOptionsOf(values, PAGING)
-    const limit = file === null ? pageSize('first', values.get('first') as bigint | undefined) : MAX_FILE_ROWS
-    const key = after === undefined ? null : cursorOf(fundingPeriods, { marketId }, 'after', after)
+    const size = values.get(FIRST) as bigint | undefined
+    const limit =
+      file !== null ? MAX_FILE_ROWS : size === 0n ? 0 : pageSize(FIRST, size, PARAMETER_TYPES.partSize)
+    const key = after === undefined ? null : cursorOf(fundingPeriods, { marketId }, AFTER, after)
     return {
       marketId,
       ...dateRangeOf(values),
@@ -93,10 +110,10 @@ export const fundingPaymentsQuestion: Question<Asked> = {
     }
   },
   make: async (query, { reader }) => {
-    const found = await reader.read(() => readFundingPayments(query))
+    const found = await reader.read(() => readPositionFunding(query))
     if (found === null) return null
     const { marketId, units } = query
-    const { position, version, count, total, sumOfRates, averageRate, payments, more } = found
+    const { position, version, totals, payments, more } = found
     const shown = payments.map((payment) => ({
       seq: payment.seq.toString(),
       end: payment.end.toString(),
@@ -104,27 +121,28 @@ export const fundingPaymentsQuestion: Question<Asked> = {
       amount: payment.amount,
     }))
     if (query.file !== null)
-      return madeFile({ name: 'fundingPayments', ...query.file }, COLUMNS, { rows: shown, more }, found)
+      return madeFile({ name: 'positionFunding', ...query.file }, COLUMNS, { rows: shown, more }, found)
     const last = payments.at(-1)
     const node = {
-      ...{ marketId, units, count, total, sumOfRates, averageRate },
-      firstEnd: found.firstEnd?.toString() ?? null,
-      lastEnd: found.lastEnd?.toString() ?? null,
-      completeFrom: found.completeFrom?.toString() ?? null,
-      missing: found.missing.map(String),
+      ...{ marketId, units, count: totals?.count ?? null, total: totals?.total ?? null },
+      ...{ sumOfRates: totals?.sumOfRates ?? null, averageRate: totals?.averageRate ?? null },
+      firstEnd: totals?.firstEnd?.toString() ?? null,
+      lastEnd: totals?.lastEnd?.toString() ?? null,
+      completeFrom: totals?.completeFrom?.toString() ?? null,
+      missing: totals?.missing.map(String) ?? null,
       payments: shown,
       next:
         more && last !== undefined
           ? encodeCursor(fundingPeriods, { marketId }, [last.start, last.seq])
           : null,
     }
-    return madeOf({ fundingPayments: node }, position, version)
+    return madeOf({ positionFunding: node }, position, version)
   },
   lane: () => 'report',
   // Data points and market data may name a period whose own event is missing.
   keptUntil: () => 'the next commit',
   description: {
-    operationId: 'getFundingPayments',
+    operationId: 'getPositionFunding',
     summary: 'Calculate the funding payments of a position over a time range',
     body: BODY,
     isFile: true,

@@ -15,7 +15,7 @@ import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
 import { readKnownSeqs } from './known-seqs.ts'
 
-export type FundingPaymentsQuery = {
+export type PositionFundingQuery = {
   marketId: string
   /** On the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves it open. */
   start: bigint | null
@@ -31,9 +31,18 @@ export type FundingPaymentsQuery = {
 export type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
 
 /** The payments of a position over a range of times, of one snapshot. */
-export type FundingPayments = {
+export type PositionFunding = {
   position: Position
   version: StoreVersion
+  /** Null where payments after others are asked for: then no others are read. */
+  totals: FundingTotals | null
+  payments: ReceivedPayment[]
+  /** Whether earlier payments of the range follow; false if none were asked for. */
+  more: boolean
+}
+
+/** What all payments of a range add up to. */
+export type FundingTotals = {
   count: number
   total: string
   sumOfRates: string
@@ -44,9 +53,6 @@ export type FundingPayments = {
   completeFrom: bigint | null
   /** Numbers of known periods within the range, and of those between them, that are not stored with an end: the least. */
   missing: bigint[]
-  payments: ReceivedPayment[]
-  /** Whether earlier payments of the range follow. */
-  more: boolean
 }
 
 /** Missing periods that are named, at most. */
@@ -70,47 +76,80 @@ const READ_LAST_ENDED = `
  * Calculates the payments of a position for each period of a market that ended within a range. Null if the store is
  * empty.
  */
-export function* readFundingPayments(query: FundingPaymentsQuery): Reading<FundingPayments | null> {
+export function* readPositionFunding(query: PositionFundingQuery): Reading<PositionFunding | null> {
   const { position, version } = yield* readFreshness(null)
   if (position === null) return null
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
+  const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
+  const sums = after === null ? new Sums(yield* readStored(marketId, upTo)) : null
+  const payments: ReceivedPayment[] = []
+  let more = false
+  yield* readEndedPeriods(marketId, { from, upTo, before: after }, ({ start, seq, end, paid }) => {
+    sums?.addPeriod(seq)
+    if (paid === null) return
+    const amount = multiply(multiply(paid.payment, units), MINUS_ONE)
+    sums?.addPayment(end, amount, paid.rate)
+    if (payments.length < limit) {
+      const fundingRate = textOfDecimal(paid.rate)
+      payments.push({ start, seq, end, fundingRate, amount: textOfDecimal(amount) })
+      return
+    }
+    more = limit > 0
+    return sums === null ? false : undefined
+  })
+  return { position, version, totals: sums?.totals ?? null, payments, more }
+}
+
+/** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
+type StoredPeriods = { completeFrom: bigint | null; missing: MissingPeriods }
+
+function* readStored(marketId: string, upTo: bigint): Reading<StoredPeriods> {
+  const missing = new MissingPeriods()
   const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
   const [lastEnded] = yield { text: READ_LAST_ENDED, values: [marketId] }
-  const payments: ReceivedPayment[] = []
-  const missing = new MissingPeriods()
-  let [total, sumOfRates]: [Decimal, Decimal] = [ZERO, ZERO]
-  let count = 0
-  let [firstEnd, lastEnd]: [bigint | null, bigint | null] = [null, null]
-  let more = false
-  const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
   if (known !== null && (lastEnded === undefined || BigInt(lastEnded[1]!) <= upTo)) {
     missing.add(known.last + 1n)
     missing.add(lastEnded === undefined ? known.first - 1n : BigInt(lastEnded[0]!))
   }
-  yield* readEndedPeriods(marketId, from, upTo, ({ start, seq, end, paid }) => {
-    missing.add(seq)
-    if (paid === null) return
-    const amount = multiply(multiply(paid.payment, units), MINUS_ONE)
-    total = add(total, amount)
-    sumOfRates = add(sumOfRates, paid.rate)
-    count++
-    firstEnd = end
-    lastEnd ??= end
-    const isAsked = after === null || start < after.start || (start === after.start && seq < after.seq)
-    if (!isAsked) return
-    if (payments.length === limit) more = true
-    else
-      payments.push({ start, seq, end, fundingRate: textOfDecimal(paid.rate), amount: textOfDecimal(amount) })
-  })
-  return {
-    ...{ position, version, count, firstEnd, lastEnd, payments, more },
-    total: textOfDecimal(total),
-    sumOfRates: textOfDecimal(sumOfRates),
-    averageRate: count === 0 ? null : textOfDecimal(divide(sumOfRates, ofInteger(BigInt(count)))),
-    completeFrom: known?.isLastStored ? BigInt(complete![0]!) : null,
-    missing: missing.least,
+  return { completeFrom: known?.isLastStored ? BigInt(complete![0]!) : null, missing }
+}
+
+/** Adds up the payments of periods, newest first. */
+class Sums {
+  readonly #stored: StoredPeriods
+  #count = 0
+  #amounts: Decimal = ZERO
+  #rates: Decimal = ZERO
+  #firstEnd: bigint | null = null
+  #lastEnd: bigint | null = null
+
+  constructor(stored: StoredPeriods) {
+    this.#stored = stored
+  }
+
+  addPeriod(seq: bigint): void {
+    this.#stored.missing.add(seq)
+  }
+
+  addPayment(end: bigint, amount: Decimal, rate: Decimal): void {
+    this.#count++
+    this.#amounts = add(this.#amounts, amount)
+    this.#rates = add(this.#rates, rate)
+    this.#firstEnd = end
+    this.#lastEnd ??= end
+  }
+
+  get totals(): FundingTotals {
+    const count = this.#count
+    const { completeFrom, missing } = this.#stored
+    return {
+      ...{ count, firstEnd: this.#firstEnd, lastEnd: this.#lastEnd, completeFrom, missing: missing.least },
+      total: textOfDecimal(this.#amounts),
+      sumOfRates: textOfDecimal(this.#rates),
+      averageRate: count === 0 ? null : textOfDecimal(divide(this.#rates, ofInteger(BigInt(count)))),
+    }
   }
 }
 
