@@ -4,6 +4,7 @@ import type { Coverage } from '#core/domain/coverage'
 import { advance, type Lacks } from '#core/domain/lacks'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import type { Resource, Selection } from '#core/resources/resource'
 import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '#core/store/readings/arrivals'
 import type { Reader } from '#core/store/store'
@@ -12,7 +13,9 @@ import {
   createLiveStore,
   LIVE_MARKET,
   type LiveBlock,
+  marketData,
   pointAt,
+  provision,
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -27,22 +30,21 @@ async function readAll(
   reader: Reader,
   resource: Resource,
   selection: Selection,
+  limit = LIMIT,
 ): Promise<{ rows: ArrivedRow[]; calls: number }> {
   const rows: ArrivedRow[] = []
   let lacks = ALL
   let pass: Pass | null = null
   let asOf: Coverage | null = null
   for (let calls = 1; ; calls++) {
-    const arrivals = await reader.read(() =>
-      readArrivals({ resource, selection, lacks, asOf, limit: LIMIT, pass }),
-    )
-    assert.ok(arrivals !== null && arrivals.rows.length <= LIMIT)
+    const arrivals = await reader.read(() => readArrivals({ resource, selection, lacks, asOf, limit, pass }))
+    assert.ok(arrivals !== null && arrivals.rows.length <= limit)
     rows.push(...arrivals.rows)
     asOf = arrivals.coverage
     if (arrivals.reached === null) return { rows, calls }
     lacks = advance(lacks, asOf, arrivals.reached)
     pass = arrivals.pass
-    assert.ok((pass?.found.length ?? 0) <= LIMIT + 1)
+    assert.ok((pass?.found.length ?? 0) <= limit + 1)
     assert.ok(calls < 2_000)
   }
 }
@@ -119,6 +121,27 @@ for (const kind of STORE_KINDS) {
     if (ANY_STORE_KIND.includes(kind)) {
       test('reads a limited number of rows per call, even if few of them match the selection', readsNoFurther)
     }
+
+    test('returns rows up to the limit, also of one event', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const parties = Array.from({ length: 40 }, (_, index) => (7 * index).toString(16).padStart(64, '0'))
+      const list = marketData(LIVE_MARKET, {})
+      const [share] = marketData(LIVE_MARKET, { b: '0.5' }).feeShares
+      const provisions = [...parties, 'network'].map((party) => ({
+        ...{ ...provision(LIVE_MARKET, 'b'), provisionId: party.padStart(64, '0'), partyId: party },
+      }))
+      const feeShares = [...parties, 'network'].map((party) => ({ ...share!, party }))
+      await live.commit(1, [...provisions, { ...list, feeShares }])
+      const reader = await openReader(t, store)
+      for (const limit of [1, 3, 39, 40, 41, 42]) {
+        const { rows } = await readAll(reader, liquidityProviders, { marketId: LIVE_MARKET }, limit)
+        assert.deepEqual(
+          rows.map(({ row }) => row[1]),
+          [...parties, 'network'],
+          `${limit} at a time`,
+        )
+      }
+    })
 
     test('returns checkpoints up to the limit, also within one block', async (t) => {
       const { store, live } = await createLiveStore(t, kind)

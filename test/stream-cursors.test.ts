@@ -6,6 +6,7 @@ import type { Coverage, Gap } from '#core/domain/coverage'
 import { advance, heldOf, type Lacks } from '#core/domain/lacks'
 import { isBefore, type Place } from '#core/domain/place'
 import { checkpoints } from '#core/resources/checkpoints/description'
+import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { RESOURCES } from '#core/resources/resources'
 import { decodeStreamCursor, encodeStreamCursor } from '#service/stream/stream-cursor'
 import { idOf } from './fixtures/event-stream.ts'
@@ -43,23 +44,29 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
   }
 }
 
-/** The events that the store has and the cursor lacks, in order. */
-function eventsOf(lacks: Lacks, held: ReadonlySet<number>): Place[] {
+/** The positions after the rows of a block; each of its events has three, of which the last completes it. */
+function positionsOf(height: number): Place[] {
+  return Array.from({ length: EVENTS_OF_BLOCK }, (_, index) => [
+    ...['a', 'b'].map((party) => ({ height: BigInt(height), index, within: [idOf('c'), idOf(party)] })),
+    { height: BigInt(height), index: index + 1 },
+  ]).flat()
+}
+
+/** The positions after the rows that the store has and the cursor lacks, in order. */
+function lackedRows(lacks: Lacks, held: ReadonlySet<number>): Place[] {
   return heldOf(lacks, coverageOf(held)).flatMap((range) =>
     [...held]
       .sort((a, b) => a - b)
-      .flatMap((height) =>
-        Array.from({ length: EVENTS_OF_BLOCK }, (_, index) => ({ height: BigInt(height), index: index + 1 })),
-      )
+      .flatMap(positionsOf)
       .filter((place) => isBefore(range, place) && place.height <= range.to),
   )
 }
 
-const nameOf = ({ height, index }: Place) => `${height}-${index}`
+const nameOf = ({ height, index, within = [] }: Place) => [height, index, ...within].join('-')
 
 describe('the cursor of a stream', () => {
   // In each step a block arrives, above, below or in a gap, and a part of the missing events is read.
-  test('leads to every event once, in whatever order blocks arrive and wherever the stream is cut', () => {
+  test('leads to every row once, in whatever order blocks arrive and wherever the stream is cut', () => {
     const steps = fc.array(
       fc.record({ block: fc.integer({ min: 1, max: HEIGHTS }), read: fc.integer({ min: 0, max: 12 }) }),
       { minLength: 5, maxLength: 60 },
@@ -70,30 +77,28 @@ describe('the cursor of a stream', () => {
         const had: string[] = []
         let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
         const read = (count: number) => {
-          const events = eventsOf(lacks, held)
-          const taken = events.slice(0, count)
+          const rows = lackedRows(lacks, held)
+          const taken = rows.slice(0, count)
           had.push(...taken.map(nameOf))
           const last = taken.at(-1)
-          if (taken.length === events.length) lacks = advance(lacks, coverageOf(held), null)
+          if (taken.length === rows.length) lacks = advance(lacks, coverageOf(held), null)
           else if (last !== undefined) lacks = advance(lacks, coverageOf(held), last)
-          const cursor = encodeStreamCursor(checkpoints, {}, lacks)
-          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
+          const cursor = encodeStreamCursor(liquidityProviders, {}, lacks)
+          assert.deepEqual(decodeStreamCursor(liquidityProviders, {}, cursor), lacks)
         }
         for (const { block, read: count } of list) {
           held.add(block)
           read(count)
         }
         read(Number.POSITIVE_INFINITY)
-        const all = [...held].flatMap((height) =>
-          Array.from({ length: EVENTS_OF_BLOCK }, (_, index) => `${height}-${index + 1}`),
-        )
+        const all = [...held].flatMap(positionsOf).map(nameOf)
         assert.equal(new Set(had).size, had.length, 'none twice')
         assert.deepEqual(
           all.filter((name) => !had.includes(name)),
           [],
-          'all events',
+          'all rows',
         )
-        assert.deepEqual(eventsOf(lacks, held), [])
+        assert.deepEqual(lackedRows(lacks, held), [])
       }),
       { numRuns: runsOf('call'), seed: 1 },
     )

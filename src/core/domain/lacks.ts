@@ -72,7 +72,7 @@ function split(range: PlaceRange, coverage: Coverage): StatedRange[] {
   let from: Place = range
   const cut = (to: bigint, isHeld: boolean) => {
     if (to < from.height) return
-    parts.push({ range: { height: from.height, index: from.index, to }, isHeld })
+    parts.push({ range: { ...placeOf(from), to }, isHeld })
     from = { height: to + 1n, index: 0 }
   }
   cut(least([first - 1n, range.to]), false)
@@ -88,7 +88,11 @@ function split(range: PlaceRange, coverage: Coverage): StatedRange[] {
 /** The part of a range after a position. */
 function afterPlace(range: PlaceRange, place: Place): PlaceRange[] {
   if (range.to < place.height) return []
-  return [isBefore(range, place) ? { ...range, ...place } : range]
+  return [isBefore(range, place) ? { ...place, to: range.to } : range]
+}
+
+function placeOf({ height, index, within }: Place): Place {
+  return { height, index, ...(within === undefined ? {} : { within }) }
 }
 
 /** The gaps that lie in some heights, ascending. */
@@ -110,7 +114,8 @@ function joined(ranges: readonly PlaceRange[]): PlaceRange[] {
   const result: PlaceRange[] = []
   for (const range of ranges) {
     const last = result.at(-1)
-    const follows = last !== undefined && range.index === 0 && last.to + 1n === range.height
+    const isWhole = range.index === 0 && range.within === undefined
+    const follows = last !== undefined && isWhole && last.to + 1n === range.height
     if (follows) result[result.length - 1] = { ...last, to: range.to }
     else result.push(range)
   }

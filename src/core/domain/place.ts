@@ -2,11 +2,26 @@
  * A position in the stream of events: an event's block height and index (1, 2, ...). As the end of reading it is after
  * that event; with index 0, before the first event of the block.
  */
-export type Place = { height: bigint; index: number }
+export type Place = {
+  height: bigint
+  index: number
+  /**
+   * As the end of reading: that rows of the next event have been read too, up to the one with these ids. One event may
+   * have hundreds of thousands of rows.
+   */
+  within?: readonly string[]
+}
 
 /** The order of the stream. */
 export function isBefore(a: Place, b: Place): boolean {
-  return a.height < b.height || (a.height === b.height && a.index < b.index)
+  if (a.height !== b.height) return a.height < b.height
+  if (a.index !== b.index) return a.index < b.index
+  return b.within !== undefined && (a.within === undefined || areBefore(a.within, b.within))
+}
+
+function areBefore(a: readonly string[], b: readonly string[]): boolean {
+  const differing = a.findIndex((id, at) => id !== b[at])
+  return differing >= 0 && a[differing]! < b[differing]!
 }
 
 /* Blocks count from 1. Height 0 is before all of them, for three kinds of rows that come from no block of the stream. Rows have these positions in the database, so they can never change. */

@@ -1,8 +1,14 @@
 import { type Coverage, isWithin } from '#core/domain/coverage'
 import { advance, type Lacks } from '#core/domain/lacks'
-import { BEGINNING, type Place } from '#core/domain/place'
+import { BEGINNING, isBefore, type Place } from '#core/domain/place'
 import type { Resource, Selection } from '#core/resources/resource'
-import type { ArrivalQuery, Arrivals, Pass } from '#core/store/readings/arrivals'
+import {
+  type ArrivalQuery,
+  type Arrivals,
+  isSameEvent,
+  type Pass,
+  placeWithin,
+} from '#core/store/readings/arrivals'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
 import type { ReadingLane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
@@ -84,20 +90,22 @@ function textOf(
   { resource, selection, lacks, limit }: ArrivalQuery,
   { rows, coverage, reached }: Arrivals,
 ): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
+  const eventOf = (index: number, upTo: Place, next: Place | null) => {
+    const received = advance(lacks, coverage, outsideImport(upTo, next, coverage))
+    const id = encodeStreamCursor(resource, selection, received)
+    return eventText(resource, id, resource.node(rows[index]!.row, selection))
+  }
   const pieces: string[] = []
   let bytes = 0
-  for (const [index, { row, place }] of rows.entries()) {
-    // One event may produce several rows, such as the providers in a market's list: only the last of them completes
-    // the event, and no piece ends between them.
-    const [before, next] = [rows[index - 1]?.place, rows[index + 1]?.place]
-    const isLast = next === undefined || !isTogether(place, next)
-    const upTo = isLast ? place : { height: place.height, index: place.index - 1 }
-    const received = advance(lacks, coverage, outsideImport(upTo, next ?? reached, coverage))
-    const id = encodeStreamCursor(resource, selection, received)
-    const text = eventText(resource, id, resource.node(row, selection))
+  for (const [index, { place }] of rows.entries()) {
+    const next = rows[index + 1]?.place
+    const text = eventOf(index, placeAfter(place, next, reached), next ?? reached)
     bytes += Buffer.byteLength(text)
-    if (bytes > MAX_PIECE_BYTES && before !== undefined && !isTogether(before, place)) {
-      return { bytes: Buffer.from(pieces.join('')), cutAfter: before, limit: index }
+    const before = rows[index - 1]
+    if (bytes > MAX_PIECE_BYTES - MAX_IDS_BYTES && before !== undefined) {
+      const cutAfter = isSameEvent(before.place, place) ? placeWithin(resource, before) : before.place
+      pieces[index - 1] = eventOf(index - 1, cutAfter, place)
+      return { bytes: Buffer.from(pieces.join('')), cutAfter, limit: index }
     }
     pieces.push(text)
   }
@@ -109,8 +117,17 @@ function textOf(
   }
 }
 
-/** Whether two rows come from one event: no cursor points between them. */
-const isTogether = (a: Place, b: Place) => a.height === b.height && a.index === b.index
+/** By so much a position within an event is longer: a few ids. */
+const MAX_IDS_BYTES = 512
+
+/**
+ * Up to where a row has been received. Of the rows of one event, such as the providers in a market's list, only the last
+ * one completes it; that of a piece that ends within it says how far it is, for the others the event is as if not begun.
+ */
+function placeAfter(place: Place, next: Place | undefined, reached: Place | null): Place {
+  if (next !== undefined) return isSameEvent(place, next) ? { ...place, index: place.index - 1 } : place
+  return reached !== null && isBefore(reached, place) ? reached : place
+}
 
 /**
  * The place that an id names. Places within an imported block are made up, and would mean something else to another store:

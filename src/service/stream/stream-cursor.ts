@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
 import { type Lacks, MAX_GAPS, type PlaceRange } from '#core/domain/lacks'
+import type { Place } from '#core/domain/place'
 import { fingerprintOf } from '#core/resources/fingerprint'
 import type { Resource, Selection } from '#core/resources/resource'
 
-/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts). Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
@@ -13,9 +14,12 @@ const CHECK_CHARACTERS = 4
 export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
   const parts = headOf(resource, selection)
   const { first, tail, gaps } = lacks
-  parts.push(digits(first), [tail.height, BigInt(tail.index)].map(digits).join('-'))
-  for (const { height, index, to } of gaps) {
-    parts.push([height, BigInt(index), to - height].map(digits).join('-'))
+  parts.push(
+    digits(first),
+    [...[tail.height, BigInt(tail.index)].map(digits), ...(tail.within ?? [])].join('-'),
+  )
+  for (const { height, index, to, within = [] } of gaps) {
+    parts.push([...[height, BigInt(index), to - height].map(digits), ...within].join('-'))
   }
   const text = parts.join('_')
   return `${text}_${checkSum(text)}`
@@ -30,7 +34,8 @@ export function decodeStreamCursor(resource: Resource, selection: Selection, tex
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
   const head = `${headOf(resource, selection).join('_')}_`
   if (!text.startsWith(head)) return null
-  return lacksOf(text.slice(head.length, end).split('_'))
+  const ids = resource.key.filter(({ type }) => type === 'id').length
+  return lacksOf(text.slice(head.length, end).split('_'), ids)
 }
 
 function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): string[] {
@@ -38,20 +43,41 @@ function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): st
   return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
 }
 
-function lacksOf(parts: string[]): Lacks | null {
-  const [first, tail, ...gaps] = parts.map(numbers)
-  if (first?.length !== 1 || tail?.length !== 2) return null
-  const ranges: (PlaceRange & { isHad: boolean })[] = []
-  for (const gap of gaps) {
-    const [height, index, length, imported] = gap ?? []
-    if (height === undefined || index === undefined || length === undefined || gap!.length > 4) return null
-    if (imported !== undefined && imported !== 1n) return null
-    ranges.push({ height, index: Number(index), to: height + length, isHad: imported !== undefined })
+/** @param idCount how many ids tell the rows of an event apart */
+function lacksOf(parts: string[], idCount: number): Lacks | null {
+  const [firstText, tailText, ...gaps] = parts
+  const first = numbers(firstText ?? '')
+  const tail = positionOf(tailText ?? '', 2, idCount)
+  if (first?.length !== 1 || tail === null) return null
+  const ranges: PlaceRange[] = []
+  for (const text of gaps) {
+    const isHad = WAS_IMPORTED.test(text)
+    const gap = positionOf(isHad ? text.slice(0, -2) : text, 3, idCount)
+    if (gap === null) return null
+    const [height, , length] = gap.values as [bigint, bigint, bigint]
+    ranges.push({ ...gap.place, to: height + length })
   }
-  const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
+  const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: tail.place }
   if (!isSound(lacks)) return null
-  return { ...lacks, gaps: ranges.flatMap(({ isHad, ...range }) => (isHad ? [] : [range])) }
+  return { ...lacks, gaps: ranges.filter((_, at) => !WAS_IMPORTED.test(gaps[at]!)) }
 }
+
+/** The flag of imported blocks that 0.2 gave. */
+const WAS_IMPORTED = /^[^-]+-[^-]+-[^-]+-1$/
+
+/** A place that a part begins with: so many numbers, of which the first two are its height and index, and ids or none. */
+function positionOf(text: string, count: number, idCount: number): { place: Place; values: bigint[] } | null {
+  const parts = text.split('-')
+  const values = numbers(parts.slice(0, count).join('-'))
+  const within = parts.slice(count)
+  if (values?.length !== count) return null
+  const place = { height: values[0]!, index: Number(values[1]!) }
+  if (within.length === 0) return { place, values }
+  if (within.length !== idCount || !within.every((id) => STORED_ID.test(id))) return null
+  return { place: { ...place, within }, values }
+}
+
+const STORED_ID = /^(?:[0-9a-f]{64}|network)$/
 
 /**
  * Whether gaps and tail can result from following a stream: no more gaps than are followed, in order and all before the

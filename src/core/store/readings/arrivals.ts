@@ -132,25 +132,27 @@ type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: P
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
-  const { limit } = query
+  const { limit, resource } = query
   const rows = (yield rowsStatement(query, range, limit + 1)).map(arrivedRow)
-  const next = rows[limit]
-  if (next !== undefined && isAt(rows[limit - 1]!.place, next.place)) {
-    // Rows of one event, the providers of a market's list say, are not torn apart.
-    const start = rows.findIndex(({ place }) => isAt(place, next.place))
-    if (start > 0)
-      return { rows: rows.slice(0, start), reached: rows[start - 1]!.place, readRows: limit, pass: null }
-    const { height, index } = next.place
-    const all = yield rowsStatement(query, { height, index: index - 1, to: height, through: index }, NO_LIMIT)
-    return { rows: all.map(arrivedRow), reached: next.place, readRows: all.length, pass: null }
+  const [last, next] = [rows[limit - 1], rows[limit]]
+  const { rows: kept, reached } = cutAt(limit, rows, range.to)
+  const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
+  return {
+    ...{ rows: kept, readRows: rows.length, pass: null },
+    reached: isTorn ? placeWithin(resource, last!) : reached,
   }
-  return { ...cutAt(limit, rows, range.to), readRows: rows.length, pass: null }
 }
 
-const isAt = (a: Place, b: Place) => a.height === b.height && a.index === b.index
+export const isSameEvent = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
-/** More than any event makes. */
-const NO_LIMIT = Number.MAX_SAFE_INTEGER
+/** The columns that tell the rows of one event apart: ids of the key. */
+const idColumns = ({ key }: Resource) => key.filter(({ type }) => type === 'id').map(({ column }) => column)
+
+/** The position after a row and before the next one of its event. */
+export function placeWithin(resource: Resource, { row, place: { height, index } }: ArrivedRow): Place {
+  const ids = resource.key.flatMap(({ type }, at) => (type === 'id' ? [String(row[at])] : []))
+  return { height, index: index - 1, within: ids }
+}
 
 function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
@@ -244,25 +246,23 @@ function spansStatement({ market }: Asked, { height, to }: PlaceRange): Statemen
   }
 }
 
-/** The first rows of some blocks among all rows of a selection; of the last block up to an event, if one is given. */
-function rowsStatement(
-  asked: Asked,
-  { height, index, to, through }: PlaceRange & { through?: number },
-  limit: number,
-): Statement {
+/** The first rows of some blocks among all rows of a selection. */
+function rowsStatement(asked: Asked, { height, index, within, to }: PlaceRange, limit: number): Statement {
   const { resource, selection, market } = asked
   const { table } = resource.storage
-  const values: KeyValue[] = [height, BigInt(index), to, BigInt(limit)]
+  const values: KeyValue[] = [height, BigInt(within === undefined ? index : index + 1), to, BigInt(limit)]
+  const ids = idColumns(resource).map((column) => `${table}.${column}`)
+  const after = within === undefined ? [] : within.map((id) => `$${values.push(id)}`)
+  const compared = ['height', 'event_index', ...(within === undefined ? [] : ids)]
   const conditions = selectionConditions(
     asked,
     (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
   )
-  conditions.push('(height, event_index) > ($1, $2) and height <= $3')
-  if (through !== undefined) conditions.push(`event_index <= $${values.push(BigInt(through))}`)
+  conditions.push(`(${compared.join(', ')}) > (${['$1', '$2', ...after].join(', ')}) and height <= $3`)
   return {
     text: `select ${columnList(resource)}, ${PLACE_COLUMNS} from ${fromClause(resource)}
       where ${conditions.join(' and ')}
-      order by ${table}.height, ${table}.event_index limit $4`,
+      order by ${[`${table}.height`, `${table}.event_index`, ...ids].join(', ')} limit $4`,
     values,
   }
 }
