@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { findStore } from '#core/store/open-store'
 import { withOpen } from '#core/with-open'
 import { createLogger } from '#service/log'
@@ -15,6 +15,7 @@ import {
   jsonLinesOption,
   logLevelOption,
   storeOption,
+  tempOption,
 } from './options.ts'
 import { showFailure, showReport } from './outcome.ts'
 import { createProgressView } from './progress.ts'
@@ -22,7 +23,7 @@ import { createProgressView } from './progress.ts'
 type ImportCommandOptions = CommonOptions & {
   allowGap: boolean
   force: boolean
-  temp: string | undefined
+  temp: string
   json: boolean
 }
 
@@ -47,11 +48,7 @@ export function command(): Command {
     .addOption(storeOption())
     .addOption(allowGapOption())
     .addOption(flagOption('--force', 'import from an unsupported schema version', 'LYRA_IMPORT_FORCE'))
-    .addOption(
-      new Option('--temp <directory>', 'where rows of segments are sorted')
-        .env('LYRA_TEMP')
-        .default(undefined, 'that of the system'),
-    )
+    .addOption(tempOption('where rows of segments are sorted'))
     .addOption(jsonLinesOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
 import { LOG_LEVELS } from '#service/log'
 
@@ -14,6 +15,9 @@ export const logLevelOption = () =>
     .env('LYRA_LOG_LEVEL')
     .choices(LOG_LEVELS)
     .default('info')
+
+export const tempOption = (use: string) =>
+  new Option('--temp <directory>', use).env('LYRA_TEMP').default(tmpdir(), 'that of the system')
 
 export const allowGapOption = () =>
   flagOption('--allow-gap', 'record missing blocks as a gap and continue', 'LYRA_ALLOW_GAP')

@@ -10,6 +10,7 @@ import { CompareError } from '../compare/compare-error.ts'
 import { DialError } from '../generate/dial-error.ts'
 import { GenerateOptionError } from '../generate/options.ts'
 import { ImportError } from '../import/import-error.ts'
+import { TemporaryFileError } from '../import/temporary-file.ts'
 import { ServiceError } from '../status/service-status.ts'
 import { EXIT } from './exit.ts'
 import { InvalidSettingError } from './options.ts'
@@ -26,6 +27,7 @@ const PLAIN_ERRORS = [
   ListenError,
   ServiceError,
   StoreError,
+  TemporaryFileError,
 ]
 
 /** Every command of the program by its name. Only the one that is called is loaded: they need much, each something else. */

@@ -9,6 +9,7 @@ import { parseSegmentName } from './segment-name.ts'
 import { SortingDatabase } from './sorting-database.ts'
 import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
+import { announceSize } from './temporary-file.ts'
 
 /** Files that are segments, and those of named directories that are not. */
 export type SegmentPaths = { paths: string[]; foreign: string[] }
@@ -49,6 +50,8 @@ export function findSegments(sources: readonly string[]): SegmentPaths {
  * Opens segments as one source, in height order. The current state is that of the last one.
  *
  * @throws {ImportError} for a file that is not a segment, and segments of several chains.
+ *
+ * @throws {TemporaryFileError} without room to sort their rows.
  */
 export async function openSegmentSource(
   paths: readonly string[],
@@ -68,7 +71,7 @@ export async function openSegmentSource(
     for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
     await readWhole(last)
     const bytes = Math.max(...segments.map(({ historyBytes }) => historyBytes))
-    onNotice?.(`rows are sorted in ${sorting.folder}, which takes up to ${Math.ceil(bytes / 1e6)} MB of disk`)
+    announceSize(sorting.folder, 'rows are sorted', bytes, onNotice)
     return {
       name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
       chainId: last.chainId,

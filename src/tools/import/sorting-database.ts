@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { ImportError } from './import-error.ts'
 import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
+import { openUnnamed, withDiskErrors } from './temporary-file.ts'
 
 /** Rows that are handed on at once. */
 const CHUNK_ROWS = 1_000
@@ -19,10 +17,7 @@ const SCHEMA = `
   create table times (time integer primary key, height integer not null);
 `
 
-/**
- * A temporary database in which the rows of segments are sorted. Nobody else sees its file: it has no name any more, so
- * that its disk space is free when this program ends, however it does.
- */
+/** A temporary database in which the rows of segments are sorted. */
 export class SortingDatabase {
   /** Where its file is. */
   readonly folder: string
@@ -33,10 +28,10 @@ export class SortingDatabase {
   readonly #insertBlock: StatementSync
   readonly #insertTime: StatementSync
 
-  /** @throws {ImportError} for a folder in which no file can be made. */
+  /** @throws {TemporaryFileError} for a folder in which no file can be made. */
   constructor(folder: string = tmpdir()) {
     this.folder = folder
-    const database = this.#explained(() => openUnnamed(folder))
+    const database = openUnnamed(this.folder, create)
     this.#database = database
     this.#findHeight = database.prepare('select height from blocks where time = ?')
     this.#heightAt = database.prepare('select height from times where time = ?')
@@ -53,7 +48,7 @@ export class SortingDatabase {
   /** Adds a block; returns what is there twice: it, or its time. Null if neither is. */
   addBlock({ height, time }: SourceBlock): string | null {
     try {
-      this.#explained(() => this.#insertBlock.run(height, time))
+      withDiskErrors(this.folder, () => this.#insertBlock.run(height, time))
     } catch (error) {
       if ((error as { errcode?: number }).errcode === undefined) throw error
       const other = this.#heightOf(time)
@@ -111,7 +106,7 @@ export class SortingDatabase {
         return lastHeight
       },
       add: (height, row) => {
-        this.#explained(() =>
+        withDiskErrors(this.folder, () =>
           insert.run(height, count++, ...row.map((field) => field?.slice(0, MAX_FIELD_LENGTH) ?? null)),
         )
       },
@@ -126,20 +121,6 @@ export class SortingDatabase {
   close(): void {
     this.#database.close()
   }
-
-  #explained<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      const { errcode, code, message } = error as { errcode?: number; code?: string; message: string }
-      const isConstraint = errcode !== undefined && (errcode & 0xff) === 19
-      if (isConstraint || (errcode === undefined && code === undefined)) throw error
-      throw new ImportError(
-        `rows cannot be sorted in ${this.folder} (${message}); name another directory with --temp`,
-        { cause: error },
-      )
-    }
-  }
 }
 
 export type RowSorter = {
@@ -149,17 +130,12 @@ export type RowSorter = {
   sorted(): Iterable<HistoryRow[]>
 }
 
-function openUnnamed(folder: string): DatabaseSync {
-  const own = mkdtempSync(join(folder, 'lyra-import-'))
-  try {
-    const database = new DatabaseSync(join(own, 'rows.db'))
-    database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536')
-    // One transaction for all, never committed: nothing has to last. SQLite begins none in a file that has lost its name.
-    database.exec(`begin; ${SCHEMA}`)
-    return database
-  } finally {
-    rmSync(own, { recursive: true, force: true })
-  }
+function create(path: string): DatabaseSync {
+  const database = new DatabaseSync(path)
+  database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536')
+  // One transaction for all, never committed: nothing has to last. SQLite begins none in a file that has lost its name.
+  database.exec(`begin; ${SCHEMA}`)
+  return database
 }
 
 const sameTime = (one: number, other: number) =>

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A directory in which no temporary file can be made, or not one as large as is needed. */
+export class TemporaryFileError extends Error {
+  override name = 'TemporaryFileError'
+
+  constructor(fault: string, cause?: unknown) {
+    super(`${fault}; name another directory with --temp`, { cause })
+  }
+}
+
+/**
+ * Opens a new file that nobody else sees: it has lost its name when this returns, so that its disk space is free when this
+ * program ends, however it does.
+ *
+ * @throws {TemporaryFileError} for a directory in which none can be made.
+ */
+export function openUnnamed<Opened>(folder: string, open: (path: string) => Opened): Opened {
+  return withDiskErrors(folder, () => {
+    const own = mkdtempSync(join(folder, 'lyra-'))
+    try {
+      return open(join(own, 'temporary.db'))
+    } finally {
+      rmSync(own, { recursive: true, force: true })
+    }
+  })
+}
+
+/**
+ * Announces how large a temporary file may become.
+ *
+ * @param use what for: `rows are sorted`
+ *
+ * @param bytes null if that is not known
+ *
+ * @throws {TemporaryFileError} if there is less room in its directory.
+ */
+export function announceSize(
+  folder: string,
+  use: string,
+  bytes: number | null,
+  onNotice: (message: string) => void = () => {},
+): void {
+  const { bavail, bsize } = withDiskErrors(folder, () => statfsSync(folder))
+  const free = bavail * bsize
+  const megabytes = (size: number) => `${Math.ceil(size / 1e6)} MB`
+  if (bytes !== null && bytes > free) {
+    throw new TemporaryFileError(
+      `${use} in ${folder}, which may take ${megabytes(bytes)} of disk, but ${megabytes(free)} are free`,
+    )
+  }
+  onNotice(`${use} in ${folder}${bytes === null ? '' : `, which takes up to ${megabytes(bytes)} of disk`}`)
+}
+
+/** Runs work on a temporary file; faults of disk and database become a {@link TemporaryFileError}, others stay. */
+export function withDiskErrors<T>(folder: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const { errcode, code, message } = error as { errcode?: number; code?: string; message: string }
+    const isConstraint = errcode !== undefined && (errcode & 0xff) === 19
+    if (isConstraint || (errcode === undefined && code === undefined)) throw error
+    throw new TemporaryFileError(`no temporary file can be written in ${folder} (${message})`, error)
+  }
+}
