@@ -330,25 +330,25 @@ for (const kind of STORE_KINDS) {
         'a deleted checkpoint',
         'delete from checkpoints where at_block = 100',
         /^checkpoints \(100, /,
-        /^missing; the files have it in block 100, event \d+$/,
+        /^only in the files \(block 100, event \d+\)$/,
       ],
       [
         'a checkpoint that was never sent',
         "insert into checkpoints values (100, 'made-up', '', 0, 100, 5)",
         /^checkpoints \(100, made-up\)$/,
-        /^no event of the files contains it, although they contain block 100$/,
+        /^only in the store \(block 100, event 5\)$/,
       ],
       [
         'a period without its end',
         `update funding_periods set height = 200, event_index = 1 where market_id = '${MARKET}' and seq = 4`,
         /^funding_periods \(a9.*, 4\)$/,
-        /^it comes from block 200, event 1, and the files have a later one in block \d+, event \d+$/,
+        /^height is "200" in the store and "\d+" in the files, event_index is/,
       ],
       [
         'a provider that was changed',
         `update liquidity_providers set sla = null where market_id = '${MARKET}'`,
         /^liquidity_providers \(a9/,
-        /differs in the files/,
+        /^sla is null in the store and ".*" in the files$/,
       ],
       [
         'an auction that was changed',
@@ -412,9 +412,12 @@ for (const kind of STORE_KINDS) {
       }
       const [isNull, otherChain] = await problemsWith(fileOf({ height: 5, chain: 'other-chain' }))
       assert.ok(isNull)
-      assert.match(otherChain, /of chain other-chain, the store is of core-scenarios/)
+      assert.match(
+        otherChain,
+        /no block is in both\. .* of chain core-scenarios; the event files: height 5 of chain other-chain$/,
+      )
       const [, otherBlocks] = await problemsWith(fileOf({ height: 5_000, chain }, { height: 5_001, chain }))
-      assert.match(otherBlocks, /no complete block is in both the files and the store/)
+      assert.match(otherBlocks, /^nothing to compare: no block is in both\./)
       const [isDamaged, damaged] = await problemsWith(
         Buffer.concat([readRecording(SAMPLE), Buffer.alloc(99)]),
       )

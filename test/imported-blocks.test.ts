@@ -400,7 +400,7 @@ for (const kind of STORE_KINDS) {
       [
         'a time that is no rounded time of an event',
         `update funding_period_data_points set timestamp = timestamp - 1000 where height = 300`,
-        /no event of the files contains it, although they contain block 300/,
+        /only in the store \(block 300, /,
       ],
       [
         'another status',

@@ -4,12 +4,13 @@ import { printable } from '#core/domain/printable'
 import { count } from '#core/domain/words'
 import { findStore } from '#core/store/open-store'
 import { createLogger } from '#service/log'
-import { checkAgainstFiles, type FilesComparison } from '../check/check-against-files.ts'
+import { checkAgainstFiles, type FilesComparison, storeBytesOf } from '../check/check-against-files.ts'
 import { checkStore, type StoreCheck } from '../check/check-store.ts'
+import { announceSize } from '../import/temporary-file.ts'
 import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
 import { interruptible } from './interrupt.ts'
-import { type CommonOptions, jsonOption, logLevelOption, storeOption } from './options.ts'
+import { type CommonOptions, jsonOption, logLevelOption, storeOption, tempOption } from './options.ts'
 import { printJson } from './output.ts'
 
 /** Ranges of heights that are listed one by one. */
@@ -18,12 +19,12 @@ const SHOWN_RANGES = 20
 const NOTES = `
 Checks the database and every row: keys and their order, values, the time spans of funding periods, the position and
 gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it compares
-every row with them, over the blocks that both contain completely; this needs as much space in the temporary folder as
-a store of these files. The store may be in use, and is not changed.
+every row with them, over the blocks that both contain completely. The files become a temporary store for this, in
+--temp. The store may be in use, and is not changed.
 
 Exit status: 0 no problems, 1 problems or a failure, 2 wrong usage, 130 interrupted.`
 
-type CheckCommandOptions = CommonOptions & { json: boolean }
+type CheckCommandOptions = CommonOptions & { temp: string; json: boolean }
 
 /** `lyra check`: checks a store, and compares it with event files. */
 export function command(): Command {
@@ -32,21 +33,30 @@ export function command(): Command {
     .description('Checks a store for damage, alone or against event files.')
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
+    .addOption(tempOption('where event files become a temporary store'))
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(check)
 }
 
-async function check(paths: string[], { store: name, json, logLevel }: CheckCommandOptions): Promise<void> {
+async function check(
+  paths: string[],
+  { store: name, temp, json, logLevel }: CheckCommandOptions,
+): Promise<void> {
   const log = createLogger(logLevel)
   const input = findInput(paths, log)
   const store = findStore(name)
   const onStep = (what: string) => log.info(`checking ${what}`)
+  if (paths.length > 0) {
+    announceSize(temp, 'the event files become a temporary store', storeBytesOf(input), (message) =>
+      log.info(message),
+    )
+  }
   const checked = await interruptible(log, 'interrupted', [store], async (signal) => {
     const result = await checkStore(store, { signal, onStep })
     const isCompared = paths.length > 0 && result.isReadable
-    const options = { log, signal, onStep }
+    const options = { log, signal, temp, onStep }
     return { result, compared: isCompared ? await checkAgainstFiles(store, input, result, options) : null }
   })
   if (checked === null) return

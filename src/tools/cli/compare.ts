@@ -7,6 +7,7 @@ import { resourceNamed } from '#core/resources/resources'
 import { findStore } from '#core/store/open-store'
 import { withOpen } from '#core/with-open'
 import { createLogger } from '#service/log'
+import { describePair } from '../compare/compare-rows.ts'
 import {
   type Comparison,
   compareSides,
@@ -109,12 +110,12 @@ function describePart({
   return difference === null ? [head] : [`${head}; the first difference:`, ...describeDifference(difference)]
 }
 
-function describeDifference({ marketId, key, a, b, fields }: Difference): string[] {
+function describeDifference({ marketId, key, ...pair }: Difference): string[] {
   const parts = Object.entries({ ...(marketId === null ? {} : { market_id: marketId }), ...key })
   const row = (node: Difference['a']) => (node === null ? 'no such row' : JSON.stringify(node))
   return [
-    `  ${parts.map(([column, value]) => `${column} ${value}`).join(', ')}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`,
-    `  A: ${row(a)}`,
-    `  B: ${row(b)}`,
+    `  ${parts.map(([column, value]) => `${column} ${value}`).join(', ')}: ${describePair(pair, 'in A', 'in B')}`,
+    `  A: ${row(pair.a)}`,
+    `  B: ${row(pair.b)}`,
   ].map(printable)
 }

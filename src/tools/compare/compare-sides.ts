@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '#core/domain/compare-numbers'
-import {
-  describeRanges,
-  type HeightRange,
-  type InText,
-  inText,
-  intersection,
-  isWithin,
-  merged,
-} from '#core/domain/coverage'
+import { type HeightRange, type InText, inText, isWithin } from '#core/domain/coverage'
 import { cutToMicrosecond } from '#core/domain/time'
 import { count } from '#core/domain/words'
 import type { Field } from '#core/resources/field'
 import { compareResourceKeys, type Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
+import { commonHeights } from './common-heights.ts'
 import { CompareError } from './compare-error.ts'
-import { mergeByKey } from './merge-by-key.ts'
+import { compareRows, type Pair, type RowRules } from './compare-rows.ts'
 import { type ComparedRow, HeightMovedError, isByMarket, type Side } from './side.ts'
 
 /** The first difference between two sides; null: no row. */
@@ -26,7 +19,7 @@ export type Difference = {
   a: ComparedRow['node'] | null
   b: ComparedRow['node'] | null
   /** The fields that differ, if both have the row. */
-  fields: string[]
+  fields: readonly string[]
 }
 
 /** Result of comparing a resource. */
@@ -57,9 +50,6 @@ export type Comparison = {
 
 export type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
 
-/** Ranges of heights that an error lists. */
-const SHOWN_RANGES = 5
-
 /** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
 const MAX_GROUP_ROWS = 100_000
 
@@ -83,23 +73,12 @@ const BLOCK_COLUMN = 'at_block'
  * @throws {CompareError} if nothing can be compared.
  */
 export async function compareSides(a: Side, b: Side, options: CompareOptions): Promise<Comparison> {
-  if (a.held.chainId !== null && b.held.chainId !== null && a.held.chainId !== b.held.chainId) {
-    throw new CompareError(
-      `${a.name} is of chain ${a.held.chainId}, ${b.name} of chain ${b.held.chainId}: there is nothing to compare`,
-    )
-  }
   if (a.isReference && b.isReference) {
     throw new CompareError(
       'both are Vega data nodes, which do not list their markets: one of the two must be Lyra',
     )
   }
-  const heights = merged(intersection(a.held.heights, b.held.heights))
-  if (heights.length === 0) {
-    throw new CompareError(
-      `${a.name} contains ${describeRanges(a.held.heights, SHOWN_RANGES)}, ` +
-        `${b.name} ${describeRanges(b.held.heights, SHOWN_RANGES)}: they have no block in common`,
-    )
-  }
+  const heights = commonHeights({ ...a.held, name: a.name }, { ...b.held, name: b.name })
   const resources: ResourceComparison[] = []
   for (const resource of RESOURCES) {
     options.signal.throwIfAborted()
@@ -122,30 +101,26 @@ async function compareResource(
   resource: Resource,
   { signal }: CompareOptions,
 ): Promise<ResourceComparison> {
-  const result: ResourceComparison = {
-    resource: resource.name,
-    same: 0,
-    notCovered: 0,
-    lost: 0,
-    difference: null,
-    notCompared: null,
-  }
+  const counts = { same: 0, notCovered: 0, lost: 0 }
+  const resultWith = (rest: Partial<ResourceComparison>): ResourceComparison => ({
+    ...{ resource: resource.name, ...counts, difference: null, notCompared: null, ...rest },
+  })
   const foreign = [a, b].find((side) => side.isReference && resource.grpcMethod === undefined)
-  if (foreign !== undefined) return { ...result, notCompared: `${foreign.name} does not list them` }
+  if (foreign !== undefined) return resultWith({ notCompared: `${foreign.name} does not list them` })
   const markets = isByMarket(resource)
     ? [...new Set([...a.held.markets(resource), ...b.held.markets(resource)])].sort()
     : [null]
   for (const marketId of markets) {
     const compare = (atHeight: bigint | null) =>
-      compareRows({ a, b, heights, resource, marketId, atHeight, signal })
+      compareRowsOf({ a, b, heights, resource, marketId, atHeight, signal })
     const part = resource.rowsStay ? await compare(null) : await atOneHeight(a, b, compare, signal)
-    if (typeof part === 'string') return { ...result, notCompared: part }
-    result.same += part.same
-    result.notCovered += part.notCovered
-    result.lost += part.lost
-    if (part.difference !== null) return { ...result, difference: part.difference }
+    if (typeof part === 'string') return resultWith({ notCompared: part })
+    counts.same += part.same
+    counts.notCovered += part.notCovered
+    counts.lost += part.lost
+    if (part.difference !== null) return resultWith({ difference: part.difference })
   }
-  return result
+  return resultWith({})
 }
 
 type PartialComparison = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
@@ -188,35 +163,26 @@ type RowsCompared = {
   signal: AbortSignal
 }
 
-async function compareRows(compared: RowsCompared): Promise<PartialComparison> {
-  const { a, b, resource, marketId, atHeight, signal } = compared
-  const part: PartialComparison = { same: 0, notCovered: 0, lost: 0, difference: null }
+async function compareRowsOf(compared: RowsCompared): Promise<PartialComparison> {
+  const { a, b, resource, marketId, atHeight } = compared
   const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
   const [rowsA, rowsB] = [a, b].map((side) =>
     inOrder(cut(side.rows(resource, marketId, atHeight), compared), side.name),
   )
-  /** Whether a side has had a row yet: what lies before its first may lie before all that it holds. */
-  const seen = { a: false, b: false }
-  for await (const [left, right] of mergeByKey(rowsA!, rowsB!, (x, y) => compareResourceKeys(x.key, y.key))) {
-    signal.throwIfAborted()
-    seen.a ||= left !== null
-    seen.b ||= right !== null
-    const fields =
-      left === null || right === null
-        ? []
-        : differingFields(resource.fields, left.node, right.node, cutsTimes)
-    if (left !== null && right !== null && fields.length === 0) {
-      part.same++
-    } else if (await isLost(compared, left, right)) {
-      part.lost++
-    } else if (await isCovered(compared, left, right, seen)) {
-      part.difference = differenceOf(resource, marketId, left, right, fields)
-      return part
-    } else {
-      part.notCovered++
-    }
+  const rules: RowRules<ComparedRow, Pair<ComparedRow>> = {
+    order: (x, y) => compareResourceKeys(x.key, y.key),
+    fieldsOf: (x, y) => differingFields(resource.fields, x.node, y.node, cutsTimes),
+    describe: (pair) => pair,
+    allowances: {
+      lost: (pair) => isLost(compared, pair),
+      notCovered: async (pair) => !(await isCovered(compared, pair)),
+    },
   }
-  return part
+  const counts = { same: 0, notCovered: 0, lost: 0 }
+  for await (const pair of compareRows(rowsA!, rowsB!, rules, counts)) {
+    return { ...counts, difference: differenceOf(compared, pair) }
+  }
+  return { ...counts, difference: null }
 }
 
 /** Rows with their times cut to the microsecond, if one side is a data node of the reference: it keeps no more digits. */
@@ -236,8 +202,7 @@ async function* cut(
 /** Whether a row is a data point that the data node of the reference on the other side cannot hold. */
 async function isLost(
   { a, b, resource, marketId }: RowsCompared,
-  left: ComparedRow | null,
-  right: ComparedRow | null,
+  { a: left, b: right }: Pair<ComparedRow>,
 ): Promise<boolean> {
   const row = left ?? right!
   const [own, other] = left === null ? [b, a] : [a, b]
@@ -286,15 +251,12 @@ async function* inOrder(
 /** Whether a differing or missing row is of a block that both sides cover. */
 async function isCovered(
   { a, b, heights, resource, marketId, atHeight }: RowsCompared,
-  left: ComparedRow | null,
-  right: ComparedRow | null,
-  seen: { a: boolean; b: boolean },
+  { a: left, b: right, isBeforeFirst }: Pair<ComparedRow>,
 ): Promise<boolean> {
   if (atHeight !== null) return true
   const { key } = (left ?? right)!
   const isLackedByOne = left === null || right === null
   const lacking = left === null ? a : b
-  const isBeforeFirst = isLackedByOne && !(left === null ? seen.a : seen.b)
   if (isBeforeFirst && lacking.held.isPruned) return false
   const isImported = (height: bigint) => [a, b].some(({ held }) => isWithin(held.imported, height))
   const blocks: (bigint | null)[] =
@@ -323,20 +285,12 @@ function hasGap(heights: readonly HeightRange[]): boolean {
   return heights.some(({ from }, index) => index > 0 && from > heights[index - 1]!.to + 1n)
 }
 
-function differenceOf(
-  resource: Resource,
-  marketId: string | null,
-  left: ComparedRow | null,
-  right: ComparedRow | null,
-  fields: string[],
-): Difference {
-  const { key } = (left ?? right)!
+function differenceOf({ resource, marketId }: RowsCompared, { a, b, fields }: Pair<ComparedRow>): Difference {
+  const { key } = (a ?? b)!
   return {
     marketId,
     key: Object.fromEntries(resource.key.map(({ column }, index) => [column, String(key[index])])),
-    a: left?.node ?? null,
-    b: right?.node ?? null,
-    fields,
+    ...{ a: a?.node ?? null, b: b?.node ?? null, fields },
   }
 }
 

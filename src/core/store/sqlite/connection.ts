@@ -69,6 +69,8 @@ export class Connection {
   readonly #database: DatabaseSync
   readonly #file: FileState | null
   readonly #statements = new Map<string, StatementSync>()
+  /** Whether nothing else can open the file. */
+  #isAlone = false
 
   private constructor(path: string, readOnly: boolean) {
     this.path = path
@@ -112,6 +114,20 @@ export class Connection {
    */
   static openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
     return Connection.#openToWrite(path, (connection) => connection.#migrate(onNotice))
+  }
+
+  /**
+   * Makes a store in a new file for this connection alone. The file may lose its name then: no journal is written, and
+   * nothing has to last.
+   */
+  static openAlone(path: string): Connection {
+    return Connection.#openToWrite(path, (connection) => {
+      connection.#migrate(() => {})
+      connection.#database.exec(
+        'pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -65536',
+      )
+      connection.#isAlone = true
+    })
   }
 
   static #openToWrite(path: string, prepare: (connection: Connection) => void): Connection {
@@ -196,7 +212,7 @@ export class Connection {
 
   /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
   get isInPlace(): boolean {
-    return this.#file !== null && fileAt(this.path)?.id === this.#file.id
+    return this.#isAlone || (this.#file !== null && fileAt(this.path)?.id === this.#file.id)
   }
 
   /**

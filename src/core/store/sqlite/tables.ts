@@ -1,16 +1,41 @@
+import type { Writer } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
+import { insertText, type TextCell, tableOf } from '../tables.ts'
 import { Connection, withSqliteErrors } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
+import { SqliteWriter } from './writer.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export function openSqliteTableReader(path: string): TableReader {
   const connection = Connection.openForReading(path)
   connection.begin('deferred')
+  return tablesOf(connection, () => shortenLog(path))
+}
+
+function tablesOf(connection: Connection, onClosed = () => {}): TableReader {
   return tableReader(
-    async ({ text, values }) => withSqliteErrors(path, () => connection.rows(text, values)),
+    async ({ text, values }) => withSqliteErrors(connection.path, () => connection.rows(text, values)),
     async () => {
       connection.close()
-      shortenLog(path)
+      onClosed()
     },
   )
+}
+
+/**
+ * Makes a store in a new file, to be written once and then read, over one connection, which closes with the tables. Its
+ * file may lose its name at once. No series are made.
+ *
+ * @param markets rows of the table of markets, which keep these numbers
+ *
+ * @throws {StoreError} for a file that cannot be made.
+ */
+export function openTemporaryStore(
+  path: string,
+  markets: readonly TextCell[][],
+): { writer: Writer; tables: TableReader } {
+  const connection = Connection.openAlone(path)
+  for (const market of markets) connection.run(insertText(tableOf('markets')), market)
+  const writer = Object.assign(new SqliteWriter(path, connection), { makeSeries: async () => {} })
+  return { writer, tables: tablesOf(connection) }
 }

@@ -38,7 +38,8 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   return new SqliteWriter(path, connection)
 }
 
-class SqliteWriter implements Writer {
+/** Writes over a connection that it closes. */
+export class SqliteWriter implements Writer {
   readonly #path: string
   readonly #connection: Connection
   readonly #log: WriterLog

@@ -1,0 +1,90 @@
+import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage'
+import { cutToMicrosecond } from '#core/domain/time'
+import { KEPT } from '#core/resources/kept'
+import { type Table, type TextCell, tableOf } from '#core/store/tables'
+import type { NamedRow } from '#core/store/walk-table'
+import type { Allowances, Pair } from '../compare/compare-rows.ts'
+import { isUnplacedRow } from './row-rules.ts'
+
+/** What a store, or one of the event files, covers. */
+export type Covered = Coverage & {
+  /** Heights of the blocks that are held whole, imported ones too; of these, those with all of their events. */
+  heights: readonly HeightRange[]
+  fromEvents: readonly HeightRange[]
+}
+
+export type Compared = {
+  store: Covered
+  files: Covered
+  /** Markets whose lists of providers are from the same event on both sides. */
+  sameLists: ReadonlySet<TextCell>
+  /** Bounds of the rows that were pruned from the store. */
+  pruned: { timestamp: string | null; height: string | null } | null
+}
+
+/** A column in which a row of the store differs from one of the files. */
+type Cell = { table: Table; name: string; a: NamedRow; b: NamedRow }
+
+/** A row of the store, `a`, and one of the files, `b`. */
+export type TablePair = Pair<NamedRow> & {
+  table: Table
+  /** Whose row is from the later event, which replaces an earlier one's; null: both are from one event. */
+  later: 'store' | 'files' | null
+}
+
+export const POINTS = tableOf('funding_period_data_points')
+export const PROVIDERS = tableOf('liquidity_providers')
+export const PLACE: readonly string[] = ['height', 'event_index']
+const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
+
+/** Resources that stored blocks may be missing, by table. */
+const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
+
+const isBelow = (value: TextCell | undefined, bound: string | null | undefined) =>
+  value != null && bound != null && BigInt(value) < BigInt(bound)
+
+/** Whether a side has the block of the first event that the other one knows of a row. */
+const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
+  height == null || isWithin(fromEvents, BigInt(height))
+
+/** In what the rows of a store may differ from those of event files: in cells, and as a whole. */
+export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
+  cells: Allowances<Cell>
+  rows: Allowances<TablePair>
+} {
+  const isImported = ({ height }: NamedRow) => isWithin(store.imported, BigInt(height!))
+  return {
+    cells: {
+      // The place of a provider's last change depends on the order in which blocks arrive.
+      providerChange: ({ table, name }) => table === PROVIDERS && PLACE.includes(name),
+      // Made up by the import.
+      importedIndex: ({ name, a }) => name === 'event_index' && isImported(a),
+      // A data node keeps no more digits.
+      importedTime: ({ name, a, b }) =>
+        TIMES.includes(name) &&
+        isImported(a) &&
+        ![a[name], b[name]].includes(null) &&
+        BigInt(a[name]!) === cutToMicrosecond(BigInt(b[name]!)),
+      // One side does not have the first event of a period.
+      start: ({ name, a, b }) => name.startsWith('start_') && !(hasStart(files, a) && hasStart(store, b)),
+    },
+    rows: {
+      otherList: ({ table, a, b }) => table === PROVIDERS && !sameLists.has((a ?? b)!.market_id!),
+      notInFiles: ({ a, later }) =>
+        later === 'store' && (isUnplacedRow(a!) || !isWithin(files.fromEvents, BigInt(a!.height!))),
+      // Of an imported block the store has what the import contained.
+      notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
+      // An imported point whose event came again: the files have it in the later block.
+      repeated: ({ table, a, later }) => later === 'files' && table === POINTS && a !== null && isImported(a),
+      since: ({ table, b, later }) =>
+        later === 'files' &&
+        store.since.some(
+          (since) => since.resource === NAME_OF.get(table.name) && BigInt(b!.height!) < since.height,
+        ),
+      pruned: ({ table: { pruned: columns }, a, b }) =>
+        a === null &&
+        columns !== null &&
+        (isBelow(b![columns.time], pruned?.timestamp) || isBelow(b![columns.height], pruned?.height)),
+    },
+  }
+}

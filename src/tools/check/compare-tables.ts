@@ -1,0 +1,49 @@
+import { keyOfRow, type Table, type TextCell } from '#core/store/tables'
+import { compareKeys, describeRow, type NamedRow, namedRow } from '#core/store/walk-table'
+import {
+  compareRows,
+  describePair,
+  type Pair,
+  type PairCounts,
+  type RowRules,
+} from '../compare/compare-rows.ts'
+import type { Problems } from './problems.ts'
+
+/** A row as read. */
+export type Cells = readonly TextCell[]
+
+export type TableRules<Of extends Pair<NamedRow> = Pair<NamedRow>> = RowRules<Cells, Of>
+
+/** The rules of rows that are to be the same. */
+export function tableRules(table: Table): TableRules {
+  return {
+    order: (a, b) => compareKeys(table, keyOfRow(table, a), keyOfRow(table, b)),
+    fieldsOf: (a, b) => table.columns.flatMap(({ name }, index) => (a[index] === b[index] ? [] : [name])),
+    describe: (pair) => namedPair(table, pair),
+    allowances: {},
+  }
+}
+
+export function namedPair(table: Table, { a, b, ...pair }: Pair<Cells>): Pair<NamedRow> {
+  return { ...pair, a: a && namedRow(table, a), b: b && namedRow(table, b) }
+}
+
+/** Compares two sequences of a table's rows, adds the differences to problems, and returns how many there are of the others. */
+export async function compareTables<Of extends Pair<NamedRow>>(
+  table: Table,
+  [a, b]: readonly [AsyncGenerator<Cells[]>, AsyncGenerator<Cells[]>],
+  [inA, inB]: readonly [string, string],
+  rules: TableRules<Of>,
+  problems: Problems,
+): Promise<PairCounts> {
+  const counts: PairCounts = { same: 0 }
+  for await (const pair of compareRows(a, b, rules, counts)) {
+    problems.add(describeRow(table, Object.values((pair.a ?? pair.b)!)), describePair(pair, inA, inB))
+  }
+  return counts
+}
+
+/** Rows that are there already. */
+export async function* given(rows: Cells[]): AsyncGenerator<Cells[]> {
+  yield rows
+}

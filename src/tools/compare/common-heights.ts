@@ -1,0 +1,24 @@
+import { describeRanges, type HeightRange, intersection, merged } from '#core/domain/coverage'
+import { CompareError } from './compare-error.ts'
+
+/** Ranges of heights that an error lists. */
+const SHOWN_RANGES = 5
+
+/** What a side says of its blocks; the chain is null if it does not say. */
+type Blocks = { name: string; chainId: string | null; heights: readonly HeightRange[] }
+
+/**
+ * The heights that two sides have in common.
+ *
+ * @throws {CompareError} if there are none, or the sides are of two chains.
+ */
+export function commonHeights(a: Blocks, b: Blocks): HeightRange[] {
+  const isOneChain = a.chainId === null || b.chainId === null || a.chainId === b.chainId
+  const heights = isOneChain ? merged(intersection(a.heights, b.heights)) : []
+  if (heights.length > 0) return heights
+  const said = [a, b].map(
+    ({ name, chainId, heights }) =>
+      `${name}: ${describeRanges(heights, SHOWN_RANGES)} of chain ${chainId ?? 'unknown'}`,
+  )
+  throw new CompareError(`nothing to compare: no block is in both. ${said.join('; ')}`)
+}

@@ -1,0 +1,83 @@
+import { RowQueue } from '#core/store/walk-table'
+
+/** Two rows of one key that differ in fields, or a row that only one side has. */
+export type Pair<Row> = {
+  a: Row | null
+  b: Row | null
+  fields: readonly string[]
+  /** Whether the side without the row has had none before it: the row may lie before all that this side covers. */
+  isBeforeFirst: boolean
+}
+
+/** Why a pair may be no difference, by the name under which such pairs are counted. */
+export type Allowances<Of> = Readonly<Record<string, (pair: Of) => boolean | Promise<boolean>>>
+
+/** How many pairs are the same, and how many allowed, by allowance. */
+export type PairCounts = { same: number } & Record<string, number>
+
+export type RowRules<Row, Of> = {
+  /** Which of two rows comes first: below 0, 0 for the same key, or above. */
+  order: (a: Row, b: Row) => number
+  /** The fields in which two rows of one key differ. */
+  fieldsOf: (a: Row, b: Row) => readonly string[]
+  /** What allowances want to know of a pair; null if it is the same after all. */
+  describe: (pair: Pair<Row>) => Of | null | Promise<Of | null>
+  allowances: Allowances<Of>
+}
+
+/**
+ * Compares two sequences of rows, both ascending, side by side.
+ *
+ * @param counts is raised by the pairs that are the same or allowed
+ *
+ * @returns the others
+ */
+export async function* compareRows<Row, Of>(
+  a: AsyncGenerator<readonly Row[]>,
+  b: AsyncGenerator<readonly Row[]>,
+  { order, fieldsOf, describe, allowances }: RowRules<Row, Of>,
+  counts: PairCounts,
+): AsyncGenerator<Of, void, undefined> {
+  const [ofA, ofB] = [new RowQueue(a), new RowQueue(b)]
+  let [hasA, hasB] = [false, false]
+  const nameOf = async (pair: Of) => {
+    for (const [name, allows] of Object.entries(allowances)) if (await allows(pair)) return name
+    return null
+  }
+  try {
+    for (;;) {
+      const left = ofA.head ?? (await ofA.next())
+      const right = ofB.head ?? (await ofB.next())
+      if (left === null && right === null) return
+      const first = left === null ? 1 : right === null ? -1 : order(left, right)
+      if (first <= 0) ofA.drop()
+      if (first >= 0) ofB.drop()
+      hasA ||= first <= 0
+      hasB ||= first >= 0
+      const fields = first === 0 ? fieldsOf(left!, right!) : []
+      const isSame = first === 0 && fields.length === 0
+      const rows = { a: first <= 0 ? left : null, b: first >= 0 ? right : null }
+      const pair = isSame ? null : await describe({ ...rows, fields, isBeforeFirst: !(hasA && hasB) })
+      const name = pair === null ? 'same' : await nameOf(pair)
+      if (name === null) yield pair!
+      else counts[name] = (counts[name] ?? 0) + 1
+    }
+  } finally {
+    await Promise.all([a.return(undefined), b.return(undefined)])
+  }
+}
+
+/** A difference in words: `price is "1" in the store and "2" in the files`, `only in the files (block 7, event 2)`. */
+export function describePair(
+  { a, b, fields }: Pick<Pair<Readonly<Record<string, unknown>>>, 'a' | 'b' | 'fields'>,
+  inA: string,
+  inB: string,
+): string {
+  if (a !== null && b !== null) {
+    const text = (value: unknown) => JSON.stringify(value)
+    return fields.map((name) => `${name} is ${text(a[name])} ${inA} and ${text(b[name])} ${inB}`).join(', ')
+  }
+  const row = (a ?? b)!
+  const place = 'event_index' in row ? ` (block ${row.height}, event ${row.event_index})` : ''
+  return `only ${a === null ? inB : inA}${place}`
+}
