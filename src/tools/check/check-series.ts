@@ -1,15 +1,18 @@
+import { without } from '#core/domain/coverage'
 import { MAX_INT64, MIN_INT64 } from '#core/domain/integers'
 import { indexAt } from '#core/domain/series'
-import { BASE, type BucketRange, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
+import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
 import { type BucketRow, bucketRows } from '#core/store/derived/make-series'
 import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-points'
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
 import type { TableReader } from '#core/store/table-reader'
 import { type TextCell, tableOf } from '#core/store/tables'
 import { describeRow, walkTable } from '#core/store/walk-table'
+import { compareTables, given, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
+const RULES = tableRules(SERIES)
 
 /**
  * Compares the buckets of a market's series with what is made of its points and of the shorter buckets: up to where they are
@@ -43,15 +46,17 @@ async function checkLevel(
   const key = [String(run.market), String(run.source), String(level.seconds)]
   const all = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
   const to = indexAt(made.to, level.seconds / BASE.seconds)
-  const stale = bucketRanges(level, made.stale)
+  const stale = bucketRanges(level, made.stale).map(({ from, to }) => ({ from, to: to - 1n }))
+  const inMade = level === BASE ? 'in a calculation from its points' : 'in a calculation from shorter ones'
   let rows = 0
   let from = indexAt(MIN_INT64, level.nanoseconds)
   const compare = async (end: bigint, stored: readonly TextCell[][]) => {
-    for (const part of without(stale, { from, to: end })) {
-      const expected: TextCell[][] = []
-      await reader.run(bucketRows(run, level, part, (row) => expected.push(textsOf(row))))
-      const held = stored.filter((row) => bucketOf(row) >= part.from && bucketOf(row) < part.to)
-      compareRows(held, expected, level, problems)
+    for (const part of without([{ from, to: end - 1n }], stale)) {
+      const made: TextCell[][] = []
+      const range = { from: part.from, to: part.to + 1n }
+      await reader.run(bucketRows(run, level, range, (row) => made.push(textsOf(row))))
+      const held = stored.filter((row) => bucketOf(row) >= part.from && bucketOf(row) <= part.to)
+      await compareTables(SERIES, [given(held), given(made)], ['in the store', inMade], RULES, problems)
     }
     if (end > from) from = end
   }
@@ -70,41 +75,3 @@ const bucketOf = (row: readonly TextCell[]) => BigInt(row[3]!)
 
 const textsOf = (row: BucketRow): TextCell[] =>
   Object.values(row).map((cell) => (cell === null ? null : String(cell)))
-
-/** What is left of a range without others, which are in order. */
-function without(others: readonly BucketRange[], { from, to }: BucketRange): BucketRange[] {
-  const left: BucketRange[] = []
-  for (const other of others) {
-    if (from < other.from) left.push({ from, to: other.from < to ? other.from : to })
-    if (other.to > from) from = other.to
-  }
-  left.push({ from, to })
-  return left.filter((part) => part.from < part.to)
-}
-
-/** Compares the rows of a range with those to be expected, both in order. */
-function compareRows(
-  rows: readonly TextCell[][],
-  expected: readonly TextCell[][],
-  level: Level,
-  problems: Problems,
-): void {
-  const byBucket = new Map(rows.map((row) => [row[3]!, row]))
-  const points = SERIES.columns.findIndex(({ name }) => name === 'points')
-  for (const row of expected) {
-    const found = byBucket.get(row[3]!)
-    byBucket.delete(row[3]!)
-    if (found === undefined) {
-      problems.add(describeRow(SERIES, row), `missing, although it contains ${row[points]} points`)
-      continue
-    }
-    const at = SERIES.columns.findIndex((_, position) => found[position] !== row[position])
-    if (at < 0) continue
-    const of = level === BASE ? 'points' : 'shorter ones'
-    problems.add(
-      describeRow(SERIES, found),
-      `${SERIES.columns[at]!.name} is ${found[at]}; computed from the ${of} it is ${row[at]}`,
-    )
-  }
-  for (const row of byBucket.values()) problems.add(describeRow(SERIES, row), 'it contains no points')
-}

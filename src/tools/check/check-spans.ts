@@ -1,24 +1,22 @@
 import type { TableReader } from '#core/store/table-reader'
 import type { RowRange, Table, TextCell } from '#core/store/tables'
-import { describeRow, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
+import { type NamedRow, walkTable } from '#core/store/walk-table'
+import type { Allowances, Pair } from '../compare/compare-rows.ts'
+import { type Cells, compareTables, given, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
 
 /** Times between which some points lie, and how many these are. */
-export type Times = { first: bigint; last: bigint; points: number }
-
-/** What spans are of, as their key says before its last column: a market, or a source of one. */
-type Owner = readonly TextCell[]
+type Times = { first: bigint; last: bigint; points: number }
 
 export type SpanRules = {
-  /** The spans: a table whose key ends with what a span is of, a period or a run of blocks. */
+  /** The spans of a market: a table whose key is that and what a span is of, a period or a run of blocks. */
   table: Table
   ofPoint: (point: NamedRow) => bigint
-  /** The spans of an owner to be compared with those that points have led to, from the first to the last of these. */
-  rangeOf: (owner: Owner, first: bigint, last: bigint) => RowRange
-  /** Makes what finds the faults of an owner's spans, each with the times of its points, if it has some. */
-  faultsOf: (owner: Owner) => Promise<(span: NamedRow, found: Times | undefined) => string[]>
-  /** Says of a span that is missing how many points it should have. */
-  describe: (points: number) => string
+  /** The spans of a market to be compared with those that points have led to, from the first to the last of these. */
+  rangeOf: (market: TextCell, first: bigint, last: bigint) => RowRange
+  /** Further columns of a market's spans. */
+  columnsOf: (market: TextCell) => Promise<(of: bigint, points: number) => Cells>
+  allowances: Allowances<Pair<NamedRow>>
 }
 
 /** Compares spans with points. Takes memory for the points between two calls of {@link compare} alone. */
@@ -26,7 +24,7 @@ export class SpanCheck {
   readonly #rules: SpanRules
   readonly #reader: TableReader
   readonly #problems: Problems
-  #found = new Map<string, { owner: Owner; times: Map<bigint, Times> }>()
+  #found = new Map<TextCell, Map<bigint, Times>>()
 
   constructor(rules: SpanRules, reader: TableReader, problems: Problems) {
     this.#rules = rules
@@ -34,20 +32,20 @@ export class SpanCheck {
     this.#problems = problems
   }
 
+  /** Has the spans of a market compared, even if it has no points. */
+  expect(market: TextCell): Map<bigint, Times> {
+    const found = this.#found.get(market) ?? new Map<bigint, Times>()
+    this.#found.set(market, found)
+    return found
+  }
+
   add(point: NamedRow): void {
-    const { table, ofPoint } = this.#rules
-    const owner = table.columns.slice(0, table.keyLength - 1).map(({ name }) => point[name]!)
-    const key = owner.join(' ')
-    let found = this.#found.get(key)
-    if (found === undefined) {
-      found = { owner, times: new Map() }
-      this.#found.set(key, found)
-    }
-    const of = ofPoint(point)
+    const times = this.expect(point.market!)
+    const of = this.#rules.ofPoint(point)
     const time = BigInt(point.timestamp!)
-    const known = found.times.get(of)
+    const known = times.get(of)
     if (known === undefined) {
-      found.times.set(of, { first: time, last: time, points: 1 })
+      times.set(of, { first: time, last: time, points: 1 })
       return
     }
     if (time < known.first) known.first = time
@@ -57,27 +55,24 @@ export class SpanCheck {
 
   /** Compares the points that were added since the last time. */
   async compare(): Promise<void> {
-    const { table, rangeOf, faultsOf, describe } = this.#rules
-    const of = table.keyLength - 1
-    for (const { owner, times } of this.#found.values()) {
-      const faultsOfSpan = await faultsOf(owner)
-      const ordered = [...times.keys()].sort((a, b) => Number(a - b))
-      const range = rangeOf(owner, ordered[0]!, ordered.at(-1)!)
-      for await (const chunk of walkTable(this.#reader, table, range)) {
-        for (const row of chunk) {
-          const found = times.get(BigInt(row[of]!))
-          times.delete(BigInt(row[of]!))
-          for (const what of faultsOfSpan(namedRow(table, row), found)) {
-            this.#problems.add(describeRow(table, row), what)
-          }
-        }
-      }
-      for (const [missing, { points }] of times) {
-        this.#problems.add(
-          `${table.name} (${[...owner, missing].join(', ')})`,
-          `missing, although there are ${describe(points)}`,
-        )
-      }
+    const { table, rangeOf, columnsOf, allowances } = this.#rules
+    const rules = { ...tableRules(table), allowances }
+    for (const [market, times] of this.#found) {
+      const others = await columnsOf(market)
+      const ordered = [...times].sort(([a], [b]) => Number(a - b))
+      const made = ordered.map(([of, { first, last, points }]) => [
+        ...[market, `${of}`, `${first}`, `${last}`],
+        ...others(of, points),
+      ])
+      const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)
+      const stored = walkTable(this.#reader, table, range)
+      await compareTables(
+        table,
+        [stored, given(made)],
+        ['in the store', 'in a calculation from the points'],
+        rules,
+        this.#problems,
+      )
     }
     this.#found = new Map()
   }

@@ -5,19 +5,11 @@ import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
-import {
-  keepsPlaces,
-  keyOfRow,
-  type RowRange,
-  TABLES,
-  type Table,
-  type TextCell,
-  tableOf,
-} from '#core/store/tables'
-import { allRows, compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '#core/store/walk-table'
+import { keepsPlaces, keyOfRow, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
+import { allRows, compareKeys, describeRow, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
-import { SpanCheck, type SpanRules, type Times } from './check-spans.ts'
+import { SpanCheck, type SpanRules } from './check-spans.ts'
 import { Problems } from './problems.ts'
 import { faultsOf, isUnplacedRow } from './row-rules.ts'
 
@@ -43,7 +35,7 @@ const PERIODS = tableOf('funding_periods')
 const BLOCK_SPANS = tableOf('funding_period_block_spans')
 
 /** Heights that rows may come from, by the stream's own tables. */
-type Heights = { first: bigint; last: bigint; missing: GapList }
+type Heights = { first: bigint; last: bigint; missing: GapList<HeightRange> }
 
 /**
  * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
@@ -85,7 +77,7 @@ async function checkTables(
   const spanCheck = (rules: SpanRules) => new SpanCheck(rules, reader, problems)
   const spans = spanCheck(periodSpans(reader, markets))
   const spansOfBlocks = spanCheck(blockSpans(BLOCK_SPANS))
-  let market: TextCell = null
+  const withPoints = new Set<TextCell>()
   let unplaced = 0
   for (const table of TABLES) {
     onStep(table.name)
@@ -114,8 +106,8 @@ async function checkTables(
         }
         for (const what of faults) problems.add(describeRow(table, row), what)
         if (table.name !== 'funding_period_data_points') continue
-        if (named.market !== market) await spans.compare()
-        market = named.market!
+        if (!withPoints.has(named.market!)) await spans.compare()
+        withPoints.add(named.market!)
         spans.add(named)
         if (hasBlock) spansOfBlocks.add(named)
       }
@@ -131,7 +123,8 @@ async function checkTables(
   const astray = rows.funding_period_series! - series
   if (astray > 0)
     problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)
-  await checkSpansWithoutPoints(reader, problems, signal)
+  for (const market of markets.keys()) if (!withPoints.has(market)) spans.expect(market)
+  await spans.compare()
   if (heights !== null) return
   for (const [name, count] of Object.entries(rows)) {
     if (count > 0) problems.add(name, `${count} rows, although the store has ingested no block`)
@@ -152,36 +145,35 @@ async function checkStream(
   const last = BigInt(stream.height!)
   if (first > last) problems.add('stream', `the first height, ${first}, is above the last, ${last}`)
   if (stream.chain_id === '') problems.add('stream', 'the chain has no id')
-  const gaps = tableOf('gaps')
-  const missing: { from: bigint; to: bigint; kind: 'missing' }[] = []
-  let end = first - 1n
-  for (const row of await allRows(reader, gaps, {}, signal)) {
-    const { from_height, to_height, kind } = namedRow(gaps, row)
-    const from = BigInt(from_height!)
-    const to = BigInt(to_height!)
-    const where = describeRow(gaps, row)
-    if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
-    if (from <= end) problems.add(where, `it begins at or before ${end}`)
-    if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
-    if (to > end) end = to
-    if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
+  const ends = { first, last }
+  const gaps = await checkRanges(reader, tableOf('gaps'), ends, problems, signal)
+  const missing = new GapList(
+    gaps.filter(({ kind }) => kind === 'missing').map(({ from, to }) => ({ from, to })),
+  )
+  const imported = tableOf('imported')
+  const ranges = await checkRanges(reader, imported, ends, problems, signal)
+  for (const { from, to } of missing.all) {
+    const range = ranges[firstGapFrom(ranges, from)]
+    if (range === undefined || range.from > to) continue
+    problems.add(
+      `${imported.name} (${range.from})`,
+      `some of its blocks, ${from} to ${to}, are recorded as a gap`,
+    )
   }
-  const heights = { first, last, missing: new GapList(missing) }
-  await checkImported(reader, problems, heights, signal)
-  return heights
+  return { ...ends, missing }
 }
 
-/** Checks the ranges of heights that are imported. */
-async function checkImported(
+/** Checks ranges of heights; returns those that follow on each other. */
+async function checkRanges(
   reader: TableReader,
+  table: Table,
+  { first, last }: Pick<Heights, 'first' | 'last'>,
   problems: Problems,
-  { first, last, missing }: Heights,
   signal: AbortSignal | undefined,
-): Promise<void> {
-  const table = tableOf('imported')
-  const ranges: HeightRange[] = []
+) {
+  const ranges: (HeightRange & { kind: TextCell | undefined })[] = []
   for (const row of await allRows(reader, table, {}, signal)) {
-    const { from_height, to_height } = namedRow(table, row)
+    const { from_height, to_height, kind } = namedRow(table, row)
     const [from, to] = [BigInt(from_height!), BigInt(to_height!)]
     const where = describeRow(table, row)
     const end = ranges.at(-1)?.to
@@ -189,16 +181,9 @@ async function checkImported(
     if (from < first) problems.add(where, `it begins before the first block, ${first}`)
     if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
     if (end !== undefined && from <= end) problems.add(where, `it begins at or before ${end}`)
-    else if (from <= to) ranges.push({ from, to })
+    else if (from <= to) ranges.push({ from, to, kind })
   }
-  for (const { from, to } of missing.all) {
-    const range = ranges[firstGapFrom(ranges, from)]
-    if (range === undefined || range.from > to) continue
-    problems.add(
-      `${table.name} (${range.from})`,
-      `some of its blocks, ${from} to ${to}, are recorded as a gap`,
-    )
-  }
+  return ranges
 }
 
 /** The fault of a row's height, if any. */
@@ -224,77 +209,33 @@ function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
   return {
     table: SPANS,
     ofPoint: ({ seq }) => BigInt(seq!),
-    rangeOf: ([market]) => periodsOf(market!),
-    faultsOf: async ([market]) => {
-      const periods = await allRows(reader, PERIODS, periodsOf(markets.get(market!) ?? ''))
+    rangeOf: periodsOf,
+    columnsOf: async (market) => {
+      const periods = await allRows(reader, PERIODS, periodsOf(markets.get(market) ?? ''))
       const starts = new Map(periods.map(([, seq, start]) => [seq!, start!]))
-      return (span, found) => faultsOfPeriodSpan(span, starts.get(span.seq!) ?? null, found)
+      return (seq, points) => [`${points}`, starts.get(`${seq}`) ?? null]
     },
-    describe: (points) => `${points} points`,
+    allowances: {},
   }
 }
 
-function faultsOfPeriodSpan(span: NamedRow, start: TextCell, found: Times | undefined): string[] {
-  const { first_timestamp, last_timestamp, points, start_timestamp } = span
-  const faults: string[] = []
-  if (start_timestamp !== start) {
-    const say = (time: TextCell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
-    faults.push(`it starts ${say(start_timestamp)}, and its period ${say(start)}`)
-  }
-  if (found === undefined) return [...faults, 'the period has no points']
-  const stored = `${points} points from ${first_timestamp} to ${last_timestamp}`
-  const actual = `${found.points} points from ${found.first} to ${found.last}`
-  if (stored !== actual) faults.push(`it says ${stored}, but there are ${actual}`)
-  return faults
-}
-
-/**
- * Every point lies within the span of the blocks that it came in. A wider span, or one without points, is lawful: pruning
- * leaves them. Points come in the order of their times, so that their blocks lie close together.
- */
+/** Points come in the order of their times, so that their blocks lie close together. */
 function blockSpans(table: Table): SpanRules {
   return {
     table,
     ofPoint: ({ height }) => BigInt(height!) / BLOCKS_OF_SPAN,
-    rangeOf: (owner, first, last) => ({ after: [...owner, `${first - 1n}`], upTo: [...owner, `${last}`] }),
-    faultsOf: async () => faultsOfBlockSpan,
-    describe: (points) => `${points} points or more`,
+    rangeOf: (market, first, last) => ({ after: [market, `${first - 1n}`], upTo: [market, `${last}`] }),
+    columnsOf: async () => () => [],
+    // Pruning leaves spans that are wider than their points, or without any.
+    allowances: {
+      wide: ({ a, b }) =>
+        a !== null &&
+        (b === null ||
+          (BigInt(a.first_timestamp!) <= BigInt(b.first_timestamp!) &&
+            BigInt(a.last_timestamp!) >= BigInt(b.last_timestamp!))),
+    },
   }
-}
-
-function faultsOfBlockSpan(
-  { first_timestamp, last_timestamp }: NamedRow,
-  found: Times | undefined,
-): string[] {
-  if (found === undefined) return []
-  const { first, last } = found
-  if (first >= BigInt(first_timestamp!) && last <= BigInt(last_timestamp!)) return []
-  return [`it covers ${first_timestamp} to ${last_timestamp}, but there are points from ${first} to ${last}`]
 }
 
 /** The rows of a market in a table whose key is market and seq. */
 const periodsOf = (market: TextCell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })
-
-/** The points of a market, by its number. */
-export const pointsOf = (market: TextCell): RowRange => ({
-  after: [market, '-1', '0', '0'],
-  upTo: [market, '3', '0', '0'],
-})
-
-/** Spans of markets without any point, which no point leads to. */
-async function checkSpansWithoutPoints(
-  reader: TableReader,
-  problems: Problems,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const points = tableOf('funding_period_data_points')
-  let market: TextCell = null
-  for await (const chunk of walkTable(reader, SPANS, {}, signal)) {
-    for (const row of chunk) {
-      if (row[0] === market) continue
-      market = row[0]!
-      const [found] = await reader.read(points, pointsOf(market), 1)
-      if (found === undefined) problems.add(describeRow(SPANS, row), 'the market has no points')
-    }
-  }
-}
