@@ -42,13 +42,17 @@ export async function allRows(...walk: Parameters<typeof walkTable>): Promise<Te
   return (await Array.fromAsync(walkTable(...walk))).flat()
 }
 
-/** How two keys of a table stand to each other: numbers by their value, texts by their bytes. */
-export function compareKeys({ columns }: Table, a: readonly TextCell[], b: readonly TextCell[]): number {
-  for (const [index, left] of a.entries()) {
-    const right = b[index]!
+/** How the keys of two rows of a table stand to each other: numbers by their value, texts by their bytes. */
+export function compareKeys(
+  { columns, keyLength }: Table,
+  a: readonly TextCell[],
+  b: readonly TextCell[],
+): number {
+  for (let index = 0; index < keyLength; index++) {
+    const [left, right] = [a[index], b[index]]
     if (left === right) continue
-    if (columns[index]!.type === 'text') return Buffer.compare(Buffer.from(left!), Buffer.from(right))
-    return BigInt(left!) < BigInt(right) ? -1 : 1
+    if (columns[index]!.type === 'text') return Buffer.compare(Buffer.from(left!), Buffer.from(right!))
+    return BigInt(left!) < BigInt(right!) ? -1 : 1
   }
   return 0
 }

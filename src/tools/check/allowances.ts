@@ -1,10 +1,11 @@
 import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage'
+import { isBefore } from '#core/domain/place'
 import { cutToMicrosecond } from '#core/domain/time'
 import { KEPT } from '#core/resources/kept'
+import type { PrunedBefore } from '#core/store/readings/holdings'
 import { type Table, type TextCell, tableOf } from '#core/store/tables'
-import type { NamedRow } from '#core/store/walk-table'
+import { type NamedRow, placeOfRow } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
-import { isUnplacedRow } from './row-rules.ts'
 
 /** What a store, or one of the event files, covers. */
 export type Covered = Coverage & {
@@ -19,7 +20,7 @@ export type Compared = {
   /** Markets whose lists of providers are from the same event on both sides. */
   sameLists: ReadonlySet<TextCell>
   /** Bounds of the rows that were pruned from the store. */
-  pruned: { timestamp: string | null; height: string | null } | null
+  pruned: PrunedBefore | null
 }
 
 /** A column in which a row of the store differs from one of the files. */
@@ -33,8 +34,8 @@ export type TablePair = Pair<NamedRow> & {
 }
 
 export const POINTS = tableOf('funding_period_data_points')
-export const PROVIDERS = tableOf('liquidity_providers')
-export const PLACE: readonly string[] = ['height', 'event_index']
+const PROVIDERS = tableOf('liquidity_providers')
+const PLACE: readonly string[] = ['height', 'event_index']
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
 /** Resources that stored blocks may be missing, by table. */
@@ -63,15 +64,14 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       importedTime: ({ name, a, b }) =>
         TIMES.includes(name) &&
         isImported(a) &&
-        ![a[name], b[name]].includes(null) &&
-        BigInt(a[name]!) === cutToMicrosecond(BigInt(b[name]!)),
+        b[name] != null &&
+        a[name] === String(cutToMicrosecond(BigInt(b[name]))),
       // One side does not have the first event of a period.
       start: ({ name, a, b }) => name.startsWith('start_') && !(hasStart(files, a) && hasStart(store, b)),
     },
     rows: {
       otherList: ({ table, a, b }) => table === PROVIDERS && !sameLists.has((a ?? b)!.market_id!),
-      notInFiles: ({ a, later }) =>
-        later === 'store' && (isUnplacedRow(a!) || !isWithin(files.fromEvents, BigInt(a!.height!))),
+      notInFiles: ({ a, later }) => later === 'store' && !isWithin(files.fromEvents, BigInt(a!.height!)),
       // Of an imported block the store has what the import contained.
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
       // An imported point whose event came again: the files have it in the later block.
@@ -87,4 +87,12 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
         (isBelow(b![columns.time], pruned?.timestamp) || isBelow(b![columns.height], pruned?.height)),
     },
   }
+}
+
+/** Of providers, their list says from which event they are. */
+export function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePair['later'] {
+  if (table === PROVIDERS) return null
+  if (a === null || b === null) return a === null ? 'files' : 'store'
+  if (!fields.some((name) => PLACE.includes(name))) return null
+  return isBefore(placeOfRow(a), placeOfRow(b)) ? 'files' : 'store'
 }

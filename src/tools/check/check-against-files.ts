@@ -19,21 +19,13 @@ import { openTemporaryStore } from '#core/store/sqlite/tables'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
 import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
-import { allRows, type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { allRows, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import { commonHeights } from '../compare/common-heights.ts'
 import { CompareError } from '../compare/compare-error.ts'
 import type { Pair } from '../compare/compare-rows.ts'
-import { openUnnamed, withDiskErrors } from '../import/temporary-file.ts'
-import {
-  allowancesOf,
-  type Compared,
-  type Covered,
-  PLACE,
-  POINTS,
-  PROVIDERS,
-  type TablePair,
-} from './allowances.ts'
+import { openUnnamed, TemporaryFileError } from '../import/temporary-file.ts'
+import { allowancesOf, type Compared, type Covered, laterOf, POINTS, type TablePair } from './allowances.ts'
 import type { StoreCheck } from './check-store.ts'
 import { type Cells, compareTables, namedPair, type TableRules, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
@@ -64,7 +56,7 @@ const STORE_SHARE = { plain: 0.5, gz: 3 }
 export function storeBytesOf({ files }: EventInput): number | null {
   return files.reduce<number | null>((total, { path, bytes }) => {
     if (total === null || bytes === null) return null
-    return total + bytes * (/\.gz$/i.test(path) ? STORE_SHARE.gz : STORE_SHARE.plain)
+    return total + bytes * (path.endsWith('.gz') ? STORE_SHARE.gz : STORE_SHARE.plain)
   }, 0)
 }
 
@@ -90,9 +82,7 @@ export async function checkAgainstFiles(
     const taken = await ingestFiles({ input, writer, log, allowGap: true, strict: false, signal })
     signal.throwIfAborted()
     const failure = taken.failure ?? noEventsError(input.files, taken.report)
-    withDiskErrors(temp, () => {
-      if (failure instanceof StoreError) throw failure.cause
-    })
+    if (failure instanceof StoreError) throw new TemporaryFileError(failure.message, failure)
     if (failure !== null) problems.add('event files', failure.message)
     notes.push(...taken.report.cutOff.map(describeCutOff))
     try {
@@ -162,7 +152,7 @@ async function compareStores(
 /** @throws {CompareError} for an empty store. */
 async function openSide(name: string, reader: TableReader): Promise<Side> {
   const coverage = await reader.run(readCoverage())
-  if (coverage === null) throw new CompareError(`nothing to compare: ${name} is empty`)
+  if (coverage === null) throw new CompareError(`nothing to compare: no block is in ${name}`)
   const heights = without([{ from: coverage.first, to: coverage.height }], coverage.gaps)
   return { ...coverage, name, reader, heights, fromEvents: without(heights, coverage.imported) }
 }
@@ -214,14 +204,6 @@ function rulesOf(comparison: Comparison, table: Table): TableRules<TablePair> {
     return { ...named, table, later: laterOf(table, named) }
   }
   return { ...rules, fieldsOf, describe, allowances: rows }
-}
-
-/** Of providers, their list says from which event they are. */
-function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePair['later'] {
-  if (table === PROVIDERS) return null
-  if (a === null || b === null) return a === null ? 'files' : 'store'
-  if (!fields.some((name) => PLACE.includes(name))) return null
-  return isBefore(placeOfRow(a), placeOfRow(b)) ? 'files' : 'store'
 }
 
 /** The row of the files for the event that an imported point comes from: its time becomes the point's if it is cut. */

@@ -19,61 +19,58 @@ export type SpanRules = {
   allowances: Allowances<Pair<NamedRow>>
 }
 
-/** Compares spans with points. Takes memory for the points between two calls of {@link compare} alone. */
-export class SpanCheck {
-  readonly #rules: SpanRules
-  readonly #reader: TableReader
-  readonly #problems: Problems
-  #found = new Map<TextCell, Map<bigint, Times>>()
+export type SpanCheck = {
+  /** Has the spans of a market compared, even if no points are added. */
+  expect(market: TextCell): Map<bigint, Times>
+  add(point: NamedRow): void
+  /** Compares what was added since the last time. */
+  compare(): Promise<void>
+}
 
-  constructor(rules: SpanRules, reader: TableReader, problems: Problems) {
-    this.#rules = rules
-    this.#reader = reader
-    this.#problems = problems
-  }
-
-  /** Has the spans of a market compared, even if it has no points. */
-  expect(market: TextCell): Map<bigint, Times> {
-    const found = this.#found.get(market) ?? new Map<bigint, Times>()
-    this.#found.set(market, found)
+/** Compares spans with points. Takes memory for the points between two comparisons alone. */
+export function createSpanCheck(
+  { table, ofPoint, rangeOf, columnsOf, allowances }: SpanRules,
+  reader: TableReader,
+  problems: Problems,
+): SpanCheck {
+  const markets = new Map<TextCell, Map<bigint, Times>>()
+  const rules = { ...tableRules(table), allowances }
+  const expect = (market: TextCell) => {
+    const found = markets.get(market) ?? new Map<bigint, Times>()
+    markets.set(market, found)
     return found
   }
-
-  add(point: NamedRow): void {
-    const times = this.expect(point.market!)
-    const of = this.#rules.ofPoint(point)
-    const time = BigInt(point.timestamp!)
-    const known = times.get(of)
-    if (known === undefined) {
-      times.set(of, { first: time, last: time, points: 1 })
-      return
-    }
-    if (time < known.first) known.first = time
-    if (time > known.last) known.last = time
-    known.points++
-  }
-
-  /** Compares the points that were added since the last time. */
-  async compare(): Promise<void> {
-    const { table, rangeOf, columnsOf, allowances } = this.#rules
-    const rules = { ...tableRules(table), allowances }
-    for (const [market, times] of this.#found) {
-      const others = await columnsOf(market)
-      const ordered = [...times].sort(([a], [b]) => Number(a - b))
-      const made = ordered.map(([of, { first, last, points }]) => [
-        ...[market, `${of}`, `${first}`, `${last}`],
-        ...others(of, points),
-      ])
-      const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)
-      const stored = walkTable(this.#reader, table, range)
-      await compareTables(
-        table,
-        [stored, given(made)],
-        ['in the store', 'in a calculation from the points'],
-        rules,
-        this.#problems,
-      )
-    }
-    this.#found = new Map()
+  return {
+    expect,
+    add(point) {
+      const found = expect(point.market!)
+      const of = ofPoint(point)
+      const time = BigInt(point.timestamp!)
+      const known = found.get(of) ?? { first: time, last: time, points: 0 }
+      if (time < known.first) known.first = time
+      if (time > known.last) known.last = time
+      known.points++
+      found.set(of, known)
+    },
+    async compare() {
+      for (const [market, found] of markets) {
+        const others = await columnsOf(market)
+        const ordered = [...found].sort(([a], [b]) => Number(a - b))
+        const made = ordered.map(([of, { first, last, points }]) => [
+          ...[market, `${of}`, `${first}`, `${last}`],
+          ...others(of, points),
+        ])
+        const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)
+        const sides = [walkTable(reader, table, range), given(made)] as const
+        await compareTables(
+          table,
+          sides,
+          ['in the store', 'in a calculation from the points'],
+          rules,
+          problems,
+        )
+      }
+      markets.clear()
+    },
   }
 }

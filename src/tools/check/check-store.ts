@@ -4,12 +4,12 @@ import { count } from '#core/domain/words'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
-import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
-import { keepsPlaces, keyOfRow, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
+import type { TableReader } from '#core/store/table-reader'
+import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
 import { allRows, compareKeys, describeRow, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
-import { SpanCheck, type SpanRules } from './check-spans.ts'
+import { createSpanCheck, type SpanRules } from './check-spans.ts'
 import { Problems } from './problems.ts'
 import { faultsOf, isUnplacedRow } from './row-rules.ts'
 
@@ -32,7 +32,6 @@ export type StoreCheck = {
 
 const SPANS = tableOf('funding_period_spans')
 const PERIODS = tableOf('funding_periods')
-const BLOCK_SPANS = tableOf('funding_period_block_spans')
 
 /** Heights that rows may come from, by the stream's own tables. */
 type Heights = { first: bigint; last: bigint; missing: GapList<HeightRange> }
@@ -72,11 +71,12 @@ async function checkTables(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const heights = await checkStream(reader, problems, signal)
-  const markets = await marketNumbers(reader, signal)
+  const markets: MarketIds = new Map(
+    (await allRows(reader, tableOf('markets'))).map(([number, id]) => [number!, id!]),
+  )
   const lists = new Set<TextCell>()
-  const spanCheck = (rules: SpanRules) => new SpanCheck(rules, reader, problems)
-  const spans = spanCheck(periodSpans(reader, markets))
-  const spansOfBlocks = spanCheck(blockSpans(BLOCK_SPANS))
+  const spans = createSpanCheck(periodSpans(reader, markets), reader, problems)
+  const spansOfBlocks = createSpanCheck(BLOCK_SPANS, reader, problems)
   const withPoints = new Set<TextCell>()
   let unplaced = 0
   for (const table of TABLES) {
@@ -88,14 +88,13 @@ async function checkTables(
       for (const row of chunk) {
         const named = namedRow(table, row)
         const faults = faultsOf(table, named)
-        const key = keyOfRow(table, row)
-        if (before !== null && compareKeys(table, before, key) >= 0) {
+        if (before !== null && compareKeys(table, before, row) >= 0) {
           faults.push('its key does not follow the one before')
         }
-        before = key
+        before = row
         if (isUnplacedRow(named)) unplaced++
         const hasBlock = keepsPlaces(table) && !isUnplacedRow(named)
-        const fault = hasBlock ? heightFault(named.height, heights) : null
+        const fault = hasBlock ? heightFault(BigInt(named.height!), heights) : null
         if (fault !== null) faults.push(fault)
         if (named.market !== undefined && !markets.has(named.market)) {
           faults.push(`there is no market ${named.market}`)
@@ -137,19 +136,17 @@ async function checkStream(
   problems: Problems,
   signal: AbortSignal | undefined,
 ): Promise<Heights | null> {
-  const streams = await reader.read(tableOf('stream'), ALL_ROWS, 2)
-  if (streams.length === 0) return null
-  if (streams.length > 1) problems.add('stream', 'more than one row')
-  const stream = namedRow(tableOf('stream'), streams[0]!)
+  const [row, ...others] = await allRows(reader, tableOf('stream'), {}, signal)
+  if (row === undefined) return null
+  if (others.length > 0) problems.add('stream', 'more than one row')
+  const stream = namedRow(tableOf('stream'), row)
   const first = BigInt(stream.first_height!)
   const last = BigInt(stream.height!)
   if (first > last) problems.add('stream', `the first height, ${first}, is above the last, ${last}`)
   if (stream.chain_id === '') problems.add('stream', 'the chain has no id')
   const ends = { first, last }
   const gaps = await checkRanges(reader, tableOf('gaps'), ends, problems, signal)
-  const missing = new GapList(
-    gaps.filter(({ kind }) => kind === 'missing').map(({ from, to }) => ({ from, to })),
-  )
+  const missing = new GapList<HeightRange>(gaps.filter(({ kind }) => kind === 'missing'))
   const imported = tableOf('imported')
   const ranges = await checkRanges(reader, imported, ends, problems, signal)
   for (const { from, to } of missing.all) {
@@ -187,18 +184,12 @@ async function checkRanges(
 }
 
 /** The fault of a row's height, if any. */
-function heightFault(height: TextCell | undefined, heights: Heights | null): string | null {
-  if (height === undefined || height === null || heights === null) return null
-  const from = BigInt(height)
+function heightFault(from: bigint, heights: Heights | null): string | null {
+  if (heights === null) return null
   const { first, last, missing } = heights
   if (from > last) return `it comes from block ${from}, but the last stored block is ${last}`
   if (from < first) return `it comes from block ${from}, but the first stored block is ${first}`
   return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
-}
-
-async function marketNumbers(reader: TableReader, signal: AbortSignal | undefined): Promise<MarketIds> {
-  const rows = await allRows(reader, tableOf('markets'), {}, signal)
-  return new Map(rows.map(([number, id]) => [number!, id!]))
 }
 
 /** The id of a market, by its number. */
@@ -220,21 +211,19 @@ function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
 }
 
 /** Points come in the order of their times, so that their blocks lie close together. */
-function blockSpans(table: Table): SpanRules {
-  return {
-    table,
-    ofPoint: ({ height }) => BigInt(height!) / BLOCKS_OF_SPAN,
-    rangeOf: (market, first, last) => ({ after: [market, `${first - 1n}`], upTo: [market, `${last}`] }),
-    columnsOf: async () => () => [],
-    // Pruning leaves spans that are wider than their points, or without any.
-    allowances: {
-      wide: ({ a, b }) =>
-        a !== null &&
-        (b === null ||
-          (BigInt(a.first_timestamp!) <= BigInt(b.first_timestamp!) &&
-            BigInt(a.last_timestamp!) >= BigInt(b.last_timestamp!))),
-    },
-  }
+const BLOCK_SPANS: SpanRules = {
+  table: tableOf('funding_period_block_spans'),
+  ofPoint: ({ height }) => BigInt(height!) / BLOCKS_OF_SPAN,
+  rangeOf: (market, first, last) => ({ after: [market, `${first - 1n}`], upTo: [market, `${last}`] }),
+  columnsOf: async () => () => [],
+  // Pruning leaves spans that are wider than their points, or without any.
+  allowances: {
+    wide: ({ a, b }) =>
+      a !== null &&
+      (b === null ||
+        (BigInt(a.first_timestamp!) <= BigInt(b.first_timestamp!) &&
+          BigInt(a.last_timestamp!) >= BigInt(b.last_timestamp!))),
+  },
 }
 
 /** The rows of a market in a table whose key is market and seq. */

@@ -1,4 +1,4 @@
-import { keyOfRow, type Table, type TextCell } from '#core/store/tables'
+import type { Table, TextCell } from '#core/store/tables'
 import { compareKeys, describeRow, type NamedRow, namedRow } from '#core/store/walk-table'
 import {
   compareRows,
@@ -17,7 +17,7 @@ export type TableRules<Of extends Pair<NamedRow> = Pair<NamedRow>> = RowRules<Ce
 /** The rules of rows that are to be the same. */
 export function tableRules(table: Table): TableRules {
   return {
-    order: (a, b) => compareKeys(table, keyOfRow(table, a), keyOfRow(table, b)),
+    order: (a, b) => compareKeys(table, a, b),
     fieldsOf: (a, b) => table.columns.flatMap(({ name }, index) => (a[index] === b[index] ? [] : [name])),
     describe: (pair) => namedPair(table, pair),
     allowances: {},

@@ -88,8 +88,7 @@ function describe(
     const ranges = describeRanges(compared.heights, SHOWN_RANGES)
     lines.push(`${sum(compared.rows)} rows match the event files, over ${ranges}`)
   }
-  if (problems.count === 0) lines.push('No problems found.')
-  else if (problems.count === 1) lines.push('1 problem found.')
-  else lines.push(`${count(problems.count)} problems found.`)
+  const found = problems.count === 0 ? 'No' : count(problems.count)
+  lines.push(`${found} ${problems.count === 1 ? 'problem' : 'problems'} found.`)
   return lines.join('\n')
 }

@@ -40,10 +40,7 @@ export async function* compareRows<Row, Of>(
 ): AsyncGenerator<Of, void, undefined> {
   const [ofA, ofB] = [new RowQueue(a), new RowQueue(b)]
   let [hasA, hasB] = [false, false]
-  const nameOf = async (pair: Of) => {
-    for (const [name, allows] of Object.entries(allowances)) if (await allows(pair)) return name
-    return null
-  }
+  const names = Object.keys(allowances)
   try {
     for (;;) {
       const left = ofA.head ?? (await ofA.next())
@@ -55,11 +52,12 @@ export async function* compareRows<Row, Of>(
       hasA ||= first <= 0
       hasB ||= first >= 0
       const fields = first === 0 ? fieldsOf(left!, right!) : []
-      const isSame = first === 0 && fields.length === 0
       const rows = { a: first <= 0 ? left : null, b: first >= 0 ? right : null }
+      const isSame = first === 0 && fields.length === 0
       const pair = isSame ? null : await describe({ ...rows, fields, isBeforeFirst: !(hasA && hasB) })
-      const name = pair === null ? 'same' : await nameOf(pair)
-      if (name === null) yield pair!
+      let name = pair === null ? 'same' : undefined
+      for (const one of names) if (name === undefined && (await allowances[one]!(pair!))) name = one
+      if (name === undefined) yield pair!
       else counts[name] = (counts[name] ?? 0) + 1
     }
   } finally {
@@ -74,8 +72,9 @@ export function describePair(
   inB: string,
 ): string {
   if (a !== null && b !== null) {
-    const text = (value: unknown) => JSON.stringify(value)
-    return fields.map((name) => `${name} is ${text(a[name])} ${inA} and ${text(b[name])} ${inB}`).join(', ')
+    return fields
+      .map((name) => `${name} is ${JSON.stringify(a[name])} ${inA} and ${JSON.stringify(b[name])} ${inB}`)
+      .join(', ')
   }
   const row = (a ?? b)!
   const place = 'event_index' in row ? ` (block ${row.height}, event ${row.event_index})` : ''

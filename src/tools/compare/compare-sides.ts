@@ -112,7 +112,7 @@ async function compareResource(
     : [null]
   for (const marketId of markets) {
     const compare = (atHeight: bigint | null) =>
-      compareRowsOf({ a, b, heights, resource, marketId, atHeight, signal })
+      compareRowsOf({ a, b, heights, resource, marketId, atHeight })
     const part = resource.rowsStay ? await compare(null) : await atOneHeight(a, b, compare, signal)
     if (typeof part === 'string') return resultWith({ notCompared: part })
     counts.same += part.same
@@ -160,7 +160,6 @@ type RowsCompared = {
   marketId: string | null
   /** Null: the rows are those of blocks that both cover. */
   atHeight: bigint | null
-  signal: AbortSignal
 }
 
 async function compareRowsOf(compared: RowsCompared): Promise<PartialComparison> {

@@ -123,9 +123,7 @@ export class Connection {
   static openAlone(path: string): Connection {
     return Connection.#openToWrite(path, (connection) => {
       connection.#migrate(() => {})
-      connection.#database.exec(
-        'pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -65536',
-      )
+      connection.#database.exec('pragma journal_mode = memory; pragma synchronous = off')
       connection.#isAlone = true
     })
   }
