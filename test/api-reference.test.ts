@@ -10,7 +10,7 @@ import { getJson, send } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
-import { serve, serveFiles } from './fixtures/service.ts'
+import { serve, serveFile } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -28,7 +28,7 @@ const MAX_HEIGHT = 1_900
 async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
   const browser = await openBrowser(t)
   if (browser === null) return null
-  const base = await serveFiles(t, STORE_KINDS[0]!, NAMED_SAMPLE)
+  const base = await serveFile(STORE_KINDS[0]!, NAMED_SAMPLE)
   const opened = await openPage(browser, base, { colorScheme })
   const document = await getJson<Document>(base, '/openapi.json')
   await opened.page.goto('/docs')
@@ -197,7 +197,7 @@ describe('the API reference', () => {
   test('writes requests as Python that runs without a library', async (t) => {
     const python = process.env.LYRA_PYTHON ?? 'python3'
     if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'Python is not installed')
-    const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+    const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
     const run = (path: string, given: [place: string, name: string, value: string][]) => {
       const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
       return startProgram(t, python, ['-c', pythonSample({ base, path, given: parameters })])

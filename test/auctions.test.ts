@@ -17,7 +17,7 @@ import {
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
-import { serve, serveFiles } from './fixtures/service.ts'
+import { serve, serveFile } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -74,7 +74,7 @@ for (const kind of STORE_KINDS) {
         if (path === null) return t.skip('the recording is missing')
         const expected = auctionsByBlocks(path)
         assert.ok(expected.size > 0)
-        const base = await serveFiles(t, kind, path)
+        const base = await serveFile(kind, path)
         const random = createRandom(name.length)
         for (const [marketId, intervals] of expected) {
           assert.deepEqual(await auctionsOf(base, marketId), { marketId, completeFrom: '0', intervals })

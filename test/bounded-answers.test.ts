@@ -25,7 +25,7 @@ import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { startLive, stop } from './fixtures/live.ts'
 import { runWell, startService } from './fixtures/program.ts'
 import { ask } from './fixtures/raw-http.ts'
-import { ingestWhole, serve, serveFiles } from './fixtures/service.ts'
+import { ingestWhole, serve, serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -102,8 +102,8 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(ofService.coverage, ofStore.coverage)
     })
 
-    test('coverage of one market, and errors for invalid cursors', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('coverage of one market, and errors for invalid cursors', async () => {
+      const base = await serveFile(kind, SAMPLE)
       const all = await part(base, [])
       const { marketId } = all.fundingPeriodDataPoints[1]!
       for (const id of [marketId, marketId.toUpperCase()]) {

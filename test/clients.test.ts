@@ -12,7 +12,7 @@ import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { serveBoth, serveFiles, storeOf } from './fixtures/service.ts'
+import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -33,8 +33,8 @@ type RestClients = {
 /** Each operation with the arguments that precede those for paging. */
 type List = { path: string; params: [string, string][]; operation: Operation; args: (string | undefined)[] }
 
-test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async (t) => {
-  const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async () => {
+  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   const { TradingData } = createRequire(import.meta.url)('@vegaprotocol/rest-clients') as RestClients
   TradingData.OpenAPI.BASE = base
   const { NetworkService, MarketsService, LiquidityService } = TradingData
@@ -105,7 +105,7 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
 
 test('Python scripts that paste cursors into URLs walk every page of every list', async (t) => {
   if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not installed')
-  const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   for (const [path, query] of [
     [CHECKPOINTS, ''],
     [POINTS, ''],
@@ -224,7 +224,7 @@ test('schemathesis finds only documented deviations', async (t) => {
   if (spawnSync(command, ['--version']).status !== 0) {
     return skip(t, 'schemathesis is not installed; LYRA_SCHEMATHESIS may name it')
   }
-  const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   const examples = String(scaled(10, 2_000))
   const { code, stdout, stderr } = await startProgram(
     t,

@@ -4,7 +4,7 @@ import { describeCluster } from '#core/store/inspection'
 import { metricsOf, send } from './fixtures/http.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { serve, serveFiles, storeOf } from './fixtures/service.ts'
+import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -19,8 +19,8 @@ test('only operators see the address of a worker that is down', () => {
 })
 
 for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
-  test(`a cluster is not mentioned if there is none (${kind.name})`, async (t) => {
-    const base = await serveFiles(t, kind, SAMPLE)
+  test(`a cluster is not mentioned if there is none (${kind.name})`, async () => {
+    const base = await serveFile(kind, SAMPLE)
     assert.deepEqual(JSON.parse((await send(base, '/ready')).text), { status: 'ready' })
     assert.match(await metricsOf(base), /^lyra_cluster_faults 0$/m)
   })

@@ -9,7 +9,7 @@ import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { HEIGHT, TIMESTAMP } from './fixtures/sample.ts'
-import { ingest, ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -96,8 +96,8 @@ const SAMPLE_COVERAGE = {
 
 for (const kind of STORE_KINDS) {
   describe(`GET ${PATH} on ${kind.name}`, () => {
-    test('reports blocks, rows and times by market, all of the snapshot named in its headers', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('reports blocks, rows and times by market, all of the snapshot named in its headers', async () => {
+      const base = await serveFile(kind, SAMPLE)
       assert.deepEqual(await getCoverage(base), SAMPLE_COVERAGE)
       const answer = await send(base, PATH)
       assert.equal(answer.headers['x-block-height'], HEIGHT)

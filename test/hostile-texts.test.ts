@@ -9,7 +9,7 @@ import { getJson, send } from './fixtures/http.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
+import { ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -186,7 +186,7 @@ for (const kind of STORE_KINDS) {
       )
     })
     const path = fileWith(t, Buffer.concat(blocks))
-    const base = await serveFiles(t, kind, path)
+    const base = await serveFile(kind, path)
     type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
     const pageOf = async (more: string) =>
       (await getJson<Body>(base, `${CHECKPOINTS}?pagination.newestFirst=false${more}`)).checkpoints.edges

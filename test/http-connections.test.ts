@@ -6,7 +6,7 @@ import { ask, closed, exchange, openSocket, readAnswers, requestText } from './f
 import { assertRefusal, MALFORMED, NOT_ALLOWED, NOT_FOUND } from './fixtures/refusals.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { LONG, scaled } from './fixtures/sampling.ts'
-import { serveFiles, storeOf } from './fixtures/service.ts'
+import { serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
@@ -19,7 +19,7 @@ const request = (line: string, headers: Record<string, string> = {}, body = '') 
 
 for (const kind of ANY_STORE_KIND) {
   test(`Connections on ${kind.name}`, async (t) => {
-    const base = await serveFiles(t, kind, SAMPLE)
+    const base = await serveFile(kind, SAMPLE)
     const page = (await ask(base, `GET ${PAGE}`)).body
 
     await t.test('pipelined requests are answered in order', async () => {

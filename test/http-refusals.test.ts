@@ -15,7 +15,7 @@ import {
   UNAVAILABLE,
 } from './fixtures/refusals.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
-import { serve, serveBoth, serveFiles, storeOf } from './fixtures/service.ts'
+import { serve, serveBoth, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openStore } from './fixtures/stores.ts'
 
@@ -171,7 +171,7 @@ function faultyRequest(path: string, faults: Fault[]): string {
 
 for (const kind of ANY_STORE_KIND) {
   test(`Refusals on ${kind.name}`, async (t) => {
-    const base = await serveFiles(t, kind, SAMPLE)
+    const base = await serveFile(kind, SAMPLE)
     assert.equal((await send(base, '/api/v2/checkpoints')).status, 200)
 
     for (const [what, request, expected] of REFUSED) {

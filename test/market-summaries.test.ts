@@ -30,7 +30,7 @@ import {
   RESOURCE_CASES,
   type ResourceCase,
 } from './fixtures/resource-cases.ts'
-import { serve, serveFiles } from './fixtures/service.ts'
+import { serve, serveFile } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -158,9 +158,9 @@ for (const kind of STORE_KINDS) {
     testPages(kind, SUMMARY_CASE, withoutEstimate)
 
     for (const name of ['perps-calm-named', 'perps-long-named']) {
-      test(`of ${name} agree with the other operations`, async (t) => {
+      test(`of ${name} agree with the other operations`, async () => {
         const recording = recorded(name)
-        const base = await serveFiles(t, kind, recording)
+        const base = await serveFile(kind, recording)
         const { edges } = await getPage(base, SUMMARIES, 'pagination.newestFirst=false')
         const ids = edges.map(({ node }) => String(node.marketId))
         const events: MarketEvent[] = []

@@ -4,7 +4,7 @@ import { getPage, send } from './fixtures/http.ts'
 import { assertFails, runLyra } from './fixtures/program.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { INSTRUMENTS, MARKET } from './fixtures/sample.ts'
-import { serveFiles, storeOf } from './fixtures/service.ts'
+import { serveFile, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE as NAMED } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -42,8 +42,8 @@ const EXPECTED = [
 
 for (const kind of STORE_KINDS) {
   describe(`Named instruments (${kind.name})`, () => {
-    test('instruments match the events of markets and assets', async (t) => {
-      const base = await serveFiles(t, kind, NAMED)
+    test('instruments match the events of markets and assets', async () => {
+      const base = await serveFile(kind, NAMED)
       const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
       const page = await getPage(base, INSTRUMENTS, [oldestFirst])
       assert.deepEqual(

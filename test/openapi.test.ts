@@ -11,7 +11,7 @@ import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { routedPaths, serve, serveFiles, storeOf } from './fixtures/service.ts'
+import { routedPaths, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
@@ -317,8 +317,8 @@ for (const kind of ANY_STORE_KIND) {
       for (const target of TARGETS) assertDocumented(await ask(empty, `GET ${target}`), target)
     })
 
-    test('accepts the documented parameters, and no others', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('accepts the documented parameters, and no others', async () => {
+      const base = await serveFile(kind, SAMPLE)
       const targets: Record<string, string> = {
         [CHECKPOINTS]: CHECKPOINTS,
         '/api/v2/funding-periods/data-points/{marketId}': POINTS,
@@ -349,8 +349,8 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('accepts values that the schemas of parameters allow, and refuses others', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('accepts values that the schemas of parameters allow, and refuses others', async () => {
+      const base = await serveFile(kind, SAMPLE)
       const texts = [
         ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483647', '2147483648', '9223372036854775807'],
         ...['1.5', 'x', 'true', 'FALSE', 'tRUE', 'SOURCE_EXTERNAL', 'source_external', 'network', 'Network'],
@@ -390,7 +390,7 @@ for (const kind of ANY_STORE_KIND) {
         const golden = readGolden(name)
         const recording = golden === null ? null : recordingPath(golden.events)
         if (golden === null || recording === null) return skip(t, `the recording ${name} is missing`)
-        const base = await serveFiles(t, kind, recording)
+        const base = await serveFile(kind, recording)
         for (const { path, params } of sampled('answer', golden.cases)) {
           // A text replaces the cursors of other cases: only the shape of the answer matters here.
           const texts = params.map(([key, value]): [string, string] => [

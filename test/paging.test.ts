@@ -9,7 +9,7 @@ import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { testPages } from './fixtures/page-suites.ts'
 import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { ingest, ingestWhole, serve, serveFiles } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, serveFile } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -159,7 +159,7 @@ for (const kind of STORE_KINDS) {
       test(`pages of every size and direction on ${name} contain every row once, in order`, async (t) => {
         const recording = recordingPath(`${name}.evts.gz`)
         if (recording === null) return skip(t, `${name} is missing`)
-        const base = await serveFiles(t, kind, recording)
+        const base = await serveFile(kind, recording)
         const lists = listsOf(recording)
         assert.ok(lists.length > 0)
         for (const list of lists) {

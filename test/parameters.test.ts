@@ -4,7 +4,7 @@ import { getPage, type PageAnswer, type Params, query } from './fixtures/http.ts
 import { ask } from './fixtures/raw-http.ts'
 import { assertRefusal, type Refusal } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { serveFiles } from './fixtures/service.ts'
+import { serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -109,7 +109,7 @@ const invalid = (detail: number): Refusal => ({ status: 400, code: 3, detail })
 
 for (const kind of STORE_KINDS) {
   test(`Parameters on ${kind.name}`, async (t) => {
-    const base = await serveFiles(t, kind, SAMPLE)
+    const base = await serveFile(kind, SAMPLE)
     const target = (path: string, params: Params) => {
       const text = query(params)
       return path.includes('?') ? `${path}${text.replace('?', '&')}` : `${path}${text}`

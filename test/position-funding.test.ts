@@ -7,7 +7,7 @@ import { getJson, getPage, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { serve, serveFiles } from './fixtures/service.ts'
+import { serve, serveFile } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -54,7 +54,7 @@ for (const kind of STORE_KINDS) {
       test(`follow from the periods of ${name}, for every range and size`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
         if (path === null) return t.skip('the recording is missing')
-        const base = await serveFiles(t, kind, path)
+        const base = await serveFile(kind, path)
         const { instruments } = await getJson<{
           instruments: { edges: { node: { marketId: string } }[] }
         }>(base, '/api/v2/instruments')

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { send } from './fixtures/http.ts'
 import { exchange, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
-import { serveFiles } from './fixtures/service.ts'
+import { serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 for (const kind of ANY_STORE_KIND) {
-  test(`Every answer forbids browsers to guess its type (${kind.name})`, async (t) => {
-    const base = await serveFiles(t, kind, SAMPLE)
+  test(`Every answer forbids browsers to guess its type (${kind.name})`, async () => {
+    const base = await serveFile(kind, SAMPLE)
     const page = `${CHECKPOINTS}?pagination.first=1`
     const { headers } = await send(base, page)
     const preflight = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }

@@ -19,7 +19,7 @@ import { assertMalformed } from './fixtures/refusals.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
-import { ingestWhole, serve, serveFiles } from './fixtures/service.ts'
+import { ingestWhole, serve, serveFile } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
@@ -282,8 +282,8 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of a recording match all of its points', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('of a recording match all of its points', async () => {
+      const base = await serveFile(kind, SAMPLE)
       await compareSeries(base, MARKET, 3, runsOf('comparison'))
       const { interval, sources } = await seriesOf(base, MARKET, '')
       assert.equal(interval, '2s')
@@ -387,8 +387,8 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test('are empty without points', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('are empty without points', async () => {
+      const base = await serveFile(kind, SAMPLE)
       const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
       for (const [marketId, query] of [
         [OTHER_MARKET, ''],
@@ -407,8 +407,8 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of the whole range of times have an interval of a year', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
+    test('of the whole range of times have an interval of a year', async () => {
+      const base = await serveFile(kind, SAMPLE)
       const all = `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${2n ** 63n - 1n}`
       const { interval, sources, from } = await seriesOf(base, MARKET, all)
       assert.equal(interval, '365d')
@@ -441,8 +441,8 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('a request for a series', () => {
-  test('is refused if its range has too many buckets', async (t) => {
-    const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+  test('is refused if its range has too many buckets', async () => {
+    const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
     const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
     assert.match(
       text.replaceAll('\\"', '"'),

@@ -11,7 +11,7 @@ import { streamParametersOf } from '#service/api/streams/stream-route-request'
 import { type Params, query, statusOf } from './fixtures/http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { HEIGHT, MARKET } from './fixtures/sample.ts'
-import { serveFiles } from './fixtures/service.ts'
+import { serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
@@ -196,7 +196,7 @@ const TARGETS: readonly Target[] = [
 
 for (const kind of ANY_STORE_KIND) {
   test(`Wrong values of parameters are refused by the table of errors on ${kind.name}`, async (t) => {
-    const base = await serveFiles(t, kind, SAMPLE)
+    const base = await serveFile(kind, SAMPLE)
     for (const target of TARGETS) {
       const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
       const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
