@@ -81,7 +81,7 @@ async function assertRefused(
   user: object = {},
 ): Promise<void> {
   const args = [...COMMANDS[command], '--log-level', 'error']
-  const { code, stderr } = await runLyra(test, args, { cwd: folder, timeout: 20_000, ...user })
+  const { code, stderr } = await runLyra(test, args, { cwd: folder, ...user })
   assert.match(stderr, message)
   // A service reports faults found after its start as a line of its log.
   assert.match(stderr, command === 'serve --listen' ? /^[^\n]+\n$/ : /^lyra: [^\n]+\n$/, 'one line')
