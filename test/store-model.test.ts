@@ -8,6 +8,7 @@ import { EventStreamError } from '#core/records/record-position'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import type { Writer } from '#core/store/store'
+import { assertProperty } from './fixtures/assert-property.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { fileOf, joinRecords, type MadeBlock, recordsOf } from './fixtures/event-stream.ts'
@@ -262,7 +263,7 @@ for (const kind of STORE_KINDS) {
         ],
         { maxCommands: 12, size: '+1' },
       )
-      await fc.assert(
+      await assertProperty(
         fc.asyncProperty(streams, commands, (blocks, list) =>
           inScope(async (scope) => {
             const [rules, tried] = [new Rules(), new Tried(scope, kind, blocks)]
