@@ -24,11 +24,8 @@ import {
 import { metricsOf, statusOf } from './fixtures/http.ts'
 import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
-import { createRandom } from './fixtures/random.ts'
-import { seedsOf } from './fixtures/sampling.ts'
-import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recorded, SAMPLE } from './fixtures/shared.ts'
+import { SAMPLE } from './fixtures/shared.ts'
 import { readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
@@ -61,29 +58,6 @@ async function wholeDump(scope: TestContext, kind: StoreKind, ...paths: string[]
 
 for (const kind of STORE_KINDS) {
   describe(`blocks below the first height (${kind.name})`, () => {
-    test('give the same store in whatever order the pieces of a recording are ingested', async (t) => {
-      const path = recorded('perps-calm')
-      const heights = [...new Set(recordsOf(readRecording(path)).map(({ height }) => height))]
-      const expected = await wholeDump(t, kind, path)
-      for (const seed of seedsOf('store', kind)) {
-        await inScope(async (scope) => {
-          const random = createRandom(seed)
-          // Not before the second height: block 1 is complete only when block 2 begins.
-          const cuts = Array.from({ length: 4 }, () => heights[2 + random.integer(heights.length - 2)]!)
-          const inOrder = [...new Set(cuts)].sort((a, b) => a - b)
-          const pieces = piecesOf(path, beginsOf(path, inOrder))
-          const store = kind.create(scope)
-          for (const piece of random.shuffle(pieces)) {
-            const { failure } = await ingestBytes(scope, store, piece, { allowGap: true })
-            assert.equal(failure, null)
-          }
-          const { gaps } = await coverageOf(store)
-          assert.deepEqual(gaps, [], `seed ${seed}`)
-          assertSameDump(await dumpStore(store), expected, `seed ${seed}`)
-        })
-      }
-    })
-
     test('leave a gap up to the old first height, which is named with exit 3 until it is filled', async (t) => {
       const folder = temporaryFolder(t)
       const [low, middle, high] = ['low', 'middle', 'high'].map((name) => join(folder, `${name}.evts`))

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Block } from '#core/blocks/block'
@@ -7,8 +6,6 @@ import type { Coverage } from '#core/domain/coverage'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { RESOURCES } from '#core/resources/resources'
-import { copyStore } from '#core/store/copy-store'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import { readCoverage } from '#core/store/readings/coverage'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { decodeStreamCursor } from '#service/stream/stream-cursor'
@@ -19,9 +16,9 @@ import { describeVerification } from '#tools/cli/describe-verification'
 import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
 import { verifyStore } from '#tools/verify/verify-store'
+import { assertProperty } from './fixtures/assert-property.ts'
 import { accessibilityFaults, eventually, openPage, overflow } from './fixtures/browser.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
-import { digestStore } from './fixtures/digest-store.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
   dataPoint,
@@ -47,14 +44,7 @@ import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { serve } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import {
-  fileWith,
-  openStore,
-  readFrom,
-  STORE_KINDS,
-  type StoreKind,
-  temporaryFolder,
-} from './fixtures/stores.ts'
+import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -155,18 +145,9 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('accepts events of any time in the blocks before it', async (t) => {
-      const events = [-(2n ** 63n), 2n ** 63n - 1n].map((timestamp) => dataPoint({ timestamp }))
-      const store = kind.create(t)
-      await importBlocks(store, blocksOf(fileOf(block(61), block(62))), { from: 62n, to: 62n })
-      await ingestWell(t, store, fileOf({ height: 60, events }, { height: 61 }))
-      assert.equal((await dumpStore(store)).funding_period_data_points!.length, 3)
-      assert.deepEqual(await problemsOf(store), [])
-    })
-
     test('reaches followers, as do the events of other blocks, wherever reads are cut off', async () => {
       const cuts = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 6 })
-      await fc.assert(
+      await assertProperty(
         fc.asyncProperty(streamOf(contentsOf(true)), steps, cuts, (blocks, list, lengths) =>
           inScope(async (scope) => {
             const store = kind.create(scope)
@@ -296,21 +277,6 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('is copied and pruned like others', async (t) => {
-      const store = await halfImported(t, kind)
-      const copy = kind.create(t)
-      await copyStore(openStore(store), openStore(copy))
-      assert.deepEqual(await digestStore(copy, true), await digestStore(store, true))
-      if (kind.name === 'sqlite') {
-        const backup = join(temporaryFolder(t), 'backup.db')
-        await openStore(store).backup!(backup)
-        assert.deepEqual(await digestStore(backup, true), await digestStore(store, true))
-      }
-      await pruneStore(openStore(store), { by: 'height', before: 400n })
-      assert.deepEqual(await problemsOf(store), [])
-      assert.deepEqual((await dumpStore(store)).imported, ['["1","450",""]'])
-    })
-
     test('has the estimate of a running period, whether its blocks are imported or not', async (t) => {
       const path = recorded('perps-calm-named')
       const base = await serve(t, await halfImported(t, kind, path))
@@ -436,19 +402,6 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
-
-test('a file of events that is cut within an imported block leaves it imported', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
-  const bytes = fileOf(block(5), block(6), block(7))
-  await importBlocks(store, blocksOf(bytes), { from: 5n, to: 7n })
-  const records = recordsOf(bytes).filter(({ height }) => height <= 6)
-  await ingestWell(t, store, joinRecords(records.slice(0, -1)))
-  assert.deepEqual((await dumpStore(store)).imported, ['["5","7",""]'])
-  // Live events continue after the imported blocks.
-  await ingestWell(t, store, fileOf(block(8), block(9)))
-  assert.deepEqual((await dumpStore(store)).imported, ['["5","7",""]'])
-  assert.deepEqual((await dumpStore(store)).gaps, [])
-})
 
 explorerTest('the explorer shows which blocks are imported, and explains it', async ({ t, browser }) => {
   const store = await halfImported(t, STORE_KINDS[0]!)
