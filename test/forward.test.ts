@@ -2,24 +2,22 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { fileName } from '#service/live/event-buffer'
-import type { ForwardState } from '#service/live/forward/forward-state'
-import { type LiveState, startLiveIngestion } from '#service/live/live-ingestion'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
-import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
+import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, frame, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import { blocksOf, heightIn, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { startIngestion } from './fixtures/live-ingestion.ts'
 import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
-import { ingestWhole, SILENT } from './fixtures/service.ts'
+import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, temporaryFolder } from './fixtures/stores.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const KB = 1024
@@ -27,81 +25,6 @@ const MB = 1024 * KB
 
 const blocks = await blocksOf(SAMPLE)
 const last = blocks.length
-
-/** A live ingestion in this process that forwards. */
-type Sender = {
-  core: TestCore
-  live: LiveState
-  forward: ForwardState
-  stop(): Promise<void>
-}
-
-async function startSender(
-  t: TestContext,
-  {
-    folder = temporaryFolder(t),
-    port,
-    limitBytes = 64 * MB,
-    buffer = join(folder, 'buffer'),
-    core = null,
-  }: {
-    folder?: string
-    port: number
-    limitBytes?: number
-    buffer?: string
-    /** A core that connects as soon as the port is open, and the messages that it sends first. */
-    core?: { port: number; messages: readonly Buffer[] } | null
-  },
-): Promise<Sender> {
-  const dialling = core === null ? null : dialAndSend(core.port, core.messages)
-  const abort = new AbortController()
-  const sender = { live: {}, forward: {} } as Sender
-  const store = openStore(join(folder, 'lyra.db'))
-  await store.migrate()
-  const ingestion = await startLiveIngestion({
-    store,
-    host: '127.0.0.1',
-    port: core?.port ?? 0,
-    from: [],
-    chain: null,
-    buffer,
-    archive: null,
-    forward: { host: '127.0.0.1', port, limitBytes },
-    allowGap: false,
-    strict: false,
-    log: SILENT,
-    logLevel: 'silent',
-    signal: abort.signal,
-    onState: (state) => {
-      sender.live = { ...state }
-      sender.forward = { ...state.forward! }
-    },
-    onCommit: () => {},
-    onLeftOut: () => {},
-  })
-  const running = ingestion.run()
-  sender.core = await (dialling ?? dial(ingestion.port))
-  sender.stop = async () => {
-    sender.core.socket.destroy()
-    abort.abort()
-    await running
-  }
-  t.after(() => sender.stop())
-  return sender
-}
-
-/** Retries without a pause until connected, as a core on the same machine does, and sends. */
-async function dialAndSend(port: number, messages: readonly Buffer[]): Promise<TestCore> {
-  for (;;) {
-    try {
-      const core = await dial(port)
-      await core.send(messages)
-      return core
-    } catch {
-      await nextTurn()
-    }
-  }
-}
 
 /** Waits until the receiver has the last expected message. */
 const untilLast = (receiver: TestReceiver, message: Buffer) =>
@@ -192,7 +115,7 @@ describe('a second Lyra that receives forwarded events', () => {
 describe('a receiver of forwarded events', () => {
   test('gets every message as the core sent it, in order, those between two blocks too', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { port: receiver.port })
+    const sender = await startIngestion(t, { port: receiver.port })
     // An event of block 3 after its end, and one after the end of the last block, which nothing follows.
     const between = blocks[2]![1]!
     const final = blocks[9]![1]!
@@ -210,7 +133,7 @@ describe('a receiver of forwarded events', () => {
 
   test('gets blocks that the core repeats once per connection', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { port: receiver.port })
+    const sender = await startIngestion(t, { port: receiver.port })
     await sender.core.send(blocks.slice(0, 30))
     await untilLast(receiver, blocks[29]!.at(-1)!)
     await sender.core.send(blocks.slice(0, 40))
@@ -222,7 +145,7 @@ describe('a receiver of forwarded events', () => {
     const receiver = await startReceiver(t)
     const folder = temporaryFolder(t)
     const port = await freePort(t)
-    const sender = await startSender(t, { folder, port })
+    const sender = await startIngestion(t, { folder, port })
     // Only the beginning of block 26 is repeated.
     await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)])
     await sender.core.send(blocks.slice(26, 40))
@@ -270,7 +193,7 @@ describe('a receiver of forwarded events', () => {
   test('has none of the blocks that are reported as dropped', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { folder, port: receiver.port, limitBytes: MB })
+    const sender = await startIngestion(t, { folder, port: receiver.port, limitBytes: MB })
     const small = largeBlocks(600, 4 * KB)
     await sender.core.send(small.slice(0, 20))
     await until(() => sender.forward.height === '20', 'the first blocks')
@@ -285,7 +208,7 @@ describe('a receiver of forwarded events', () => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const limitBytes = MB
-    const sender = await startSender(t, { folder, port, limitBytes })
+    const sender = await startIngestion(t, { folder, port, limitBytes })
     let most = 0
     for (const block of largeBlocks(100)) {
       await sender.core.send(block)
@@ -299,7 +222,7 @@ describe('a receiver of forwarded events', () => {
 
   test('gets no incomplete block, and the whole block once the core repeats it', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { port: receiver.port })
+    const sender = await startIngestion(t, { port: receiver.port })
     await sender.core.send([...blocks.slice(0, 5).flat(), ...blocks[5]!.slice(0, 3)])
     await untilLast(receiver, blocks[4]!.at(-1)!)
     await sender.core.send(blocks.slice(4, 8))
@@ -309,7 +232,7 @@ describe('a receiver of forwarded events', () => {
 
   test('that keeps closing connections has every block in the end', async (t) => {
     const receiver = await startReceiver(t, { closesAfter: 1_500 })
-    const sender = await startSender(t, { port: receiver.port })
+    const sender = await startIngestion(t, { port: receiver.port })
     await sender.core.send(blocks.slice(0, 400))
     await until(() => (receiver.connections[1]?.messages.length ?? 0) > 0, 'a second connection')
     assertInOrder(receiver)
@@ -321,12 +244,12 @@ describe('a receiver of forwarded events', () => {
   test('that was unreachable gets the events it missed, also after a restart of Lyra', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
-    const first = await startSender(t, { folder, port })
+    const first = await startIngestion(t, { folder, port })
     await first.core.send(blocks.slice(0, 200))
     await until(() => first.forward.lagBlocks >= 199 && first.live.bufferedBytes >= 0, 'its lag')
     await until(() => /unreachable|away/.test(first.forward.failure ?? ''), 'its fault')
     await first.stop()
-    const second = await startSender(t, { folder, port })
+    const second = await startIngestion(t, { folder, port })
     await second.core.send(blocks.slice(200, 300))
     const receiver = await startReceiver(t, { port })
     await untilLast(receiver, blocks[299]!.at(-1)!)
@@ -345,7 +268,7 @@ describe('a receiver of forwarded events', () => {
     }
     const receiver = await startReceiver(t)
     const core = { port: await freePort(t), messages: blocks.slice(350, 500).flat() }
-    await startSender(t, { folder, buffer, port: receiver.port, core })
+    await startIngestion(t, { folder, buffer, port: receiver.port, core })
     await untilLast(receiver, blocks[499]!.at(-1)!)
     assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 500).flat()))
   })
@@ -353,11 +276,11 @@ describe('a receiver of forwarded events', () => {
   test('that stays while Lyra is restarted gets nothing twice', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
-    const first = await startSender(t, { folder, port: receiver.port })
+    const first = await startIngestion(t, { folder, port: receiver.port })
     await first.core.send(blocks.slice(0, 100))
     await untilLast(receiver, blocks[99]!.at(-1)!)
     await first.stop()
-    const second = await startSender(t, { folder, port: receiver.port })
+    const second = await startIngestion(t, { folder, port: receiver.port })
     await second.core.send(blocks.slice(90, 150))
     await untilLast(receiver, blocks[149]!.at(-1)!)
     assert.deepEqual(
@@ -372,7 +295,7 @@ describe('a receiver of forwarded events', () => {
     const receiver = await startReceiver(t, { reads: false })
     // More than the system buffers for a connection.
     const limitBytes = MB
-    const sender = await startSender(t, { folder, port: receiver.port, limitBytes })
+    const sender = await startIngestion(t, { folder, port: receiver.port, limitBytes })
     await until(() => receiver.connections.length === 1, 'a connection')
     const large = largeBlocks(250)
     await sender.core.send(large)
@@ -400,7 +323,7 @@ describe('a receiver of forwarded events', () => {
     test(`that answers ${what} is connected again, and the ingestion continues`, async (t) => {
       const folder = temporaryFolder(t)
       const receiver = await startReceiver(t, { greeting })
-      const sender = await startSender(t, { folder, port: receiver.port })
+      const sender = await startIngestion(t, { folder, port: receiver.port })
       await sender.core.send(blocks.slice(0, 20))
       await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
       await until(() => /unreachable|away/.test(sender.forward.failure ?? ''), 'its fault')
@@ -411,7 +334,7 @@ describe('a receiver of forwarded events', () => {
   test('gets the events after a damaged file', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
-    const first = await startSender(t, { folder, port })
+    const first = await startIngestion(t, { folder, port })
     await first.core.send(blocks.slice(0, 20))
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
     await first.stop()
@@ -419,7 +342,7 @@ describe('a receiver of forwarded events', () => {
     const [name] = readdirSync(kept)
     writeFileSync(join(kept, name!), Buffer.alloc(100, 1))
     const receiver = await startReceiver(t, { port })
-    const second = await startSender(t, { folder, port })
+    const second = await startIngestion(t, { folder, port })
     await second.core.send(blocks.slice(20, 40))
     await untilLast(receiver, blocks[39]!.at(-1)!)
     assertInOrder(receiver)
@@ -430,7 +353,7 @@ describe('a receiver of forwarded events', () => {
     if (disk === null) return skip(t, 'cannot mount a file system')
     const folder = temporaryFolder(t)
     const port = await freePort(t)
-    const sender = await startSender(t, { folder, port, buffer: join(disk.folder, 'buffer') })
+    const sender = await startIngestion(t, { folder, port, buffer: join(disk.folder, 'buffer') })
     const large = largeBlocks(250)
     await sender.core.send(large)
     await until(() => sender.live.received === large.flat().length, 'all events')

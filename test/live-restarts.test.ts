@@ -10,7 +10,7 @@ import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { createRandom } from './fixtures/random.ts'
 import { freePort } from './fixtures/receiver.ts'
-import { runsOf } from './fixtures/sampling.ts'
+import { inTurns, runsOf } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { fileWith, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -71,11 +71,12 @@ function lastIn(buffer: string): string | null {
 const [kind] = STORE_KINDS
 
 describe('a core that continues with its next event after a restart of Lyra', () => {
-  for (const blocksPerSecond of [30, 4]) {
-    for (const [how, end] of [
-      ['stopped', stop],
-      ['killed', kill],
-    ] as const) {
+  const ends = [
+    ['stopped', stop],
+    ['killed', kill],
+  ] as const
+  for (const [turn, blocksPerSecond] of [30, 4].entries()) {
+    for (const [how, end] of inTurns(turn, ends)) {
       test(`${how} within blocks at ${blocksPerSecond} a second loses only unreceived events`, async (t) => {
         const random = createRandom(blocksPerSecond)
         const store = kind!.create(t)
