@@ -17,7 +17,7 @@ const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
 const SIZES = [1, 2, 3, 7, 1000]
 
 /** The most pages read of one list: the smallest pages are tested only on short selections, or in the long run. */
-const MAX_PAGES = scaled(25, 1_000_000)
+const MAX_PAGES = scaled(10, 1_000_000)
 
 type Params = [name: string, value: string][]
 
