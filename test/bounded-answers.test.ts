@@ -27,7 +27,7 @@ import { runWell, startService } from './fixtures/program.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { ingestWhole, serve, serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const PATH = '/api/v2/coverage'
@@ -100,39 +100,7 @@ for (const kind of STORE_KINDS) {
       const ofService = await statusOfService(base)
       assert.equal(ofStore.coverage!.fundingPeriodDataPoints.length, MARKETS)
       assert.deepEqual(ofService.coverage, ofStore.coverage)
-    })
-
-    test('coverage of one market, and errors for invalid cursors', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      const all = await part(base, [])
-      const { marketId } = all.fundingPeriodDataPoints[1]!
-      for (const id of [marketId, marketId.toUpperCase()]) {
-        const one = await part(base, [['marketId', id]])
-        assert.deepEqual(one, {
-          ...all,
-          fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
-          fundingPeriods: all.fundingPeriods.filter((row) => row.marketId === marketId),
-          liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
-        })
-      }
-      const none = await part(base, [['market_id', 'f'.repeat(64)]])
-      assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
-      const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-      for (const value of [
-        ...[null, [], [1, null], ['1', null, null], ['-1', null], ['9223372036854775808', null]],
-        ...[5, 'a\0b', '\ud800', 'x'.repeat(1_025)].map((market) => [null, market]),
-      ]) {
-        const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)
-        assert.equal(status, 400, `${JSON.stringify(value)}: ${text}`)
-      }
-      const nothing = await part(base, [['after', cursor([null, null])]])
-      assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])
-    })
-
-    test('a service with recorded gaps is ready, and the metrics count the blocks in them', async (t) => {
-      const store = kind.create(t)
-      await ingestBytes(t, store, stream(), { allowGap: true })
-      const base = await serve(t, store)
+      // Recorded gaps do not count against readiness.
       assert.equal((await send(base, '/ready')).status, 200)
       assert.match(await metricsOf(base), /^lyra_missing_blocks 2599$/m)
     })
@@ -224,3 +192,34 @@ test('Only the owner can read stores, their WAL files, backups and buffers', asy
   await runWell(t, ['backup', '--store', path('other.db'), path('backup.db')])
   assert.equal(modeOf('backup.db'), '600')
 })
+
+for (const kind of ANY_STORE_KIND) {
+  describe(`Answers about one of several markets (${kind.name})`, () => {
+    test('coverage of one market, and errors for invalid cursors', async () => {
+      const base = await serveFile(kind, SAMPLE)
+      const all = await part(base, [])
+      const { marketId } = all.fundingPeriodDataPoints[1]!
+      for (const id of [marketId, marketId.toUpperCase()]) {
+        const one = await part(base, [['marketId', id]])
+        assert.deepEqual(one, {
+          ...all,
+          fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
+          fundingPeriods: all.fundingPeriods.filter((row) => row.marketId === marketId),
+          liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
+        })
+      }
+      const none = await part(base, [['market_id', 'f'.repeat(64)]])
+      assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
+      const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      for (const value of [
+        ...[null, [], [1, null], ['1', null, null], ['-1', null], ['9223372036854775808', null]],
+        ...[5, 'a\0b', '\ud800', 'x'.repeat(1_025)].map((market) => [null, market]),
+      ]) {
+        const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)
+        assert.equal(status, 400, `${JSON.stringify(value)}: ${text}`)
+      }
+      const nothing = await part(base, [['after', cursor([null, null])]])
+      assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])
+    })
+  })
+}

@@ -11,7 +11,7 @@ import { documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { scaled } from './fixtures/sampling.ts'
+import { inTurns, scaled } from './fixtures/sampling.ts'
 import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -106,6 +106,7 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
 test('Python scripts that paste cursors into URLs walk every page of every list', async (t) => {
   if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not installed')
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  let turn = 0
   for (const [path, query] of [
     [CHECKPOINTS, ''],
     [POINTS, ''],
@@ -119,7 +120,7 @@ test('Python scripts that paste cursors into URLs walk every page of every list'
       ][]
       const { edges } = await getPage(base, path, [...params, ['pagination.first', '5000']])
       assert.notEqual(edges.length, 0)
-      for (const direction of ['forward', 'backward']) {
+      for (const direction of inTurns(turn++, ['forward', 'backward'])) {
         const pageSize = String(Math.ceil(edges.length / 4))
         const route = `${path.slice('/api/v2/'.length)}${query}`
         const script = [join(CLIENTS, 'walk_pages.py'), route, pageSize, direction, newestFirst]
@@ -133,6 +134,7 @@ test('Python scripts that paste cursors into URLs walk every page of every list'
         )
       }
     }
+    turn++
   }
 })
 
@@ -225,7 +227,7 @@ test('schemathesis finds only documented deviations', async (t) => {
     return skip(t, 'schemathesis is not installed; LYRA_SCHEMATHESIS may name it')
   }
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
-  const examples = String(scaled(10, 2_000))
+  const examples = String(scaled(4, 2_000))
   const { code, stdout, stderr } = await startProgram(
     t,
     command,
@@ -239,6 +241,6 @@ test('schemathesis finds only documented deviations', async (t) => {
   ).outcome
   assert.equal(code, 0, `${stdout}${stderr}`)
   const cases = Number(/([\d,]+) generated/.exec(stdout)?.[1]?.replaceAll(',', ''))
-  assert.ok(cases >= scaled(250, 5_000), stdout)
+  assert.ok(cases >= scaled(100, 5_000), stdout)
   t.diagnostic(`${cases} requests`)
 })

@@ -5,7 +5,7 @@ import { getJson, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { serve } from './fixtures/service.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
@@ -223,33 +223,6 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(edges, first.edges)
     })
 
-    test('end a page early if markets have very many periods, and lose none', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const ids = [1, 2, 3].map((digit) => String(digit).repeat(64))
-      const count = 60_000
-      for (const marketId of ids) {
-        const periods = Array.from({ length: count }, (_, index): Period => {
-          const start = index * 20
-          return { seq: index + 1, start, end: start + 20, rate: 1n }
-        })
-        await live.commit(
-          20 * count + Number(marketId[0]),
-          periods.map((period) => eventOf(marketId, period)),
-        )
-      }
-      const base = await serve(t, store)
-      const seen: string[] = []
-      const pages: number[] = []
-      let after = ''
-      do {
-        const page = await ratesOf(base, after === '' ? '' : `pagination.after=${after}`)
-        pages.push(page.edges.length)
-        seen.push(...page.edges.map(({ node }) => node.marketId))
-        after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : ''
-      } while (after !== '')
-      assert.deepEqual([pages, seen], [[2, 1], ids.toReversed()])
-    })
-
     test('are refused for invalid requests, by the table of errors', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [eventOf(LIVE_MARKET, { seq: 1, start: 0, end: null, rate: null })])
@@ -324,3 +297,34 @@ test('a CSV file of too many rates is refused, never cut', async (t) => {
   assert.ok(text.includes('more rows than a CSV file may have'), text)
   assert.equal((await file(300)).text.split('\r\n').length, 102 * 300 + 2)
 })
+
+for (const kind of ANY_STORE_KIND) {
+  describe(`funding rates (${kind.name})`, () => {
+    test('end a page early if markets have very many periods, and lose none', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const ids = [1, 2, 3].map((digit) => String(digit).repeat(64))
+      const count = 60_000
+      for (const marketId of ids) {
+        const periods = Array.from({ length: count }, (_, index): Period => {
+          const start = index * 20
+          return { seq: index + 1, start, end: start + 20, rate: 1n }
+        })
+        await live.commit(
+          20 * count + Number(marketId[0]),
+          periods.map((period) => eventOf(marketId, period)),
+        )
+      }
+      const base = await serve(t, store)
+      const seen: string[] = []
+      const pages: number[] = []
+      let after = ''
+      do {
+        const page = await ratesOf(base, after === '' ? '' : `pagination.after=${after}`)
+        pages.push(page.edges.length)
+        seen.push(...page.edges.map(({ node }) => node.marketId))
+        after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : ''
+      } while (after !== '')
+      assert.deepEqual([pages, seen], [[2, 1], ids.toReversed()])
+    })
+  })
+}

@@ -19,7 +19,7 @@ import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, serveBoth, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
@@ -80,7 +80,7 @@ describe('gRPC', () => {
   })
 })
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`gRPC (${kind.name})`, () => {
     test('answers like the recorded reference', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)

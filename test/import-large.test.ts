@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { startPostgresServer } from './fixtures/postgres-server.ts'
-import { runLyra } from './fixtures/program.ts'
+import { startLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
@@ -13,10 +13,14 @@ import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 const MOST_MEMORY = 400
 
 /** In the long run more points than fit into memory for sorting. */
-const BLOCKS = scaled(3_000, 60_000)
+const BLOCKS = scaled(2_000, 60_000)
 const MARKETS = 50
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
+
+/** Imports, and reports the peak memory of that. */
+const importMeasured = (t: TestContext, args: string[]) =>
+  startLyra(t, ['import', ...args], { env: { NODE_OPTIONS: `--import=${PEAK_MEMORY}` } }).outcome
 
 for (const kind of ANY_STORE_KIND) {
   describe(`a large source (${kind.name})`, () => {
@@ -30,9 +34,7 @@ for (const kind of ANY_STORE_KIND) {
       ] as const) {
         const folder = temporaryFolder(t)
         const source = await writeMadeSegment(folder, { from: 1, to: 10, markets: 2, shares })
-        const outcome = await runLyra(t, ['import', source, '--store', join(folder, 'a.db')], {
-          env: { NODE_OPTIONS: `--import=${PEAK_MEMORY}` },
-        })
+        const outcome = await importMeasured(t, [source, '--store', join(folder, 'a.db')])
         const megabytes = Number(/^peak memory (\d+) kB$/m.exec(outcome.stderr)![1]) / 1_000
         t.diagnostic(`${shares.slice(0, 3)} ${shares.length}: exit ${outcome.code}, ${megabytes} MB`)
         assert.equal(outcome.code, code, outcome.stderr.slice(-1_000))
@@ -53,11 +55,8 @@ for (const kind of ANY_STORE_KIND) {
                 blocks: BLOCKS,
                 markets: MARKETS,
               })
-        const { code, stdout, stderr } = await runLyra(
-          t,
-          ['import', source, '--json', '--log-level', 'silent', '--store', kind.create(t)],
-          { env: { NODE_OPTIONS: `--import=${PEAK_MEMORY}` } },
-        )
+        const args = [source, '--json', '--log-level', 'silent', '--store', kind.create(t)]
+        const { code, stdout, stderr } = await importMeasured(t, args)
         assert.equal(code, 0, stderr)
         const report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as { blocks: number; rows: object }
         assert.equal(report.blocks, BLOCKS)

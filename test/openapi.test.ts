@@ -385,7 +385,7 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    for (const name of goldenNames()) {
+    for (const name of sampled('process', goldenNames())) {
       test(`answers as documented on the recording of ${name}`, async (t) => {
         const golden = readGolden(name)
         const recording = golden === null ? null : recordingPath(golden.events)

@@ -6,7 +6,7 @@ import { assertRefusal, type Refusal } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 const MARKETS_POINTS = '/api/v2/funding-periods/data-points/'
 const PROVIDERS_OF_MARKET = `${PROVIDERS}?marketId=${MARKET}`
@@ -107,7 +107,7 @@ const unparsed = (name: string): Refusal => ({
 
 const invalid = (detail: number): Refusal => ({ status: 400, code: 3, detail })
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   test(`Parameters on ${kind.name}`, async (t) => {
     const base = await serveFile(kind, SAMPLE)
     const target = (path: string, params: Params) => {

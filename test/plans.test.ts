@@ -105,12 +105,9 @@ function cursorAt(resource: Resource, selection: Selection, facts: Facts, depth:
   })
 }
 
-async function fill(t: TestContext, store: string): Promise<void> {
+async function fill(t: TestContext, store: string, blocks: number): Promise<void> {
   const path = join(temporaryFolder(t), 'stream.evts')
-  await pipeline(
-    Readable.from(generateRecords({ blocks: scaled(3_000, 100_000), ...LISTS })),
-    createWriteStream(path),
-  )
+  await pipeline(Readable.from(generateRecords({ blocks, ...LISTS })), createWriteStream(path))
   await ingestWhole(store, path)
 }
 
@@ -164,7 +161,7 @@ describe('the plans of pages', () => {
   for (const kind of STORE_KINDS) {
     test(`every page is an index scan (${kind.name})`, async (t) => {
       const store = kind.create(t)
-      await fill(t, store)
+      await fill(t, store, scaled(2_000, 100_000))
       if (kind.name === 'sqlite') checkSqlitePlans(store)
       else await checkPostgresPlans(store, kind.name === 'citus')
     })
@@ -180,7 +177,7 @@ describe('the plans of pages', () => {
       await client.query(`prepare last_time (bigint, bigint) as ${READ_LAST_TIMESTAMP}`)
       // More often than the server plans anew before it keeps one plan.
       for (let turn = 0; turn < 10; turn++) await client.query('execute last_time (1, 2)')
-      await fill(t, store)
+      await fill(t, store, 1_000)
       const explained = await client.query('explain (analyze, format json) execute last_time (1, 2)')
       const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
       checkNode(plan, JSON.stringify(plan, null, 1))

@@ -10,7 +10,7 @@ import { assertFails, end, runWell, startService } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=1'
@@ -81,21 +81,6 @@ for (const kind of STORE_KINDS) {
         [3, 4].map((height) => pointAt(height).price),
       )
     })
-
-    test('is behind only if --max-behind says how old the last block may be', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      for (const [args, status] of [
-        [[], 200],
-        [['--max-behind', '60'], 503],
-      ] as const) {
-        const { base } = await startService(t, ['--store', store, ...args])
-        const started = async () => !(await send(base, '/ready')).text.includes('thread stopped')
-        await until(started, 'all threads run')
-        const answer = await send(base, '/ready')
-        assert.equal(answer.status, status, answer.text)
-        if (status === 503) assert.match(answer.text, /behind by/)
-      }
-    })
   })
 }
 
@@ -122,3 +107,22 @@ describe('a service that only reads a SQLite file', () => {
     await Promise.all([reader!.close(), other!.close()])
   })
 })
+
+for (const kind of ANY_STORE_KIND) {
+  describe(`a service that only reads (${kind.name})`, () => {
+    test('is behind only if --max-behind says how old the last block may be', async (t) => {
+      const store = await storeOf(t, kind, SAMPLE)
+      for (const [args, status] of [
+        [[], 200],
+        [['--max-behind', '60'], 503],
+      ] as const) {
+        const { base } = await startService(t, ['--store', store, ...args])
+        const started = async () => !(await send(base, '/ready')).text.includes('thread stopped')
+        await until(started, 'all threads run')
+        const answer = await send(base, '/ready')
+        assert.equal(answer.status, status, answer.text)
+        if (status === 503) assert.match(answer.text, /behind by/)
+      }
+    })
+  })
+}

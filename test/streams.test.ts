@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fingerprintOf } from '#core/resources/fingerprint'
 import type { ServerEvent } from '../client/src/event-stream.ts'
@@ -25,8 +25,11 @@ import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
+
+/** The events of the first block. */
+const FIRST = [checkpointAt(1), pointAt(1)]
 
 const POINT_STREAM = '/api/v2/stream/funding-period-data-points'
 const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
@@ -79,14 +82,8 @@ for (const kind of STORE_KINDS) {
   })
 
   describe(`streams (${kind.name})`, () => {
-    async function liveService(t: TestContext) {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [checkpointAt(1), pointAt(1)])
-      return { store, live, base: await serve(t, store) }
-    }
-
     test('send each row when it is committed, as in pages, with the filters of the resource', async (t) => {
-      const { live, base } = await liveService(t)
+      const { live, base } = await serveLive(t, kind, FIRST)
       const all = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET.toUpperCase()}`)
       const external = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&source=SOURCE_EXTERNAL`)
       const second = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&seq=2`)
@@ -128,7 +125,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('start after a block, after a row of a page, or after an event of another stream', async (t) => {
-      const { live, base } = await liveService(t)
+      const { live, base } = await serveLive(t, kind, FIRST)
       for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
       const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
       const everything = await listen(base, `${target}&afterBlock=0`)
@@ -150,7 +147,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('lose and repeat nothing when they are cut and resumed, whatever is committed in between', async (t) => {
-      const { live, base } = await liveService(t)
+      const { live, base } = await serveLive(t, kind, FIRST)
       const activity = createActivity(live, 5)
       const random = createRandom(6)
       const followed = [
@@ -309,32 +306,6 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(none.events, [])
       none.cut()
     })
-
-    test('reach a thousand listeners, each with every row, for one read of the store', async (t) => {
-      const { live, base } = await liveService(t)
-      const count = scaled(100, 1_000)
-      const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
-      const listeners: Listener[] = []
-      while (listeners.length < count) {
-        listeners.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(base, target)))))
-      }
-      const metrics = await metricsOf(base)
-      assert.match(metrics, new RegExp(`lyra_streams\\{resource="fundingPeriodDataPoints"\\} ${count}`))
-      const startedAt = performance.now()
-      const blocks = 50
-      for (let height = 2; height < 2 + blocks; height++) await live.commit(height, [pointAt(height)])
-      await until(
-        () => listeners.every(({ events }) => events.length >= blocks),
-        'all rows for all listeners',
-      )
-      t.diagnostic(
-        `${count} listeners had ${blocks} rows after ${Math.round(performance.now() - startedAt)} ms`,
-      )
-      const expected = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse().slice(1)
-      for (const { events } of listeners) assert.deepEqual(dataOf(events), expected)
-      for (const listener of listeners) listener.cut()
-      await until(async () => !/^lyra_streams\{.*\} [1-9]/m.test(await metricsOf(base)), 'all gone')
-    })
   })
 }
 
@@ -431,3 +402,33 @@ describe('a stream', () => {
     assert.equal(await statusOf(base, CHECKPOINT_STREAM, { method: 'POST' }), 405)
   })
 })
+
+for (const kind of ANY_STORE_KIND) {
+  describe(`streams with many listeners (${kind.name})`, () => {
+    test('reach a thousand listeners, each with every row, for one read of the store', async (t) => {
+      const { live, base } = await serveLive(t, kind, FIRST)
+      const count = scaled(100, 1_000)
+      const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
+      const listeners: Listener[] = []
+      while (listeners.length < count) {
+        listeners.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(base, target)))))
+      }
+      const metrics = await metricsOf(base)
+      assert.match(metrics, new RegExp(`lyra_streams\\{resource="fundingPeriodDataPoints"\\} ${count}`))
+      const startedAt = performance.now()
+      const blocks = 50
+      for (let height = 2; height < 2 + blocks; height++) await live.commit(height, [pointAt(height)])
+      await until(
+        () => listeners.every(({ events }) => events.length >= blocks),
+        'all rows for all listeners',
+      )
+      t.diagnostic(
+        `${count} listeners had ${blocks} rows after ${Math.round(performance.now() - startedAt)} ms`,
+      )
+      const expected = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse().slice(1)
+      for (const { events } of listeners) assert.deepEqual(dataOf(events), expected)
+      for (const listener of listeners) listener.cut()
+      await until(async () => !/^lyra_streams\{.*\} [1-9]/m.test(await metricsOf(base)), 'all gone')
+    })
+  })
+}
