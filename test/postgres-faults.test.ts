@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
@@ -30,7 +30,7 @@ import { addressOf, end, runLyra, startLyra, startService } from './fixtures/pro
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { FILE, ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openReader, openStore, temporaryFolder } from './fixtures/stores.ts'
@@ -80,11 +80,19 @@ async function start(server: PostgresServer): Promise<void> {
 
 describe('failures of PostgreSQL', withOwnServer(), () => {
   let server: PostgresServer
+  /** A stream that takes a few seconds to ingest, and its digests after an ingestion without faults. */
   let stream: string
+  let expected: unknown
   let schemas = 0
 
   before(async () => {
     server = (await startPostgresServer())!
+    const folder = temporaryFolder(FILE)
+    stream = join(folder, 'stream.evts')
+    const options = { blocks: scaled(3_000, 60_000), markets: 20, points: 20, events: 2 }
+    await pipeline(Readable.from(generateRecords(options)), createWriteStream(stream))
+    await ingestWhole(join(folder, 'plain.db'), stream)
+    expected = await digestStore(join(folder, 'plain.db'))
   })
   // A failed test may have left it killed.
   beforeEach(async () => {
@@ -94,21 +102,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   const store = () => `${server.url}?schema=fault_${schemas++}`
 
-  /** A stream that takes a few seconds to ingest, and its digests after an ingestion without faults. */
-  async function prepare(t: TestContext): Promise<{ stream: string; expected: unknown }> {
-    const folder = temporaryFolder(t)
-    stream = join(folder, 'stream.evts')
-    await pipeline(
-      Readable.from(generateRecords({ blocks: scaled(6_000, 60_000), markets: 20, points: 20, events: 2 })),
-      createWriteStream(stream),
-    )
-    const plain = join(folder, 'plain.db')
-    await ingestWhole(plain, stream)
-    return { stream, expected: await digestStore(plain) }
-  }
-
   test('killed during ingestion: no row is lost or duplicated, readers get 503 at worst', async (t) => {
-    const { expected } = await prepare(t)
     const name = store()
     const { service, base } = await startService(t, ['--store', name, stream])
     // Only after the first blocks: a writer that finds no server at its start does not wait for one.
@@ -147,7 +141,6 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
   })
 
   test('connections cut again and again: no row is lost or duplicated', async (t) => {
-    const { expected } = await prepare(t)
     const name = store()
     const random = createRandom(3)
     const ingestion = startLyra(t, ['ingest', '--store', name, stream])
@@ -157,7 +150,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     })
     for (let round = 0; running; round++) {
       // At growing intervals, because on a busy machine a commit may take over a second.
-      await sleep(500 + random.integer(500) + round * 50)
+      await sleep(250 + random.integer(250) + round * 50)
       await query(
         server.url,
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lyra'",
@@ -291,7 +284,6 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
   test('a full disk pauses ingestion with one line until there is space; readers are answered', async (t) => {
     const disk = mountSmallDisk(t, 12 * MB)
     if (disk === null) return skip(t, 'cannot mount a file system')
-    const { expected } = await prepare(t)
     const location = join(disk.folder, 'tables')
     mkdirSync(location)
     chownSync(location, ...server.owner)
@@ -312,7 +304,6 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
   })
 
   test('a second writer stands by, and takes over when the first is killed', async (t) => {
-    const { expected } = await prepare(t)
     const name = store()
     const schema = new URL(name).searchParams.get('schema')
     const heightNow = async () =>
