@@ -3,15 +3,17 @@ import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import type { MarketDataEvent, MarketEvent } from '#core/events/event'
+import type { MarketEvent } from '#core/events/event'
 import { findEventFiles } from '#core/records/event-paths'
 import { generateRecords } from '#tools/generate/generate'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '#tools/generate/options'
 import { writeTo } from '#tools/generate/write-to'
 import { verifyFiles } from '#tools/verify/verify-files'
+import { problemsOf } from './fixtures/check.ts'
 import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
+import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { SILENT } from './fixtures/service.ts'
-import { fileWith } from './fixtures/stores.ts'
+import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
 /** A field of a message: its number, and its value as an integer or bytes. */
 type Field = { no: number; value: bigint | Uint8Array }
@@ -139,43 +141,13 @@ describe('the blocks of a generated stream', () => {
   const events = rawEvents(options)
   const blocks = blocksOf(events)
 
-  test('number their records without a break', () => {
-    assert.deepEqual(
-      events.map(({ sequence }) => sequence),
-      events.map((_, index) => BigInt(index)),
-    )
-  })
-
-  test('number their events 1, 2, 3 and have one hash', () => {
-    for (const block of blocks) {
-      const height = uintOf(block[0]!, 1)
-      assert.deepEqual(
-        block.map(({ id }) => id),
-        block.map((_, index) => `${height}-${index + 1}`),
-      )
-      assert.equal(new Set(block.map((event) => event.block)).size, 1)
-    }
-  })
-
-  test('begin with BeginBlock and the time event, and end with EndBlock', () => {
-    for (const block of blocks) {
-      const kinds = block.map(({ kind }) => kind)
-      assert.deepEqual(kinds.slice(0, 2), [148, 101])
-      assert.equal(kinds.at(-1), 149)
-      assert.equal(kinds.filter((kind) => kind === 148 || kind === 101 || kind === 149).length, 3)
-      assert.equal(uintOf(block[0]!, 2), uintOf(block[1]!, 1))
-      assert.equal(uintOf(block[0]!, 1), uintOf(block.at(-1)!, 1))
-    }
-  })
-
-  test('have version, chain id and upper-case hash in every event, and the lower-case hash in BeginBlock', () => {
-    for (const event of events) {
-      assert.equal(event.version, 1)
-      assert.equal(event.chainId, 'test chain 7')
-      assert.match(event.block, /^[0-9A-F]{64}$/)
-      assert.match(event.txHash, /^[0-9A-F]{64}$/)
-    }
-    for (const [begin] of blocks) assert.equal(textOf(begin!, 3), begin!.block.toLowerCase())
+  test('are ingested strictly, and leave nothing that the check finds', async (t) => {
+    const store = STORE_KINDS[0]!.create(t)
+    const report = await ingestWell(t, store, Buffer.concat([...generateRecords(options)]), { strict: true })
+    assert.deepEqual([report.blocks, report.height, report.gaps, report.leftOut], [200, '200', [], {}])
+    assert.deepEqual(report.passedOver, { beforeFirstBlock: 0, outsideBlocks: 0, repeated: 0 })
+    assert.equal(report.rows.checkpoints, 8)
+    assert.deepEqual(await problemsOf(store), [])
   })
 
   test('have the event type of their kind', () => {
@@ -220,26 +192,6 @@ describe('the blocks of a generated stream', () => {
     )
     assert.notEqual(genesis![0]!.block, first![0]!.block)
   })
-
-  test('occur once at any other height', () => {
-    const later = blocksOf(rawEvents({ blocks: 3, start: 5_000_000 }))
-    assert.deepEqual(
-      later.map(([begin]) => begin!.id),
-      ['5000000-1', '5000001-1', '5000002-1'],
-    )
-  })
-
-  test('have a checkpoint of their own height every 25 heights', () => {
-    const checkpoints = events.filter(({ kind }) => kind === 135)
-    assert.deepEqual(
-      checkpoints.map((event) => uintOf(event, 3)),
-      [25n, 50n, 75n, 100n, 125n, 150n, 175n, 200n],
-    )
-    for (const checkpoint of checkpoints) {
-      assert.match(textOf(checkpoint, 1), /^[0-9a-f]{64}$/)
-      assert.equal(textOf(checkpoint, 2), checkpoint.block)
-    }
-  })
 })
 
 /** The kinds that Lyra reads. */
@@ -277,39 +229,17 @@ test('events that Lyra skips are complete messages by the published definitions'
 
 describe('the mix of a generated stream', () => {
   test('follows the options on average', () => {
-    const blocks = 2_000
+    const blocks = 1_000
     const events = rawEvents({ blocks, markets: 20, points: 3.5, events: 20.5, parties: 0 })
     const others = events.filter(({ kind }) => !OWN.has(kind)).length
-    assert.ok(Math.abs(others / blocks - 20.5) < 0.02, `other kinds: ${others / blocks}`)
+    assert.ok(Math.abs(others / blocks - 20.5) < 0.04, `other kinds: ${others / blocks}`)
     const points = events.filter(({ kind, body }) => kind === 160 && !isCarriedOver(body)).length
-    assert.ok(Math.abs(points / blocks - 3.5) < 0.05, `points: ${points / blocks}`)
+    assert.ok(Math.abs(points / blocks - 3.5) < 0.1, `points: ${points / blocks}`)
     const marketData = events.filter(({ kind }) => kind === 111).length
     assert.ok(
       Math.abs(marketData / events.length - 0.16) < 0.02,
       `market data: ${marketData / events.length}`,
     )
-  })
-
-  test('has one external point to about sixty internal ones, some late and some early', () => {
-    const events = rawEvents({ blocks: 6_000, markets: 2, points: 2, events: 0, parties: 0 })
-    const offsets: bigint[] = []
-    let internal = 0
-    let time = 0n
-    for (const event of events) {
-      if (event.kind === 101) time = uintOf(event, 1)
-      if (event.kind !== 160 || isCarriedOver(event.body)) continue
-      if (uintOf(event, 3) === 2n) internal++
-      else offsets.push((uintOf(event, 6) - time) / 1_000_000_000n)
-    }
-    const ratio = internal / offsets.length
-    assert.ok(ratio > 50 && ratio < 75, String(ratio))
-    assert.ok(offsets.some((offset) => offset < -30n))
-    assert.ok(offsets.some((offset) => offset > 2n))
-  })
-
-  test('has market data of about 500 bytes if a market has few providers', () => {
-    const marketData = rawEvents({ blocks: 20, parties: 0 }).filter(({ kind }) => kind === 111)
-    for (const { bytes } of marketData.slice(-3)) assert.ok(bytes > 400 && bytes < 700, String(bytes))
   })
 
   /** A point carried over into a new period has its price as TWAP; a new one only if it is its source's first. */
@@ -320,7 +250,7 @@ describe('the mix of a generated stream', () => {
 })
 
 describe('the markets of a generated stream', () => {
-  const OPTIONS = { blocks: 6_000, points: 3, events: 0, seed: 1 }
+  const OPTIONS = { blocks: 3_000, points: 3, events: 0, seed: 1 }
   const decoded: DecodedEvent[] = []
   before(async () => {
     for await (const each of decodedEvents(generateRecords(OPTIONS))) decoded.push(each)
@@ -341,9 +271,9 @@ describe('the markets of a generated stream', () => {
       assert.equal(failure, null)
       assert.deepEqual([report.markets, report.differenceCount, report.unknownReasons], [3, 0, {}])
       const { dataPoints, closingTwaps, openingTwaps, funding } = report
-      assert.ok(dataPoints.agree > 17_000 && closingTwaps.agree > 40 && openingTwaps.agree > 40)
+      assert.ok(dataPoints.agree > 8_500 && closingTwaps.agree > 20 && openingTwaps.agree > 20)
       assert.deepEqual([funding.differenceCount, funding.unknownReasons], [0, {}])
-      assert.ok(funding.paidPeriods.agree > 40 && funding.estimates.agree > 17_000)
+      assert.ok(funding.paidPeriods.agree > 20 && funding.estimates.agree > 8_500)
     })
   }
 
@@ -376,18 +306,6 @@ describe('the markets of a generated stream', () => {
     assert.ok(straight > 0)
   })
 
-  test('have a payment and a rate in every period that closes with both TWAPs and a length', () => {
-    let paid = 0
-    for (const period of ofKind('funding-period')) {
-      const { end, start, internalTwap, externalTwap, fundingPayment, fundingRate } = period
-      const due = end !== null && end > start && internalTwap !== null && externalTwap !== null
-      assert.equal(fundingPayment !== null && fundingRate !== null, due)
-      if (due) paid++
-    }
-    assert.ok(paid > 20)
-    assert.ok(ofKind('funding-period').some(({ start, end }) => start === end))
-  })
-
   test('have providers whose provisions are amended, undeployed, cancelled, and come back', () => {
     assert.deepEqual(
       [...new Set(ofKind('liquidity-provision').map(({ status }) => status))].sort(),
@@ -403,30 +321,6 @@ describe('the markets of a generated stream', () => {
     }
     assert.ok(returned.size > 3)
   })
-
-  test('list providers whose rows differ from market to market, and sometimes none', () => {
-    const lists = ofKind('market-data')
-    const full = lists.filter(({ feeShares }) => feeShares.length > 0)
-    assert.ok(lists.length - full.length > 3)
-    assert.ok(full.some(({ feeShares, slas }) => slas.length < feeShares.length))
-    const last = new Map(full.map((event) => [event.marketId, event]))
-    let compared = 0
-    for (const first of last.values()) {
-      for (const second of last.values()) if (first !== second) compared += compareSlas(first, second)
-    }
-    assert.ok(compared > 0)
-  })
-
-  function compareSlas(first: MarketDataEvent, second: MarketDataEvent): number {
-    let compared = 0
-    for (const sla of first.slas) {
-      const other = second.slas.find(({ party }) => party === sla.party)
-      if (other === undefined) continue
-      assert.notDeepEqual(sla, other)
-      compared++
-    }
-    return compared
-  }
 
   test('have names, assets, terms and decimals, and the state that follows from their auctions', () => {
     const assets = new Map(ofKind('asset').map((asset) => [asset.assetId, asset]))
@@ -452,35 +346,6 @@ describe('the markets of a generated stream', () => {
     }
   })
 
-  test('end their periods by the schedule in their event, or one block later', () => {
-    const raw = rawEvents({ ...OPTIONS, blocks: 3_000 })
-    const schedules = new Map<string, { initial: bigint; every: bigint }>()
-    const late = { none: 0, some: 0 }
-    for (const event of raw) {
-      if (event.kind === 116) {
-        let message = event.body
-        for (const no of [2, 1, 102, 7, 4, 1, 2, 2]) message = nested(message, no)
-        const [initial, every] = fieldsOf(message).map(({ value }) => value as bigint)
-        schedules.set(textOf(event, 1), { initial: initial!, every: every! })
-      } else if (event.kind === 159 && uintOf(event, 4) > 0n) {
-        const { initial, every } = schedules.get(textOf(event, 1))!
-        const seconds = (uintOf(event, 4) / 1_000_000_000n - initial) % every
-        assert.ok(seconds <= 1n, String(seconds))
-        late[seconds === 0n ? 'none' : 'some']++
-      }
-    }
-    assert.equal(schedules.size, 3)
-    assert.ok(late.none > 20 && late.none > 10 * late.some)
-  })
-
-  test('have the obligations of providers in their events', () => {
-    const created = rawEvents({ blocks: 1 }).find(({ kind }) => kind === 116)!
-    const sla = fieldsOf(nested(created.body, 18)).map(
-      ({ no, value }) => `${no}=${typeof value === 'bigint' ? value : Buffer.from(value)}`,
-    )
-    assert.deepEqual(sla, ['1=0.05', '2=0.6', '4=1', '5=0.5'])
-  })
-
   test("report every provider's figures in the block in which an epoch ends", () => {
     const blocks = blocksOf(rawEvents({ blocks: 1_000, markets: 8, points: 1, events: 0 }))
     const epochs: string[] = []
@@ -501,15 +366,6 @@ describe('the markets of a generated stream', () => {
     }
     assert.equal(ended, 3)
     assert.deepEqual(epochs, ['1 0', '2 0', '1 1', '2 1', '1 2', '2 2', '1 3'])
-  })
-
-  test('list only parties that have a provision on that market', () => {
-    const provisions = new Set(
-      ofKind('liquidity-provision').map(({ marketId, partyId }) => `${marketId} ${partyId}`),
-    )
-    for (const { marketId, feeShares, slas } of ofKind('market-data')) {
-      for (const { party } of [...feeShares, ...slas]) assert.ok(provisions.has(`${marketId} ${party}`))
-    }
   })
 })
 
@@ -539,14 +395,12 @@ describe('the options of the generator', () => {
     [{ blocks: 1, chain: '' }, /^--chain /],
     [{ blocks: 1, chain: 'ä' }, /^--chain /],
   ]
-  for (const [options, says] of refused) {
-    test(`refuse ${JSON.stringify(options)} at once, naming the option`, () => {
-      assert.throws(
-        () => generateRecords(options),
-        (error) => error instanceof GenerateOptionError && says.test(error.message),
-      )
-    })
-  }
+  test('are refused at once if they are out of range, by name', () => {
+    for (const [options, says] of refused) {
+      const isNamed = (error: unknown) => error instanceof GenerateOptionError && says.test(error.message)
+      assert.throws(() => generateRecords(options), isNamed, JSON.stringify(options))
+    }
+  })
 
   test('have defaults, and one market has one point a block', () => {
     assert.deepEqual(resolveOptions({ blocks: 7 }), {
