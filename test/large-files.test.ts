@@ -112,7 +112,7 @@ function marketDataBlock(lists: Uint8Array): Buffer {
 }
 
 const party = message({ 1: 'network' })
-const penalties = (): Buffer => longList(6, new Uint8Array(), 40 * MB)
+const penalties = (): Buffer => longList(6, new Uint8Array(), 10 * MB)
 
 const stray = frame(
   Array.from({ length: 10_000 }, () => busEvent({ id: '7-3', kind: 102 }, Buffer.alloc(1000))),
@@ -140,7 +140,7 @@ const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp]
   ],
   [
     'a list of millions of fee shares',
-    () => gzipped([marketDataBlock(longList(26, party, 40 * MB))]),
+    () => gzipped([marketDataBlock(longList(26, party, 10 * MB))]),
     /record 2, offset \d+: an event of kind 111 with \d+ bytes/,
   ],
   [
@@ -183,7 +183,7 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
     'a bomb of events before the first block',
     () => {
       const member = gzipSync(stray)
-      return repeat(scaled(20, 200), () => member)
+      return repeat(scaled(8, 200), () => member)
     },
     [],
     'no block',
@@ -205,11 +205,11 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
   [
     'a stream full of gaps',
     () =>
-      repeat(scaled(20, 100), (time) =>
+      repeat(scaled(8, 100), (time) =>
         fileOf(...Array.from({ length: 1000 }, (_, index) => ({ height: 2 + 2 * (1000 * time + index) }))),
       ),
     ['--allow-gap'],
-    `blocks up to ${2000 * scaled(20, 100)}`,
+    `blocks up to ${2000 * scaled(8, 100)}`,
   ],
   [
     'provider lists of a thousand markets',
@@ -229,9 +229,9 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
   ],
   [
     'a long stream',
-    () => generateRecords({ blocks: scaled(5_000, 100_000) }),
+    () => generateRecords({ blocks: scaled(3_000, 100_000) }),
     [],
-    `blocks up to ${scaled(5_000, 100_000)}`,
+    `blocks up to ${scaled(3_000, 100_000)}`,
   ],
 ]
 
