@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
@@ -8,6 +7,7 @@ import { curlSample, pythonSample, typescriptSample } from '../web/reference/sam
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
 import { getJson, send } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
+import { hasPython, PYTHON } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { serve, serveFile } from './fixtures/service.ts'
@@ -195,12 +195,11 @@ describe('the API reference', () => {
   })
 
   test('writes requests as Python that runs without a library', async (t) => {
-    const python = process.env.LYRA_PYTHON ?? 'python3'
-    if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'Python is not installed')
+    if (!hasPython()) return skip(t, 'Python is not installed')
     const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
     const run = (path: string, given: [place: string, name: string, value: string][]) => {
       const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
-      return startProgram(t, python, ['-c', pythonSample({ base, path, given: parameters })])
+      return startProgram(t, PYTHON, ['-c', pythonSample({ base, path, given: parameters })])
     }
     const page = await run(DATA_POINTS, [
       ['path', 'marketId', MARKET],

@@ -10,6 +10,7 @@ import { test } from 'node:test'
 import { documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
+import { hasPython, PYTHON } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
 import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
@@ -104,7 +105,7 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
 })
 
 test('Python scripts that paste cursors into URLs walk every page of every list', async (t) => {
-  if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not installed')
+  if (!hasPython()) return skip(t, 'python3 is not installed')
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   let turn = 0
   for (const [path, query] of [
@@ -125,7 +126,7 @@ test('Python scripts that paste cursors into URLs walk every page of every list'
         const route = `${path.slice('/api/v2/'.length)}${query}`
         const script = [join(CLIENTS, 'walk_pages.py'), route, pageSize, direction, newestFirst]
         const env = { DATA_NODE_URL_REST: `${base}/api/v2` }
-        const { stdout, stderr } = await startProgram(t, 'python3', script, { env }).outcome
+        const { stdout, stderr } = await startProgram(t, PYTHON, script, { env }).outcome
         assert.equal(stderr, '')
         assert.deepEqual(
           JSON.parse(stdout),
@@ -149,13 +150,12 @@ for (const [index, { needs, prints }] of [
   },
 ].entries()) {
   test(`the recipe of docs/api.md for ${needs} runs as printed`, async (t) => {
-    const python = process.env.LYRA_PYTHON ?? 'python3'
-    if (spawnSync(python, ['-c', `import ${needs}`]).status !== 0)
+    if (!hasPython(needs))
       return skip(t, `${needs} for Python is not installed; LYRA_PYTHON may name a Python that has it`)
     const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
     const { text, place } = RECIPES[index]!
     const program = text.replaceAll('http://127.0.0.1:3008', base).replaceAll('127.0.0.1:3007', grpc)
-    const { code, stdout, stderr } = await startProgram(t, python, ['-c', program]).outcome
+    const { code, stdout, stderr } = await startProgram(t, PYTHON, ['-c', program]).outcome
     assert.equal(code, 0, `${place}: ${stderr}`)
     assert.match(stdout, prints)
     const periods = await getPage(base, `/api/v2/funding-periods/${MARKET}`)
@@ -164,8 +164,7 @@ for (const [index, { needs, prints }] of [
 }
 
 test('the Python recipe of docs/api.md for a stream reconnects after the last whole event', async (t) => {
-  const python = process.env.LYRA_PYTHON ?? 'python3'
-  if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'python3 is not installed')
+  if (!hasPython()) return skip(t, 'python3 is not installed')
   const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"row":${id}}\n\n`
   const answers = [
     null,
@@ -195,7 +194,7 @@ time.sleep = lambda seconds: print("wait", seconds)
 for row, last_id in follow("checkpoints"):
     print(row["row"], last_id)`
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const run = startProgram(t, python, ['-c', program.replaceAll('http://127.0.0.1:3008', base)])
+  const run = startProgram(t, PYTHON, ['-c', program.replaceAll('http://127.0.0.1:3008', base)])
   const { stdout, stderr } = await run.outcome
   assert.match(stderr, /HTTP Error 400/)
   const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1']
@@ -204,8 +203,7 @@ for row, last_id in follow("checkpoints"):
 })
 
 test('the recipe of docs/api.md for a chart draws one, after the Python blocks before it', async (t) => {
-  const python = process.env.LYRA_PYTHON ?? 'python3'
-  if (spawnSync(python, ['-c', 'import matplotlib']).status !== 0)
+  if (!hasPython('matplotlib'))
     return skip(t, 'matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has it')
   const { base } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
   const chart = API_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
@@ -215,7 +213,7 @@ test('the recipe of docs/api.md for a chart draws one, after the Python blocks b
     .join('\n')
     .replaceAll('http://127.0.0.1:3008', base)
   const folder = temporaryFolder(t)
-  const { code, stderr } = await startProgram(t, python, ['-c', program], { cwd: folder }).outcome
+  const { code, stderr } = await startProgram(t, PYTHON, ['-c', program], { cwd: folder }).outcome
   assert.equal(code, 0, stderr)
   const picture = readFileSync(join(folder, 'funding.png'))
   assert.equal(picture.subarray(1, 4).toString(), 'PNG')

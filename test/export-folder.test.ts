@@ -22,14 +22,14 @@ import { send } from './fixtures/http.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { createLiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { hasPython, PYTHON } from './fixtures/python.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
-const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
-const hasDuckDb = () => spawnSync(PYTHON, ['-c', 'import duckdb']).status === 0
+const hasDuckDb = () => hasPython('duckdb')
 
 const POINTS = 'funding-period-data-points'
 const [A, B] = [idOf('a'), idOf('b')]

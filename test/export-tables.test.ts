@@ -13,6 +13,7 @@ import { exportTableOf } from '#service/export/columns'
 import type { ExportedRow } from '#service/export/export-rows'
 import { parquetOf } from '#service/export/parquet'
 import { TEXT_FORMATS, type TextFormatName } from '#service/export/text-formats'
+import { hasPython, PYTHON } from './fixtures/python.ts'
 import { finalNode } from './fixtures/resource-cases.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 import { skip } from './fixtures/shared.ts'
@@ -78,8 +79,7 @@ describe('the table of a resource', () => {
 
     for (const asText of [false, true]) {
       test(`${resource.name}: is Parquet with exact types and nulls${asText ? ', numbers as text' : ''}`, async (t) => {
-        const python = process.env.LYRA_PYTHON ?? 'python3'
-        if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
+        if (!hasPython('duckdb')) {
           return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
         }
         const parts: Uint8Array[] = []
@@ -88,7 +88,7 @@ describe('the table of a resource', () => {
         t.after(() => rmSync(folder, { recursive: true }))
         const file = join(folder, 'rows.parquet')
         writeFileSync(file, Buffer.concat(parts))
-        const read = spawnSync(python, [READ_PARQUET, file], { encoding: 'utf8' })
+        const read = spawnSync(PYTHON, [READ_PARQUET, file], { encoding: 'utf8' })
         assert.equal(read.status, 0, read.stderr)
         const { types, rows: found } = JSON.parse(read.stdout) as {
           types: Record<string, string>

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from './fixtures/http.ts'
 import { addressOf, corePortOf, startLyra, startProgram } from './fixtures/program.ts'
+import { hasPython, PYTHON } from './fixtures/python.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -12,8 +13,7 @@ const SCRIPT = join(import.meta.dirname, 'live-peers/stream_events.py')
 
 for (const kind of ANY_STORE_KIND) {
   test(`an existing library for the protocol streams a recording (${kind.name})`, async (t) => {
-    const python = process.env.LYRA_PYTHON ?? 'python3'
-    if (spawnSync(python, ['-c', 'import pynng']).status !== 0) {
+    if (!hasPython('pynng')) {
       return skip(t, 'pynng is not installed; LYRA_PYTHON may name a Python that has it')
     }
     const service = startLyra(t, [
@@ -22,7 +22,7 @@ for (const kind of ANY_STORE_KIND) {
     ])
     const base = await addressOf(service)
     const port = await corePortOf(service)
-    const sender = startProgram(t, python, [SCRIPT, String(port), SAMPLE])
+    const sender = startProgram(t, PYTHON, [SCRIPT, String(port), SAMPLE])
     let height = 0
     for (let waited = 0; height < 905 && waited < 20_000; waited += 50) {
       await sleep(50)

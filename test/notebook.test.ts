@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -7,19 +6,19 @@ import { generateRecords } from '#tools/generate/generate'
 import { ROOT } from './fixtures/documentation.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
+import { hasPython, PYTHON } from './fixtures/python.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
 const RUN_NOTEBOOK = join(import.meta.dirname, 'clients/run_notebook.py')
-const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
 
 type Output = { output_type: string; text?: string[]; data?: { 'image/png'?: string } }
 type Cell = { cell_type: string; outputs: Output[] }
 
 const hasPackages = (t: TestContext) =>
-  spawnSync(PYTHON, ['-c', 'import duckdb, matplotlib']).status === 0 ||
+  hasPython('duckdb', 'matplotlib') ||
   skip(t, 'DuckDB or matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has them')
 
 /** Runs the notebook on an export of a store, as in a checkout after the tutorial. */
