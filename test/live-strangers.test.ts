@@ -98,7 +98,19 @@ for (const kind of ANY_STORE_KIND) {
       }
       await stop(service)
       for (const name of readdirSync(buffer)) assert.equal(statSync(join(buffer, name)).size, 0, name)
-      await assertGoesOn(await startLive(t, store, buffer), store, kind.create(t))
+      const again = await startLive(t, store, buffer)
+      // What could be of another chain does not exclude the core from an empty store: an incomplete block, an end without a begin, and a
+      // complete block 1, which waits for block 2.
+      for (const messages of [
+        [event(7, 1, 148, beginBlock(7).body, 'evil')],
+        [event(7, 1, 149, endBlock(7).body, 'evil')],
+        [event(1, 1, 148, beginBlock(1).body, 'evil'), event(1, 2, 149, endBlock(1).body, 'evil')],
+      ]) {
+        const stranger = await dial(again.corePort)
+        await stranger.send(messages)
+        await stranger.close()
+      }
+      await assertGoesOn(again, store, kind.create(t))
     })
 
     test('makes the service not ready until a later block is committed', async (t) => {
@@ -117,23 +129,6 @@ for (const kind of ANY_STORE_KIND) {
       await untilHeight(service, 51)
       await untilReady(service)
       await again.close()
-      await assertGoesOn(service, store, kind.create(t))
-    })
-
-    test('an incomplete block of another chain on an empty store does not exclude the core', async (t) => {
-      const store = kind.create(t)
-      const buffer = temporaryFolder(t)
-      const service = await startLive(t, store, buffer)
-      for (const messages of [
-        // An incomplete block, an end without a begin, and a complete block 1, which waits for block 2.
-        [event(7, 1, 148, beginBlock(7).body, 'evil')],
-        [event(7, 1, 149, endBlock(7).body, 'evil')],
-        [event(1, 1, 148, beginBlock(1).body, 'evil'), event(1, 2, 149, endBlock(1).body, 'evil')],
-      ]) {
-        const stranger = await dial(service.corePort)
-        await stranger.send(messages)
-        await stranger.close()
-      }
       await assertGoesOn(service, store, kind.create(t))
     })
 

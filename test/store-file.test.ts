@@ -362,7 +362,7 @@ describe('a store file that changes under a service', options, () => {
     const { base } = await startService(t, ['--log-level', 'info', '--store', store])
     const seen = new Set<number>()
     const path = `/api/v2/funding-periods/data-points/${marketId}?pagination.first=5000`
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < scaled(15, 100); round++) {
       const asked = Array.from({ length: 4 }, () => send(base, path))
       for (let cut = 0; cut < 10; cut++) {
         truncateSync(store, 8192)
