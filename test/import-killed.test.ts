@@ -8,6 +8,7 @@ import { Client } from 'pg'
 import type { ImportedRange } from '#core/domain/coverage'
 import { readCoverage } from '#core/store/readings/coverage'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { OF_STATE } from './fixtures/import.ts'
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
@@ -27,9 +28,6 @@ const MARKETS = 10
 
 /** Tables whose rows are written with their blocks: the column of the height. */
 const OF_BLOCKS = { checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 }
-
-/** Resources whose rows are written last. */
-const OF_STATE = ['fundingPeriods', 'instrumentTerms', 'instruments', 'liquidityProviders', 'marketData']
 
 /** Fails unless the store has all rows of its blocks, none of others, and reports incomplete resources. */
 async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {

@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
 import { StoreError, StoreUnavailableError } from '#core/store/store'
-import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { assertSameDump, DUMPED_TABLES, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { end, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -43,15 +43,11 @@ async function finish(test: TestContext, command: CommandName, args: string[]): 
 function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   const [position] = dump.stream!
   const height = position === undefined ? 0n : BigInt((JSON.parse(position) as string[])[3]!)
-  for (const [table, column] of [
-    ['checkpoints', 4],
-    ['funding_period_data_points', 6],
-    ['auctions', 1],
-    ['liquidity_provisions', 4],
-    ['liquidity_provider_lists', 1],
-  ] as const) {
-    for (const row of dump[table]!) {
-      assert.ok(BigInt((JSON.parse(row) as string[])[column]!) <= height, `${where}: ${table} has ${row}`)
+  for (const { name, columns } of DUMPED_TABLES) {
+    const at = columns.findIndex((column) => column.name === 'height')
+    for (const row of at < 0 || name === 'stream' ? [] : dump[name]!) {
+      const own = (JSON.parse(row) as (string | null)[])[at]
+      assert.ok(BigInt(own ?? 0) <= height, `${where}: ${name} has ${row}`)
     }
   }
 }
