@@ -68,28 +68,6 @@ for (const method of METHOD_NAMES) {
       return source
     }
 
-    test('there is no mean without points, nor before the first one', () => {
-      assert.equal(create(period(100)).meanAt(s(110)), null)
-      assert.equal(filled(period(100), point(110, 7)).meanAt(s(109)), null)
-    })
-
-    test("the mean begins at the first point if that is later than the period's start", () => {
-      const source = filled(period(100), point(110, 10), point(120, 20))
-      assert.equal(source.meanAt(s(130)), 15n)
-      assert.equal(source.meanAt(s(110)), 10n)
-    })
-
-    test('a point from before the period counts from its start on', () => {
-      const source = filled(period(100), point(50, 10), point(110, 40))
-      assert.equal(source.meanAt(s(100)), 10n)
-      assert.equal(source.meanAt(s(120)), 25n)
-    })
-
-    test('the mean is rounded down, once', () => {
-      const source = filled(period(0), point(0, 1), point(1, 2), point(2, 2))
-      assert.equal(source.meanAt(s(3)), 1n)
-    })
-
     test('prices beyond 2^64 are exact', () => {
       const source = create(period(0))
       source.add({ time: s(0), price: 10n ** 60n })
@@ -111,39 +89,6 @@ for (const method of METHOD_NAMES) {
         assert.equal(source.meanAt(s(130)), meanAt130)
       })
     }
-
-    test('a prepended point has its own price, and moves the start of the mean back', () => {
-      const source = filled(period(100), point(110, 20))
-      assert.equal(source.add(point(104, 80)), 80n)
-      assert.equal(source.meanAt(s(112)), 65n)
-      assert.equal(source.add(point(90, 50)), 50n)
-      assert.equal(source.meanAt(s(112)), 60n)
-    })
-
-    test('a point that replaces the first has its own price, and the older one no longer counts', () => {
-      const source = filled(period(100), point(80, 1_000), point(110, 20))
-      assert.equal(source.add(point(95, 10)), 10n)
-      assert.equal(source.meanAt(s(120)), 15n)
-      assert.deepEqual(
-        source.points.map(({ time }) => time),
-        [s(95), s(110)],
-      )
-    })
-
-    test('neither prices nor time in an auction count', () => {
-      const source = filled(period(0, auctionsOf([5, 15])), point(0, 10), point(10, 1_000), point(20, 40))
-      // 10 for 5 s, 1,000 for 5 of its 10 s, 40 for 10 s.
-      assert.equal(source.meanAt(s(30)), (50n + 5_000n + 400n) / 20n)
-    })
-
-    test('the mean of a time entirely in an auction is 0', () => {
-      assert.equal(filled(period(0, auctionsOf([0, 15])), point(0, 10)).meanAt(s(10)), 0n)
-    })
-
-    test('the mean at the start is 0 in an auction, and the price in the second in which an auction ended', () => {
-      assert.equal(filled(period(5, auctionsOf([0, 6])), point(0, 10)).meanAt(s(5)), 0n)
-      assert.equal(filled(period(6, auctionsOf([0, 6])), point(0, 10)).meanAt(s(6)), 10n)
-    })
   })
 }
 
@@ -155,31 +100,11 @@ describe('auctions', () => {
     assert.deepEqual(auctions, noAuctions())
   })
 
-  test('an auction entered in the second in which the last one ended continues it', () => {
-    const auctions = auctionsOf([1, 5])
-    enterAuction(auctions, s(5))
-    assert.deepEqual(auctions, { closed: [], open: s(1) })
-    leaveAuction(auctions, s(9))
-    assert.deepEqual(auctions, auctionsOf([1, 9]))
-  })
-
   test('an auction that is entered again while it is in progress keeps its start', () => {
     const auctions = noAuctions()
     enterAuction(auctions, s(1))
     enterAuction(auctions, s(4))
     assert.equal(auctions.open, s(1))
-  })
-
-  test('leaving without an auction changes nothing', () => {
-    const auctions = auctionsOf([1, 5])
-    leaveAuction(auctions, s(9))
-    assert.deepEqual(auctions, auctionsOf([1, 5]))
-  })
-
-  test('a new period forgets the auctions that have ended, not the one in progress', () => {
-    const auctions = { ...auctionsOf([1, 5]), open: s(7) }
-    forgetClosedAuctions(auctions)
-    assert.deepEqual(auctions, { closed: [], open: s(7) })
   })
 
   test('time counts outside closed auctions and before the one in progress', () => {
@@ -382,46 +307,16 @@ for (const method of METHOD_NAMES) {
       ])
     })
 
-    test('keeps the two sources apart', () => {
-      const verifier = inPeriod()
-      assert.deepEqual(
-        expectedOf(
-          verifier,
-          sentPoint(0, 2, 100, 10, 10),
-          sentPoint(0, 1, 100, 30, 30),
-          sentPoint(0, 1, 110, 0, 30),
-        ),
-        ['10', '30', '30'],
-      )
-    })
-
-    test('checks both TWAPs of a closing period, and those of the next one from the points carried over', () => {
-      const verifier = inPeriod()
-      for (const event of [sentPoint(0, 2, 100, 10, 10), sentPoint(0, 2, 110, 20, 10)]) verifier.take(event)
-      const none = { sent: null, expected: null, agrees: true }
-      assert.deepEqual(verifier.take(sentPeriod(0, 100, { end: s(120), internalTwap: '15' })), {
-        of: 'period-closed',
-        internalTwap: { sent: '15', expected: '15', agrees: true },
-        externalTwap: none,
-      })
-      assert.deepEqual(verifier.take(sentPeriod(1, 120, { internalTwap: '20' })), {
-        of: 'period-opened',
-        internalTwap: { sent: '20', expected: '20', agrees: true },
-        externalTwap: none,
-      })
-      assert.deepEqual(expectedOf(verifier, sentPoint(1, 2, 110, 20, 20), sentPoint(1, 2, 130, 5, 20)), [
-        '20',
-        '20',
-      ])
-    })
-
-    test('does not count the opening auction', () => {
+    test('counts internal points from before the first period in it', () => {
       const verifier = createMarketVerifier(method)
-      verifier.take(sentAuction(false, s(50), s(90), true))
+      verifier.take(sentPoint(0, 2, 90, 50, 50))
+      verifier.take(sentPoint(0, 2, 95, 10, 50))
+      verifier.take(sentPoint(0, 1, 96, 99, 99))
       verifier.take(sentPeriod(0, 100))
-      verifier.take(sentPoint(0, 2, 100, 10, 10))
-      verifier.take(sentAuction(true, s(50), s(100), true))
-      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10)), ['10'])
+      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10), sentPoint(0, 1, 110, 7, 7)), [
+        '10',
+        '7',
+      ])
     })
 
     test('truncates the times of auctions to the second, and ignores the extension of one', () => {
@@ -433,21 +328,6 @@ for (const method of METHOD_NAMES) {
       verifier.take(sentAuction(true, s(110) + 900_000_000n, s(120) + 1n))
       // 10 s of 10 before the auction, 20 s of 40 after it.
       assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 140, 1, 30)), ['30'])
-    })
-
-    test('an auction in progress keeps its start in the next period', () => {
-      const verifier = inPeriod()
-      expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
-      verifier.take(sentAuction(false, s(110), s(150)))
-      verifier.take(sentPeriod(0, 100, { end: s(120), internalTwap: '10' }))
-      const opened = verifier.take(sentPeriod(1, 120, { internalTwap: '0' }))
-      assert.equal(opened?.of === 'period-opened' && opened.internalTwap.expected, '0')
-      expectedOf(verifier, sentPoint(1, 2, 100, 10, 10))
-      verifier.take(sentAuction(true, s(110), s(130)))
-      assert.deepEqual(expectedOf(verifier, sentPoint(1, 2, 130, 20, 0), sentPoint(1, 2, 140, 1, 20)), [
-        '0',
-        '20',
-      ])
     })
 
     test('expects nothing before the opening of a period, nor for points of another period', () => {
@@ -468,18 +348,6 @@ for (const method of METHOD_NAMES) {
       assert.equal(verifier.take(sentPoint(1, 2, 126, 10, 10)), null)
       verifier.take(sentPeriod(2, 130))
       assert.notEqual(verifier.take(sentPoint(2, 2, 131, 10, 10)), null)
-    })
-
-    test('counts internal points from before the first period in it', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPoint(0, 2, 90, 50, 50))
-      verifier.take(sentPoint(0, 2, 95, 10, 50))
-      verifier.take(sentPoint(0, 1, 96, 99, 99))
-      verifier.take(sentPeriod(0, 100))
-      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10), sentPoint(0, 1, 110, 7, 7)), [
-        '10',
-        '7',
-      ])
     })
   })
 }

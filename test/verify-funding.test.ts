@@ -245,11 +245,6 @@ const points = (seq: number): Content[] => [
   dataPoint({ seq, source: 2, price: '150', timestamp: BigInt(seq * 10 * S), twap: '150' }),
 ]
 
-const auctionAt = (seconds: number, leave: 0 | 1): Content => ({
-  kind: EVENT_KIND.auction,
-  body: message({ 1: MARKET, 3: leave, 4: BigInt(seconds * S), 5: BigInt(seconds * S) }),
-})
-
 async function fundingOf(
   t: TestContext,
   bytes: Uint8Array,
@@ -287,16 +282,6 @@ describe('a closing period', () => {
       assert.deepEqual(report.unknownReasons, {})
     })
   }
-
-  test('pays less in proportion to its time in auctions', async (t) => {
-    const bytes = fileOf(
-      { height: 1, events: [perpetual(), opening(0), ...points(0)] },
-      { height: 2, events: [auctionAt(2, 0)] },
-      { height: 3, events: [auctionAt(4, 1)] },
-      { height: 4, events: [closing(0, { payment: '40', rate: '0.4' })] },
-    )
-    assert.deepEqual((await fundingOf(t, bytes)).paidPeriods, all(1))
-  })
 
   test('pays by the parameters in force when it ends', async (t) => {
     const bytes = fileOf(
