@@ -42,9 +42,16 @@ import { contentsOf, heights, imports, range, streamOf, withoutAnEvent } from '.
 import { runSql } from './fixtures/raw-sql.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { serve } from './fixtures/service.ts'
+import { copied, serve } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import {
+  ANY_STORE_KIND,
+  fileWith,
+  openStore,
+  readFrom,
+  STORE_KINDS,
+  type StoreKind,
+} from './fixtures/stores.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -179,12 +186,14 @@ for (const kind of STORE_KINDS) {
 }
 
 /** A store of the sample whose first blocks are imported, the others ingested from events. */
-async function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, to = 450): Promise<string> {
-  const store = kind.create(test)
-  const bytes = readRecording(path)
-  await importBlocks(store, blocksOf(bytes), { from: 1n, to: BigInt(to) })
-  await ingestWell(test, store, joinRecords(recordsOf(bytes).filter(({ height }) => height > to)))
-  return store
+function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, to = 450): Promise<string> {
+  return copied(test, kind, `${path} ${to}`, async (scope) => {
+    const store = kind.create(scope)
+    const bytes = readRecording(path)
+    await importBlocks(store, blocksOf(bytes), { from: 1n, to: BigInt(to) })
+    await ingestWell(scope, store, joinRecords(recordsOf(bytes).filter(({ height }) => height > to)))
+    return store
+  })
 }
 
 /** A block with a point at its time. */
@@ -320,69 +329,6 @@ for (const kind of STORE_KINDS) {
       assert.ok(compared!.rows.funding_period_data_points! > 1_900)
     })
 
-    const damages: [what: string, sql: string, found: RegExp][] = [
-      [
-        'ranges that overlap',
-        "insert into imported values (400, 420, '')",
-        /imported \(400\): it begins at or before|imported/,
-      ],
-      [
-        'a range above the last block',
-        "insert into imported values (900, 910, '')",
-        /beyond the last block, 905/,
-      ],
-      ['a range below the first block', 'update imported set from_height = 0', /before the first block, 1/],
-      [
-        'a range that ends before it begins',
-        "insert into imported values (600, 599, '')",
-        /before it begins/,
-      ],
-      [
-        'a range within a gap',
-        "insert into gaps values (10, 12, 'missing')",
-        /blocks, 10 to 12, are recorded as a gap/,
-      ],
-      [
-        'a row of block 0 with an index',
-        'update funding_periods set height = 0, event_index = 3 where height = 450 or height = 449 or height < 300',
-        /it comes from block 0/,
-      ],
-    ]
-    for (const [what, sql, found] of damages) {
-      test(`with ${what} is found to be damaged`, async (t) => {
-        const store = await halfImported(t, kind)
-        await runSql(store, sql)
-        const { problems } = await checkStore(openStore(store))
-        assert.match(problems.reported.map(({ where, what }) => `${where}: ${what}`).join('\n'), found)
-      })
-    }
-
-    const changes: [what: string, sql: string, found: RegExp][] = [
-      [
-        'another price',
-        "update funding_period_data_points set price = '1' where height = 300",
-        /price is "1" in the store and/,
-      ],
-      [
-        'a time that is no rounded time of an event',
-        `update funding_period_data_points set timestamp = timestamp - 1000 where height = 300`,
-        /only in the store \(block 300, /,
-      ],
-      [
-        'another status',
-        'update liquidity_provisions set status = 3 where height <= 450',
-        /status is "3" in the store and/,
-      ],
-    ]
-    for (const [what, sql, found] of changes) {
-      test(`with ${what} differs from event files`, async (t) => {
-        const store = await halfImported(t, kind)
-        await runSql(store, sql)
-        const { told } = await checkWithFiles(store, SAMPLE)
-        assert.match(told.map(({ where, what }) => `${where}: ${what}`).join('\n'), found)
-      })
-    }
-
     test('has rows from before its blocks in pages; the check accepts and reports them', async (t) => {
       const store = kind.create(t)
       const state = [provision(), marketData(), perpetual()]
@@ -400,6 +346,64 @@ for (const kind of STORE_KINDS) {
       for (const table of ['instruments', 'assets', 'funding_periods', 'liquidity_provisions'])
         assert.deepEqual(given[table], expected[table], table)
     })
+  })
+}
+
+const damages: [what: string, sql: string, found: RegExp][] = [
+  [
+    'ranges that overlap',
+    "insert into imported values (400, 420, '')",
+    /imported \(400\): it begins at or before|imported/,
+  ],
+  [
+    'a range above the last block',
+    "insert into imported values (900, 910, '')",
+    /beyond the last block, 905/,
+  ],
+  ['a range below the first block', 'update imported set from_height = 0', /before the first block, 1/],
+  ['a range that ends before it begins', "insert into imported values (600, 599, '')", /before it begins/],
+  [
+    'a range within a gap',
+    "insert into gaps values (10, 12, 'missing')",
+    /blocks, 10 to 12, are recorded as a gap/,
+  ],
+  [
+    'a row of block 0 with an index',
+    'update funding_periods set height = 0, event_index = 3 where height = 450 or height = 449 or height < 300',
+    /it comes from block 0/,
+  ],
+]
+const changes: [what: string, sql: string, found: RegExp][] = [
+  [
+    'another price',
+    "update funding_period_data_points set price = '1' where height = 300",
+    /price is "1" in the store and/,
+  ],
+  [
+    'a time that is no rounded time of an event',
+    `update funding_period_data_points set timestamp = timestamp - 1000 where height = 300`,
+    /only in the store \(block 300, /,
+  ],
+  [
+    'another status',
+    'update liquidity_provisions set status = 3 where height <= 450',
+    /status is "3" in the store and/,
+  ],
+]
+for (const kind of ANY_STORE_KIND) {
+  test(`damage to imported blocks is found by the check, with event files or without (${kind.name})`, async (t) => {
+    const told = (problems: readonly { where: string; what: string }[]) =>
+      problems.map(({ where, what }) => `${where}: ${what}`).join('\n')
+    for (const [what, sql, found] of damages) {
+      const store = await halfImported(t, kind)
+      await runSql(store, sql)
+      assert.match(told(await problemsOf(store)), found, what)
+    }
+    for (const [what, sql, found] of changes) {
+      const store = await halfImported(t, kind)
+      await runSql(store, sql)
+      assert.match(told((await checkWithFiles(store, SAMPLE)).told), found, what)
+    }
   })
 }
 

@@ -192,10 +192,10 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
     'skipped records of 60 MB',
     () => {
       const large = Buffer.alloc(60 * MB)
-      const events = [begin(2), ...[2, 3, 4].map((index) => busEvent({ id: `2-${index}`, kind: 102 }, large))]
+      const events = [begin(2), ...[2, 3].map((index) => busEvent({ id: `2-${index}`, kind: 102 }, large))]
       return [
         ...gzipped(
-          [...events, busEvent({ id: '2-5', kind: 149 }, message({}))].map((event) => frame([event])),
+          [...events, busEvent({ id: '2-4', kind: 149 }, message({}))].map((event) => frame([event])),
         ),
       ]
     },

@@ -10,7 +10,7 @@ import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { createRandom } from './fixtures/random.ts'
 import { freePort } from './fixtures/receiver.ts'
-import { inTurns, runsOf } from './fixtures/sampling.ts'
+import { inTurns, scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { fileWith, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -86,7 +86,7 @@ describe('a core that continues with its next event after a restart of Lyra', ()
         const core = startCore(t, port, blocksPerSecond)
         /** Heights of the events that killed processes had not read. */
         const unread = new Set<bigint>()
-        const rounds = runsOf('process', kind)
+        const rounds = scaled(2, 100)
         const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(buffer))
         for (let round = 0; round < rounds; round++) {
           const service = await startLive(t, store, buffer, args)

@@ -350,7 +350,7 @@ describe('the unsent bytes of streams', () => {
       await live.commit(height, [{ ...checkpointAt(height), blockHash }])
     }
     const { base } = await startService(t, ['--store', store])
-    const unread = Array.from({ length: 150 }, () => openSocket(base))
+    const unread = Array.from({ length: 80 }, () => openSocket(base))
     for (const socket of unread) {
       socket.pause()
       socket.write(requestText(`GET ${CHECKPOINT_STREAM}?afterBlock=0`, {}))
@@ -365,7 +365,7 @@ describe('the unsent bytes of streams', () => {
       most = Math.max(most, Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)![1]))
     }
     t.diagnostic(`${Math.round(most / 1e6)} MB at most`)
-    assert.ok(most < 600e6, `${most} bytes`)
+    assert.ok(most < 400e6, `${most} bytes`)
     const heard = await listen(t, base, `${CHECKPOINT_STREAM}?afterBlock=0`)
     const whole = () => heard.text.length > rows * blockHash.length && eventsIn(heard.text) === rows
     // The thread that reads for streams has a lower priority than other processes.

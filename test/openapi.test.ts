@@ -352,9 +352,8 @@ for (const kind of ANY_STORE_KIND) {
     test('accepts values that the schemas of parameters allow, and refuses others', async () => {
       const base = await serveFile(kind, SAMPLE)
       const texts = [
-        ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483647', '2147483648', '9223372036854775807'],
-        ...['1.5', 'x', 'true', 'FALSE', 'tRUE', 'SOURCE_EXTERNAL', 'source_external', 'network', 'Network'],
-        ...[MARKET, MARKET.toUpperCase(), MARKET.slice(1), `${MARKET}0`, ' ', '1 ', '日', 'a=b', '../', '%'],
+        ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
+        ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
       ]
       for (const [path, { get }] of Object.entries(document.paths)) {
         for (const [index, reference] of (get.parameters ?? []).entries()) {

@@ -198,7 +198,7 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
   const { store, live } = await createLiveStore(t, kind)
   const base = await serve(t, store)
   const random = createRandom(seed)
-  const heights = Array.from({ length: scaled(150, 600) }, (_, index) => 1_000 + index)
+  const heights = Array.from({ length: scaled(100, 600) }, (_, index) => 1_000 + index)
   for (let swaps = 0; swaps < heights.length / 4; swaps++) {
     const [a, b] = [random.integer(heights.length), random.integer(heights.length)]
     ;[heights[a], heights[b]] = [heights[b]!, heights[a]!]
@@ -259,7 +259,7 @@ for (const kind of STORE_KINDS) {
         const random = createRandom(seed)
         // Far apart: what is near each other is made together.
         const time = () => timeOf(900 * random.integer(12) + random.integer(3))
-        const heights = Array.from({ length: scaled(30, 60) }, (_, index) => index + 1)
+        const heights = Array.from({ length: scaled(15, 60) }, (_, index) => index + 1)
         const order = heights
           .map((height) => [random.integer(1_000), height] as const)
           .sort(([a], [b]) => a - b)
