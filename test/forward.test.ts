@@ -158,43 +158,37 @@ describe('a receiver of forwarded events', () => {
     assert.equal(sender.forward.missingBlocks, null)
   })
 
-  test('gets the events after missing ones in a new connection, and all after a repeat', async (t) => {
-    const receiver = await startReceiver(t)
-    const folder = temporaryFolder(t)
-    const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
-      ...['--forward', `127.0.0.1:${receiver.port}`],
-    ])
-    const core = await dial(service.corePort)
-    const sent = (connection: number) => short(receiver.connections[connection]!.messages)
-    let connections = 1
-    // A block is missing, then an event.
-    for (const [from, at, rest] of [
-      [0, 20, []],
-      [50, 60, blocks[60]!.toSpliced(2, 1)],
-    ] as const) {
-      await core.send(blocks.slice(from, at))
-      await untilLast(receiver, blocks[at - 1]!.at(-1)!)
-      assert.deepEqual(sent(connections - 1), short(blocks.slice(0, at).flat()))
-      await core.send([rest, ...blocks.slice(at + 1, at + 20)].flat())
-      await until(() => receiver.connections.length === connections + 1, 'a connection')
-      await untilLast(receiver, blocks[at + 19]!.at(-1)!)
-      assert.deepEqual(sent(connections), short(blocks.slice(at + 1, at + 20).flat()))
-      const height = at + 1
-      const missing = new RegExp(
-        `heights? ${height} missing.*restarted from a snapshot before block ${height}`,
+  for (const [what, rest] of [
+    ['a block', []],
+    ['event', blocks[20]!.toSpliced(2, 1)],
+  ] as const) {
+    test(`gets the events after a missing ${what} in a new connection, and all after a repeat`, async (t) => {
+      const receiver = await startReceiver(t)
+      const folder = temporaryFolder(t)
+      const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
+        ...['--forward', `127.0.0.1:${receiver.port}`],
+      ])
+      const core = await dial(service.corePort)
+      await core.send(blocks.slice(0, 20))
+      await untilLast(receiver, blocks[19]!.at(-1)!)
+      await core.send([rest, ...blocks.slice(21, 40)].flat())
+      await until(() => receiver.connections.length === 2, 'a second connection')
+      await untilLast(receiver, blocks[39]!.at(-1)!)
+      assert.deepEqual(
+        receiver.connections.map(({ messages }) => short(messages)),
+        [short(blocks.slice(0, 20).flat()), short(blocks.slice(21, 40).flat())],
       )
+      const missing = /heights? 21 missing.*restarted from a snapshot before block 21/
       await until(async () => missing.test(describeStatus(await statusOfService(service.base))), 'its status')
-      const range = `"missingBlocks":{"from":"${height}","to":"${height}"}`
-      assert.ok((await readyOf(service)).text.includes(range))
+      assert.match((await readyOf(service)).text, /"missingBlocks":\{"from":"21","to":"21"\}/)
       assert.match(service.program.output.stderr, missing)
-      await core.send(blocks.slice(at - 10, at + 30))
-      connections += 2
-      await until(() => receiver.connections.length === connections, 'another connection')
-      await untilLast(receiver, blocks[at + 29]!.at(-1)!)
-      assert.deepEqual(sent(connections - 1), short(blocks.slice(0, at + 30).flat()))
+      await core.send(blocks.slice(10, 50))
+      await until(() => receiver.connections.length === 3, 'a third connection')
+      await untilLast(receiver, blocks[49]!.at(-1)!)
+      assert.deepEqual(short(receiver.connections[2]!.messages), short(blocks.slice(0, 50).flat()))
       await until(async () => /"missingBlocks":null/.test((await readyOf(service)).text), 'nothing missing')
-    }
-  })
+    })
+  }
 
   test('has none of the blocks that are reported as dropped', async (t) => {
     const folder = temporaryFolder(t)
