@@ -20,7 +20,7 @@ import { skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 /** How often an import is killed on one store before it may finish. */
-const KILLS_EACH = 3
+const KILLS_EACH = scaled(2, 3)
 
 const BLOCKS = scaled(2_400, 6_000)
 const SEGMENT_BLOCKS = BLOCKS / 3

@@ -17,7 +17,7 @@ import { readFrom, STORE_KINDS, settle } from './fixtures/stores.ts'
 const BLOCKS = scaled(1_500, 15_000)
 
 /** How often one store's ingestion is killed before it may finish. */
-const KILLS_EACH = 4
+const KILLS_EACH = scaled(2, 4)
 
 /** The arguments with which each command ingests a file. */
 const COMMANDS = {

@@ -86,7 +86,7 @@ for (const kind of STORE_KINDS) {
         }
         await kill(service)
         core.socket.destroy()
-        if (round % 3 === 2) cutLastFile(buffer, random.integer)
+        if (round === kills - 1 || round % 3 === 2) cutLastFile(buffer, random.integer)
         if (from === last) from = 0
       }
       const { service, core } = await startWithCore(t, store, buffer)

@@ -8,13 +8,18 @@ import { blocksOf } from './fixtures/import-blocks.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { assertSameRows, testPages } from './fixtures/page-suites.ts'
 import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
-import { scaled } from './fixtures/sampling.ts'
+import { inTurns, scaled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve, serveFile } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
-const SIZES = [1, 2, 3, 7, 1000]
+/** Sizes of pages; each list has some of them, in the long run all. */
+const SIZES = [
+  [1, 7],
+  [2, 1000],
+  [3, 1000],
+]
 
 /** The most pages read of one list: the smallest pages are tested only on short selections, or in the long run. */
 const MAX_PAGES = scaled(10, 1_000_000)
@@ -162,9 +167,10 @@ for (const kind of STORE_KINDS) {
         const base = await serveFile(kind, recording)
         const lists = listsOf(recording)
         assert.ok(lists.length > 0)
-        for (const list of lists) {
+        for (const [turn, list] of lists.entries()) {
+          const sizes = [...new Set(inTurns(turn, SIZES).flat())]
           for (const newestFirst of [true, false]) {
-            for (const size of SIZES.filter((size) => list.nodes.length / size <= MAX_PAGES)) {
+            for (const size of sizes.filter((size) => list.nodes.length / size <= MAX_PAGES)) {
               for (const backward of [false, true]) {
                 await checkWalk(base, { list, size, newestFirst, backward })
               }

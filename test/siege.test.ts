@@ -7,7 +7,7 @@ import { temporaryFolder } from './fixtures/stores.ts'
 test('A service under all attacks at once answers other clients and loses nothing', async (t) => {
   const report = await siege(t, temporaryFolder(t), {
     blocks: 10_000,
-    seconds: 8,
+    seconds: 6,
     scale: 0.1,
     attacksLiveSocket: true,
   })
@@ -21,7 +21,7 @@ test('A service under all attacks at once answers other clients and loses nothin
   assert.deepEqual(report.failures, [])
   assert.deepEqual(report.rowsLost, [])
   assert.deepEqual(report.rowsNotFollowed, [])
-  assert.ok(requests >= 250, `${requests} pages`)
+  assert.ok(requests >= 200, `${requests} pages`)
   assert.ok(blocksSent >= 10, `${blocksSent} blocks`)
   for (const [name, { opened }] of Object.entries(report.attacks))
     assert.ok(opened > 0, `${name} did not happen`)
