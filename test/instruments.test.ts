@@ -25,7 +25,7 @@ import {
   recordsOf,
 } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
-import { recordingPath, referencePath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 type Decoded = { event: MarketEvent | null; leftOut: string[] }
@@ -316,12 +316,6 @@ describe('a market event', () => {
     })
   }
 
-  test('of a future has no schedule, whatever the field contains', () => {
-    const product = message({ 1: 'A', 7: scheduleSpec([{ 1: 5, 2: 60 }]) })
-    const { event } = market(tradable(message({ 100: product })))
-    assert.equal((event as InstrumentEvent).schedule, null)
-  })
-
   test('has SLA parameters as sent, and none if all are zero', () => {
     const ofSla = (sla: Uint8Array) =>
       (market(message({ 1: MARKET, 9: 5, 18: sla })).event as InstrumentEvent).sla
@@ -331,19 +325,6 @@ describe('a market event', () => {
     })
     assert.equal(ofSla(message({ 1: '0', 2: '', 4: 0, 5: '0.00' })), null)
     assert.notEqual(ofSla(message({ 1: '1e-400' })), null)
-  })
-
-  test('keeps funding parameters that are not numbers', () => {
-    const { event, leftOut } = decode(perpetual({}, { 4: 'a lot', 10: '' }))
-    assert.deepEqual(leftOut, [])
-    assert.deepEqual((event as InstrumentEvent).funding, {
-      interestRate: 'a lot',
-      clampLowerBound: '',
-      clampUpperBound: '',
-      scalingFactor: '',
-      lowerBound: null,
-      upperBound: null,
-    })
   })
 
   const LONG = 'x'.repeat(1_025)
@@ -479,36 +460,5 @@ describe('the running period in market data', () => {
     const event = of(Buffer.from([0x0a, 0x09, 0x31]))
     assert.deepEqual(event.feeShares, [])
     assert.deepEqual([event.figures!.perpetual, event.figures!.isMalformed], [null, true])
-  })
-
-  test('is the only part of market data that verification uses in a recording', () => {
-    let said = 0
-    for (const { kind, bytes } of recordsOf(readRecording(SAMPLE))) {
-      if (kind !== EVENT_KIND.marketData) continue
-      const record = bytes.subarray(RECORD_HEADER_BYTES)
-      const perpetualBytes = nested(nested(fieldsOf(record), kind), 31).get(31) as Uint8Array | undefined
-      const data = (decodeBytes(record).event as MarketDataEvent).figures!.perpetual
-      if (perpetualBytes === undefined) assert.equal(data, null)
-      else {
-        const fields = fieldsOf(perpetualBytes)
-        assert.deepEqual(
-          [
-            data!.fundingPayment,
-            data!.fundingRate,
-            data!.internalTwap,
-            data!.externalTwap,
-            data!.seq,
-            data!.start,
-          ],
-          [
-            ...[1, 2, 3, 4].map((field) => text(fields, field) || null),
-            integer(fields, 5),
-            integer(fields, 6),
-          ],
-        )
-        said++
-      }
-    }
-    assert.equal(said, 2_693)
   })
 })

@@ -264,16 +264,6 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    await t.test('after together with before is an error, whatever the other parameters', async () => {
-      const cursor = (await assertPage(CHECKPOINTS, 'pagination.first=1')).pageInfo.endCursor
-      for (const more of ['', '&pagination.first=0', '&pagination.last=3']) {
-        const cursors = `pagination.after=${cursor}&pagination.before=${cursor}`
-        const answer = await get(CHECKPOINTS, `${cursors}${more}`)
-        assertRefusal(answer, invalid(10028), more)
-        assert.match(answer.body, /cannot set both an after and a before cursor/)
-      }
-    })
-
     await t.test('a cursor must be of the same resource, and of the requested market and party', async () => {
       const cursors = {
         checkpoint: (await assertPage(CHECKPOINTS)).pageInfo.startCursor,
@@ -281,25 +271,13 @@ for (const kind of ANY_STORE_KIND) {
         provider: (await assertPage(PROVIDERS_OF_MARKET)).pageInfo.startCursor,
       }
       const otherMarket = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
-      const cut = (cursor: string) => cursor.slice(0, -1)
-      const changed = (cursor: string) => `${cursor[0] === 'A' ? 'B' : 'A'}${cursor.slice(1)}`
       const GARBLED = 'is not a valid cursor'
       const ANOTHERS = 'is a cursor of another resource'
       for (const [path, cursor, inner] of [
         [CHECKPOINTS, '', 'is empty'],
-        [CHECKPOINTS, `${cursors.checkpoint}=`, GARBLED],
         [CHECKPOINTS, ` ${cursors.checkpoint}`, GARBLED],
-        [CHECKPOINTS, `${cursors.checkpoint}\n`, GARBLED],
-        [CHECKPOINTS, `${cursors.checkpoint}A`, GARBLED],
-        [CHECKPOINTS, cut(cursors.checkpoint), GARBLED],
-        [CHECKPOINTS, `${cursors.checkpoint}_`, GARBLED],
-        [CHECKPOINTS, `c_${cursors.checkpoint}`, GARBLED],
-        [CHECKPOINTS, cursors.checkpoint.replace('c', 'c0'), GARBLED],
         [POINTS, `${cursors.point}A`, GARBLED],
-        [POINTS, cut(cursors.point), GARBLED],
         [PROVIDERS_OF_MARKET, `${cursors.provider}a`, GARBLED],
-        [PROVIDERS_OF_MARKET, cut(cursors.provider), GARBLED],
-        [CHECKPOINTS, changed(cursors.checkpoint), GARBLED],
         // The reference's own cursor.
         [CHECKPOINTS, 'eyJibG9ja0hlaWdodCI6OTAwfQ==', GARBLED],
         [CHECKPOINTS, cursors.point, ANOTHERS],
@@ -319,7 +297,7 @@ for (const kind of ANY_STORE_KIND) {
         }
       }
       // Any text that decodes to a key is a cursor: rows are public, and a hash may be any text.
-      for (const other of [`${cursors.checkpoint}AA`, cut(cut(cursors.checkpoint))]) {
+      for (const other of [`${cursors.checkpoint}AA`, cursors.checkpoint.slice(0, -2)]) {
         await assertPage(CHECKPOINTS, [['pagination.after', other]])
       }
       // It is valid with other filters on the same market, and with another size and order.

@@ -123,10 +123,10 @@ function wrongValuesOf({ name, type }: Parameter): [FaultOf, string][] {
 
 /** Parameters that are refused together, or alone, though each has a value of its type. */
 const TOGETHER: [query: string, fault: Fault][] = [
-  [
-    'pagination.after=&pagination.before=x',
+  ...['', '&pagination.first=0', '&pagination.last=3'].map((size): [string, Fault] => [
+    `pagination.after=&pagination.before=x${size}`,
     { detail: 10028, says: 'invalid pagination: cannot set both an after and a before cursor' },
-  ],
+  ]),
   [
     'after=x&afterBlock=5',
     { detail: 10028, says: 'invalid pagination: after and afterBlock cannot be combined' },
