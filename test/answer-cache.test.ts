@@ -36,7 +36,7 @@ for (const kind of STORE_KINDS) {
   describe(`cached pages (${kind.name})`, () => {
     test('and pages generated many at a time equal those generated alone', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store, { cacheBytes: 0 })
+      const base = await serve(t, store, { inThreads: true, cacheBytes: 0 })
       const targets = [...Array(150).keys()].map(
         (index) => `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=${2 * index + 1}`,
       )
@@ -83,7 +83,7 @@ for (const kind of STORE_KINDS) {
         timestamp: timeOf(1) + BigInt(n),
       }))
       await live.commit(1, points)
-      const base = await serve(t, store)
+      const base = await serve(t, store, { inThreads: true })
       const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=5000`
       const fromMemory = async () =>
         Number(/^lyra_pages_from_memory_total (\d+)/m.exec(await metricsOf(base))![1])

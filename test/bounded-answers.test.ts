@@ -66,7 +66,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const { failure } = await ingestBytes(t, store, stream(), { allowGap: true })
       assert.equal(failure, null)
-      const base = await serve(t, store)
+      const base = await serve(t, store, { inThreads: true })
       const parts = [await part(base, [])]
       while (parts.at(-1)!.next !== null) parts.push(await part(base, [['after', parts.at(-1)!.next!]]))
       assert.equal(parts.length, 3)
@@ -131,7 +131,7 @@ test("Readiness says that the store is unreachable; only the service's log says 
   const lines: string[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
   await openReader(t, store)
-  const base = await serve(t, store, { log })
+  const base = await serve(t, store, { log, inThreads: true })
   rmSync(store)
   for (let count = 0; count < 3; count++) {
     const { status, body } = await ask(base, 'GET /ready')

@@ -75,7 +75,7 @@ for (const kind of STORE_KINDS) {
   describe(`exports (${kind.name})`, () => {
     test('over HTTP and by the program contain the rows of all pages, in the same order', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serve(t, store, { inThreads: true })
       const exported = (format: string, params: [string, string][], headers = {}) =>
         send(base, `${POINTS}${query([...params, ['format', format]])}`, { headers })
       for (const { params, args } of SELECTIONS) {
@@ -114,7 +114,7 @@ for (const kind of STORE_KINDS) {
 
     test('have times as dates if requested for CSV, over HTTP and by the program', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serve(t, store, { inThreads: true })
       const rows = (text: string) =>
         text
           .split('\r\n')

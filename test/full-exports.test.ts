@@ -59,7 +59,7 @@ async function serveCase(t: TestContext, kind: StoreKind, resourceCase: Resource
   const events = fc.sample(resourceCase.events, { seed: 1, numRuns: 150 })
   await live.commit(1, events)
   model.add(1, events)
-  return { store, base: await serve(t, store), model }
+  return { store, base: await serve(t, store, { inThreads: true }), model }
 }
 
 /** Selections without a market, for an export of all markets. */

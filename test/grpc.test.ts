@@ -84,7 +84,7 @@ for (const kind of ANY_STORE_KIND) {
   describe(`gRPC (${kind.name})`, () => {
     test('answers like the recorded reference', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
+      const call = grpcClient(t, (await serveBoth(t, store, { inThreads: true })).grpc, TRADING_DATA)
       /** Our cursors, by the reference's. */
       const cursors = new Map<string, string>()
       let faults = 0
@@ -141,7 +141,7 @@ for (const kind of ANY_STORE_KIND) {
 
     test('returns the same pages and errors as REST', async (t) => {
       const store = await storeOf(t, kind, NAMED_SAMPLE)
-      const { base, grpc } = await serveBoth(t, store)
+      const { base, grpc } = await serveBoth(t, store, { inThreads: true })
       const call = grpcClient(t, grpc, TRADING_DATA)
       const random = createRandom(7)
       const pick = <T>(...values: T[]): T => values[random.integer(values.length)]!

@@ -41,7 +41,7 @@ function lasting(answer: RawAnswer): [string, string[]][] {
 for (const kind of ANY_STORE_KIND) {
   test(`HTTP on ${kind.name}`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serve(t, store, { inThreads: true })
 
     await t.test('a page has exactly the expected headers, each once', async () => {
       for (const target of [...PAGES, `${PAGES[0]}&pretty`]) {

@@ -129,7 +129,7 @@ test(
   options,
   async (t) => {
     const store = await storeOf(t, SQLITE!, generatedPoints(t))
-    const base = await serve(t, store, { cacheBytes: 0 })
+    const base = await serve(t, store, { cacheBytes: 0, inThreads: true })
     const reader = await openReader(t, store)
     const { marketId } = (await reader.read(() => readHoldings(ALL_HOLDINGS)))!.fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`

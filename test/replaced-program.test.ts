@@ -31,7 +31,7 @@ for (const kind of STORE_KINDS) {
   test(`a service that is ready needs none of its files any more (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const expected = new Map<string, number>()
-    const base = await serve(t, store)
+    const base = await serve(t, store, { inThreads: true })
     for (const target of TARGETS) expected.set(target, await statusOf(base, target))
 
     const program = join(temporaryFolder(t), 'program')

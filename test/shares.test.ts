@@ -86,7 +86,7 @@ test('Waiting addresses take turns: one with many requests only delays itself', 
 })
 
 test('A flood of refusals is sent one in each round of the event loop', async (t) => {
-  const base = await serve(t, join(temporaryFolder(t), 'lyra.db'))
+  const base = await serve(t, join(temporaryFolder(t), 'lyra.db'), { inThreads: true })
   const { hostname, port } = new URL(base)
   const sockets = Array.from({ length: 100 }, () => connect({ host: hostname, port: Number(port) }))
   const askAll = (path: string) =>
@@ -211,7 +211,7 @@ test('A reader is slow if it reads below the pace over the whole time while byte
 test('Once all connections are taken, the address with the most loses an idle one to another', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { lines, log } = keptLog()
-  const base = await serve(t, store, { limits: { connections: 20 }, log })
+  const base = await serve(t, store, { inThreads: true, limits: { connections: 20 }, log })
   const port = Number(new URL(base).port)
   const dial = async (localAddress: string): Promise<Socket> => {
     const socket = connect({ host: '127.0.0.1', port, localAddress })
@@ -250,7 +250,7 @@ for (const kind of ANY_STORE_KIND) {
     await ingestBytes(t, store, Buffer.concat([...generateRecords(options)]))
     const { lines, log } = keptLog()
     const limits = { exports: 2, streams: 6, selections: 3, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
-    const base = await serve(t, store, { trustProxy: true, limits, log })
+    const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, log })
     const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
     const target = `/api/v2/funding-periods/data-points/${fundingPeriodDataPoints[0].marketId}?format=ndjson`
     const closedSoon = (socket: Socket) =>

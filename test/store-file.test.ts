@@ -251,7 +251,7 @@ describe('an unusable store file', options, () => {
     const folder = await storeFolder(t)
     const store = folder.path('lyra.db')
     const unlock = await holdLocked(t, store, 'begin exclusive')
-    const base = await serve(t, store)
+    const base = await serve(t, store, { inThreads: true })
     const refused = assertRefused(t, 'ingest', folder, /lyra\.db: another program has locked it/)
     assert.equal(await heightServed(base), '6')
     await refused
@@ -276,7 +276,7 @@ async function heightServed(base: string): Promise<string> {
 describe('a store file that changes under a service', options, () => {
   test('a removed store is answered with 503, and a restored one is served', async (t) => {
     const { path } = await storeFolder(t)
-    const base = await serve(t, path('lyra.db'))
+    const base = await serve(t, path('lyra.db'), { inThreads: true })
     assert.equal(await heightServed(base), '6')
     rmSync(path('lyra.db'))
     assert.equal(await heightServed(base), 'status 503')
@@ -311,7 +311,7 @@ describe('a store file that changes under a service', options, () => {
   for (const [what, replace] of replacements) {
     test(`a store ${what} is served from then on`, async (t) => {
       const { path } = await storeFolder(t)
-      const base = await serve(t, path('lyra.db'))
+      const base = await serve(t, path('lyra.db'), { inThreads: true })
       // A page cached before must not be answered from the cache afterwards.
       const before = (await send(base, CHECKPOINTS)).text
       replace(path('other.db'), path('lyra.db'))
@@ -337,7 +337,7 @@ describe('a store file that changes under a service', options, () => {
     test(`a store ${what} is answered with 503 until it is fixed`, async (t) => {
       const { path } = await storeFolder(t)
       copyFileSync(path('lyra.db'), path('backup.db'))
-      const base = await serve(t, path('lyra.db'))
+      const base = await serve(t, path('lyra.db'), { inThreads: true })
       assert.equal(await heightServed(base), '6')
       harm(path('lyra.db'))
       assert.equal(await heightServed(base), 'status 503')

@@ -70,7 +70,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     const live = await openStoreOfPoints(t, store)
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
-    const base = await serve(t, store, { log })
+    const base = await serve(t, store, { log, inThreads: true })
     const oldest = await openSlowExport(base)
     const second = await openSlowExport(base)
     assert.deepEqual([oldest.status, second.status], [200, 200])
@@ -115,7 +115,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     await live.commit(2, [])
-    const base = await serve(t, store)
+    const base = await serve(t, store, { inThreads: true })
     lengthen(store, 300 * MB)
     assert.equal(await statusOf(base, `${TARGET}&source=SOURCE_EXTERNAL`), 200)
     assert.ok(logBytes(store) < 8 * MB)
@@ -130,7 +130,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     await live.commit(2, [])
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
-    const base = await serve(t, store, { log })
+    const base = await serve(t, store, { log, inThreads: true })
     lengthen(store, 300 * MB)
     for (let time = 0; time < 3; time++) assert.equal(await statusOf(base, TARGET), 503)
     assert.equal(lines.length, 1, 'once, and not for every request')
