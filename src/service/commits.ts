@@ -12,7 +12,8 @@ export function commitAnnouncer(store: string): { announce(): void; close(): voi
 
 /** Calls `listener` with each commit to a store that is announced in this process, until the function returned is called. */
 export function listenForCommits(store: string, listener: () => void): () => void {
-  const channel = channelOf(store)
+  // A service that cannot begin ends although it listens.
+  const channel = channelOf(store).unref()
   channel.onmessage = listener
   return () => channel.close()
 }
