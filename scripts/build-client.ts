@@ -137,8 +137,10 @@ function reportOf(
   const options = parameters
     .map((parameter) => ({ option: optionOf(parameter), parameter }))
     .sort((a, b) => Number(isTime(b.parameter)) - Number(isTime(a.parameter)))
-  const line = ({ option, parameter }: (typeof options)[number]) =>
-    `${comment(parameter.description)}${option}${parameter.isRequired === true ? '' : '?'}: ${parameterType(types, parameter)}${parameter.isRequired === true ? '' : ' | undefined'}`
+  const line = ({ option, parameter }: (typeof options)[number]) => {
+    const [mark, otherwise] = parameter.isRequired === true ? ['', ''] : ['?', ' | undefined']
+    return `${comment(parameter.description)}${option}${mark}: ${parameterType(types, parameter)}${otherwise}`
+  }
   const alternatives = options.filter(({ parameter }) => description.alternatives?.includes(parameter.name))
   const others = options.filter((option) => !alternatives.includes(option))
   const either = alternatives

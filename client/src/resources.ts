@@ -581,7 +581,7 @@ export type SeriesOptions = {
   from?: Time | undefined
   /** Rows before this time, Unix nanoseconds. */
   to?: Time | undefined
-  /** Only rows of this source. SOURCE_UNSPECIFIED means all sources. */
+  /** Only rows of this source: SOURCE_EXTERNAL or SOURCE_INTERNAL; SOURCE_UNSPECIFIED means all. */
   source?: DataPointSource | undefined
   signal?: AbortSignal | undefined
 } & (
@@ -624,7 +624,7 @@ export type AuctionsOptions = {
 export type FundingPeriodDataPointFilters = {
   /** Only rows of this market. */
   marketId: string
-  /** Only rows of this source. SOURCE_UNSPECIFIED means all sources. */
+  /** Only rows of this source: SOURCE_EXTERNAL or SOURCE_INTERNAL; SOURCE_UNSPECIFIED means all. */
   source?: DataPointSource | undefined
   /** Only rows of this funding period. */
   seq?: string | bigint | number | undefined

@@ -72,7 +72,7 @@ function split(range: PlaceRange, coverage: Coverage): StatedRange[] {
   let from: Place = range
   const cut = (to: bigint, isHeld: boolean) => {
     if (to < from.height) return
-    parts.push({ range: { ...placeOf(from), to }, isHeld })
+    parts.push({ range: { ...from, to }, isHeld })
     from = { height: to + 1n, index: 0 }
   }
   cut(least([first - 1n, range.to]), false)
@@ -89,10 +89,6 @@ function split(range: PlaceRange, coverage: Coverage): StatedRange[] {
 function afterPlace(range: PlaceRange, place: Place): PlaceRange[] {
   if (range.to < place.height) return []
   return [isBefore(range, place) ? { ...place, to: range.to } : range]
-}
-
-function placeOf({ height, index, within }: Place): Place {
-  return { height, index, ...(within === undefined ? {} : { within }) }
 }
 
 /** The gaps that lie in some heights, ascending. */

@@ -40,7 +40,7 @@ export const FILTERS = {
     operator: '=',
     type: 'source',
     option: 'source',
-    meaning: 'Only rows of this source. SOURCE_UNSPECIFIED means all sources.',
+    meaning: 'Only rows of this source: SOURCE_EXTERNAL or SOURCE_INTERNAL; SOURCE_UNSPECIFIED means all.',
   },
   seq: {
     columns: ['seq'],

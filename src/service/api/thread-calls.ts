@@ -22,7 +22,7 @@ export type ThreadCalls<Asked, Answer> = {
   close(): Promise<void>
 }
 
-export type ThreadOptions<News> = {
+export type ThreadOptions = {
   module: URL
   task: unknown
   log: Logger
@@ -30,8 +30,6 @@ export type ThreadOptions<News> = {
   what: string
   /** Whether the thread is started with the first question: a process with very many services needs few of their threads. */
   isLate?: boolean
-  /** Called with the thread's notifications. */
-  onNews?: (news: News) => void
 }
 
 /** An error as it is sent between threads. */
@@ -39,23 +37,21 @@ type SentError = { message: string; stack: string | undefined; isUnavailable: bo
 
 type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
 
-type FromThread<Answer, News> =
+type FromThread<Answer> =
   | { type: 'running' }
   | { type: 'answer'; id: number; answer: Answer }
   | { type: 'error'; id: number; error: SentError }
-  | { type: 'news'; news: News }
 
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
 
 /** Starts a thread, and again after it has failed. Its module calls {@link answerCalls}. */
-export function startThread<Asked, Answer, News = never>({
+export function startThread<Asked, Answer>({
   module,
   task,
   log,
   what,
   isLate = false,
-  onNews = () => {},
-}: ThreadOptions<News>): ThreadCalls<Asked, Answer> {
+}: ThreadOptions): ThreadCalls<Asked, Answer> {
   const waiting = new Map<number, Waiting<Answer>>()
   let count = 0
   let isClosed = false
@@ -84,13 +80,9 @@ export function startThread<Asked, Answer, News = never>({
     if (!isClosed) worker ??= start()
   }
 
-  function settle(message: FromThread<Answer, News>): void {
+  function settle(message: FromThread<Answer>): void {
     if (message.type === 'running') {
       isRunning = true
-      return
-    }
-    if (message.type === 'news') {
-      onNews(message.news)
       return
     }
     const { resolve, reject } = waiting.get(message.id)!
@@ -124,14 +116,13 @@ export function startThread<Asked, Answer, News = never>({
 /** An answer, and memory that goes with it to the one who has asked. */
 export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
 
-/** Answers a thread's questions, and lets it end on request; returns a function that sends a notification. */
-export function answerCalls<Asked, Answer, News = never>(
+/** Answers a thread's questions, and lets it end on request. */
+export function answerCalls<Asked, Answer>(
   port: MessagePort,
   answer: (asked: Asked) => Promise<ThreadAnswer<Answer>>,
   onStop: () => Promise<void>,
-): (news: News, bytes?: ArrayBuffer[]) => void {
-  const say = (message: FromThread<Answer, News>, bytes: ArrayBuffer[] = []) =>
-    port.postMessage(message, bytes)
+): void {
+  const say = (message: FromThread<Answer>, bytes: ArrayBuffer[] = []) => port.postMessage(message, bytes)
   port.on('message', (message: ToThread<Asked>) => {
     if (message === 'stop') {
       // Nothing is left to wait for then: the thread ends.
@@ -149,7 +140,6 @@ export function answerCalls<Asked, Answer, News = never>(
     )
   })
   say({ type: 'running' })
-  return (news, bytes = []) => say({ type: 'news', news }, bytes)
 }
 
 function errorOf({ message, stack, isUnavailable }: SentError): Error {

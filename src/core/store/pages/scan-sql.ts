@@ -35,24 +35,19 @@ export function fromClause({ storage }: Resource): string {
 
 /**
  * The statement that reads the first `limit` rows of a scan, in its direction: one range of the table's key,
- * or a merge of one such range for each of its runs.
+ * or a merge of one such range for each of its parts.
  */
 export function pageStatement(scan: Scan, limit: number, hints: Hints): Statement {
   return templateOf(`rows ${hints.limitsParts}`, scan, (slots) => {
     const { resource } = scan
-    const rows = rowsText(scan, slots, hints, columnNames(resource))
+    const rows = rowsText(scan, slots, hints, () => columnNames(resource))
     return `select ${columnList(resource)} from (${rows}) as page
       order by ${orderBy(scan, 'page')}`
   })({ scan, limit })
 }
 
-/** The select of a scan's first rows, in its direction. */
-export function rowsText(scan: Scan, slots: Slots, hints: Hints, names: string): string {
-  return mergeOf(scan, slots, hints, () => names)
-}
-
-/** The select of a scan's first rows, which merges its parts. */
-export function mergeOf(scan: Scan, slots: Slots, hints: Hints, columnsOf: (part: Part) => string): string {
+/** The select of a scan's first rows, in its direction, which merges its parts. */
+export function rowsText(scan: Scan, slots: Slots, hints: Hints, columnsOf: (part: Part) => string): string {
   const from = fromClause(scan.resource)
   const limited = limitOf(slots)
   const inOrder = `order by ${orderBy(scan, scan.resource.storage.table)} ${limited}`
@@ -65,7 +60,7 @@ export function mergeOf(scan: Scan, slots: Slots, hints: Hints, columnsOf: (part
 }
 
 /** A bare placeholder would have SQLite prepare the statement anew for each value. */
-export function limitOf(slots: Slots): string {
+function limitOf(slots: Slots): string {
   return `limit cast(${slots.add('limit', ({ limit }) => BigInt(limit))} as bigint)`
 }
 

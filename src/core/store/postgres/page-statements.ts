@@ -36,7 +36,7 @@ function columnsText(scan: Scan, slots: Slots): string {
     return `string_agg(${text}, E'\\n') as column_${index}`
   })
   const names = columnNames(scan.resource)
-  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, POSTGRES_HINTS, names)}) as page`
+  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, POSTGRES_HINTS, () => names)}) as page`
 }
 
 /**
@@ -53,7 +53,7 @@ export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withStat
     return `select ${nulls(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}${state} ${from}
       union all
       select page.*, ${nulls(FACTS + (withState ? STATE_COLUMNS : 0))}
-      from (${rowsText(page, slots, POSTGRES_HINTS, names)}) as page`
+      from (${rowsText(page, slots, POSTGRES_HINTS, () => names)}) as page`
   })
   return template({ scan: page, limit, atOrBefore })
 }

@@ -146,7 +146,8 @@ function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
 export const isSameEvent = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
 /** The columns that tell the rows of one event apart: ids of the key. */
-const idColumns = ({ key }: Resource) => key.filter(({ type }) => type === 'id').map(({ column }) => column)
+export const idColumns = ({ key }: Resource) =>
+  key.filter(({ type }) => type === 'id').map(({ column }) => column)
 
 /** The position after a row and before the next one of its event. */
 export function placeWithin(resource: Resource, { row, place: { height, index } }: ArrivedRow): Place {

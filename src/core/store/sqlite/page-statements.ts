@@ -4,7 +4,7 @@ import { marketCursorHead } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { LineCursors } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
-import { existsText, mergeOf, orderBy, type Part, SQLITE_HINTS } from '../pages/scan-sql.ts'
+import { existsText, orderBy, type Part, rowsText, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, templateOf } from '../pages/statement-template.ts'
 
@@ -60,7 +60,7 @@ function writtenStatement(
       const middle = partsOf(resource, known).slice(1, -1)
       return `${key}, concat(${middle.map((part) => partSql(slots, part)).join(', ')}) as middle`
     }
-    const reading = mergeOf(scan, slots, SQLITE_HINTS, withMiddle)
+    const reading = rowsText(scan, slots, SQLITE_HINTS, withMiddle)
     const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
     const between = partSql(slots, {
       constant: (scope) => `${last.constant(scope)}${separator}${first.constant(scope)}`,

@@ -1,6 +1,6 @@
 import { MARKET_ID, PARTY_ID } from '#core/domain/ids'
 import { type CursorFault, decodeCursor } from '#core/resources/cursor'
-import { fixingFilter } from '#core/resources/filters'
+import { filterOf, fixingFilter } from '#core/resources/filters'
 import type { Key, KeyValue, RequestKind, Resource, Selection } from '#core/resources/resource'
 import type { PageQuery } from '#core/store/pages/page'
 import {
@@ -70,8 +70,7 @@ export function selectionOf(
   const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
   const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
   // In an export over all markets the market of such a resource is a filter, too.
-  const named = filters.map(({ name, type }) => ({ name, type }))
-  for (const { name, type } of scope === null ? named : [{ name: scope, type: scope }, ...named]) {
+  for (const { name, type } of scope === null ? filters : [filterOf(scope), ...filters]) {
     const value = values.get(name) as KeyValue | undefined
     // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
     if (value === undefined || (type === 'source' && value === 0n)) continue

@@ -20,6 +20,7 @@ const { store: storeName, isReadOnly } = workerData as LongReadTask
 const store = findStore(storeName)
 let opening: Promise<{ reader: Reader; reads: LongReads }> | null = null
 const exports = new Map<number, OpenExport>()
+
 /** If the store cannot be opened, the next request tries again. */
 function open(): Promise<{ reader: Reader; reads: LongReads }> {
   opening ??= store.openReader({ isReadOnly }).then(
