@@ -6,6 +6,7 @@ import { makeSeries } from '#core/store/derived/make-series'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { readMade } from '#core/store/readings/made-series'
 import type { Steps } from '#core/store/steps'
+import type { Upkeep } from '#core/store/store'
 import { withOpen } from '#core/with-open'
 import { problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
@@ -102,6 +103,30 @@ for (const kind of STORE_KINDS) {
       assert.equal((await pruning).fundingPeriodDataPoints! >= 8_000, true)
       await dumpStore(store)
       assert.deepEqual(await problemsOf(store), [])
+      await live.makeSeries()
+      await dumpStore(store)
+    })
+
+    test('are right when a point comes and is made while a prune has read what goes', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await commitSeconds(live, 10_000, 12_000)
+      await live.makeSeries()
+      const opened = openStore(store)
+      let late = 9_500
+      const openUpkeep = async () => {
+        const upkeep = await opened.openUpkeep()
+        const write: Upkeep['write'] = async (steps) => {
+          await live.commit(live.height + 1, [point(late)], 12_000)
+          await live.makeSeries()
+          late -= 300
+          return upkeep.write(steps)
+        }
+        return { ...upkeep, write }
+      }
+      await pruneStore({ ...opened, openUpkeep }, { by: 'time', before: timeOf(11_900) })
+      assert.ok(late <= 8_900)
+      assert.deepEqual(await problemsOf(store), [])
+      await dumpStore(store)
       await live.makeSeries()
       await dumpStore(store)
     })

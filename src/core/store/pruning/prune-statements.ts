@@ -95,24 +95,24 @@ export function nextPoints(
   }
 }
 
-/** Deletes the old points of a run after one key, up to and with another one, period by period; seq and time of each. */
-export function deletePoints(
+/** The old points of some periods in a run, after one key, up to and with another one: read, and deleted. */
+export function oldPoints(
   bound: PruneBound,
   running: RunningPeriod | null,
   { market, source }: SeriesRun,
   after: PointKey | null,
   last: PointKey,
   seqs: readonly bigint[],
-): WriteStep {
+): { read: WriteStep; delete: WriteStep } {
+  const where = `where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
+        and ${isOld(bound, ['$7', '$9', '$10'])} and seq = $8`
+  const values = seqs.map((seq) => [
+    ...[market, source, ...keyAfter(after), last.timestamp, last.seq],
+    ...[bound.before, seq, ...cellsOf(running)],
+  ])
   return {
-    text: `delete from ${POINTS}
-      where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
-        and ${isOld(bound, ['$7', '$9', '$10'])} and seq = $8
-      returning cast(seq as text), cast(timestamp as text)`,
-    values: seqs.map((seq) => [
-      ...[market, source, ...keyAfter(after), last.timestamp, last.seq],
-      ...[bound.before, seq, ...cellsOf(running)],
-    ]),
+    read: { text: `select cast(timestamp as text), cast(seq as text) from ${POINTS} ${where}`, values },
+    delete: { text: `delete from ${POINTS} ${where}`, values },
   }
 }
 

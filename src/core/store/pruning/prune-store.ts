@@ -13,12 +13,12 @@ import type { Store, Upkeep } from '../store.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../tables.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 import {
-  deletePoints,
   deleteRows,
   holdSpans,
   nextPoints,
   noteBound,
   oldKeys,
+  oldPoints,
   READ_RUNNING,
   type RunningPeriod,
   shrinkSpans,
@@ -164,25 +164,29 @@ async function prunePoints(
   const next = found.length < CHUNK_ROWS ? null : last
   const old = found.filter(([, , isOld]) => isOld === 1)
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
-  const points = old.map(([time, of]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
-  const seqs = [...new Set(points.map(({ seq }) => seq))]
+  const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]
   const rows = await upkeep.write(function* (): Steps<number> {
     // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
-    yield holdSpans(run, points[0]!.timestamp, points.at(-1)!.timestamp)
+    yield holdSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
     yield holdSeries(run)
+    // Read again, now that nobody adds any to these periods: what is marked has to be all that goes.
+    const going = oldPoints(bound, running, run, after, last, seqs)
+    const points = (yield going.read)
+      .flat()
+      .map(([time, seq]) => ({ timestamp: BigInt(time!), seq: BigInt(seq!) }))
+      .sort((a, b) => Number(a.timestamp - b.timestamp))
+    if (points.length === 0) return 0
     const made = yield* asSteps(readMade(run))
     const found = yield { text: READ_STARTS, values: seqs.map((seq) => [run.market, seq, seq]) }
     const starts = new Map(found.flat().map(([seq, start]) => [BigInt(seq!), BigInt(start!)]))
     yield* markStale(run, made.to, { points, starts, moved: [] })
-    const deleted = yield deletePoints(bound, running, run, after, last, seqs)
-    const gone = deleted.flat()
-    if (gone.length === 0) return 0
+    yield going.delete
     yield noteBound(bound)
     yield* shrinkSpans(
       run,
-      gone.map(([of]) => BigInt(of!)),
+      points.map(({ seq }) => seq),
     )
-    return gone.length
+    return points.length
   })
   return { rows, last: next }
 }
