@@ -48,6 +48,7 @@ const NOTES: Partial<Record<ValueForm & string, string>> = {
 const FILTER_TYPES: Record<Filter['type'], string> = {
   marketId: 'string',
   partyId: 'string',
+  traderId: 'string',
   source: 'DataPointSource',
   uint64: 'string | bigint | number',
 }

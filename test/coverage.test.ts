@@ -71,6 +71,7 @@ const SAMPLE_COVERAGE = {
       lastTimestamp: '1696500903000000000',
     },
   ],
+  fundingPayments: [],
   instruments: { count: '0' },
   liquidityProviderHistory: [],
   liquidityProviders: [

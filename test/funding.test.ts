@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { add, compare, divide, multiply, ofInteger, parseDecimal, textOfDecimal } from '#core/domain/decimal'
 import type { FundingParameters } from '#core/events/event'
 import {
   enterAuction,
@@ -9,7 +10,6 @@ import {
   timeOutsideAuctions,
   timesOutsideAuctions,
 } from '#core/funding/auctions'
-import { add, compare, divide, multiply, ofInteger, parseDecimal, textOfDecimal } from '#core/funding/decimal'
 import { type FundingPayment, fundingPayment, fundingTerms, type PeriodFacts } from '#core/funding/payment'
 
 const HOUR = 3_600_000_000_000n

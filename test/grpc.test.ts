@@ -161,9 +161,12 @@ for (const kind of ANY_STORE_KIND) {
         if (has('source') && random.integer(2) === 0) filters.source = pick(0, 1, 2, 7)
         if (has('seq') && random.integer(2) === 0) filters.seq = pick('1', '5', '18446744073709551615')
         if (has('marketId') && random.integer(3) > 0) filters.marketId = marketId
+        const needsParty = resource.required.list?.join() === 'partyId'
         if (has('partyId') && random.integer(3) === 0) filters.partyId = pick('network', 'zz')
-        const dateRange =
-          random.integer(3) === 0 && resource.dateRange ? { startTimestamp: '1696500100000000000' } : {}
+        else if (needsParty && random.integer(9) > 0) filters.partyId = 'b7'.repeat(32)
+        // The data node's request for payments has no dates.
+        const hasDates = resource.dateRange && !needsParty
+        const dateRange = random.integer(3) === 0 && hasDates ? { startTimestamp: '1696500100000000000' } : {}
         const path = resource.path.replace(':marketId', encodeURIComponent(marketId))
         const params = [
           ...Object.entries(filters),

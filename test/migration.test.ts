@@ -175,7 +175,7 @@ for (const kind of STORE_KINDS) {
       // No import brings the history of providers; the others count where they are missing.
       const expected = {
         imported: ['["1","430","instruments marketData"]'],
-        since: ['["checkpoints","440"]', '["marketData","500"]'],
+        since: ['["checkpoints","440"]', '["fundingPayments","906"]', '["marketData","500"]'],
       }
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
       assert.deepEqual(await problemsOf(store), [])
@@ -200,7 +200,7 @@ for (const kind of STORE_KINDS) {
         const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
         return JSON.parse(stdout).funding.schedule
       }
-      const lacked = ['instrumentTerms 3', 'liquidityProviderHistory 3']
+      const lacked = ['fundingPayments 3', 'instrumentTerms 3', 'liquidityProviderHistory 3']
       assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
       await runWell(t, ['ingest', '--store', old, file!, later!])
       assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
@@ -265,11 +265,11 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
     store,
     'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
   )
-  await beforeFinalImports(kind, store, 5)
+  await beforeFinalImports(kind, store, 6)
 }
 
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 2): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 3): Promise<void> {
   await runSql(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -278,6 +278,7 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 2):
     create table kept_from (resource text not null, missing_from bigint not null, height bigint not null,
       primary key (resource, missing_from));
     drop table since;
+    drop table funding_payments;
     drop table funding_period_series_made;
     drop table funding_period_series_stale;
     alter table imported drop column lacks`,

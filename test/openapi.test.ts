@@ -29,22 +29,13 @@ type Document = {
 
 const ID = 'https://lyra.invalid/openapi.json'
 
-/** Paths that refuse a request without a market (or a party). */
-const NEED_MARKET: ReadonlySet<string> = new Set([
-  ...RESOURCES.filter(({ required }) => required.list !== undefined).map(({ path }) => path),
-  ...RESOURCES.filter(({ scope, required }) => scope !== null || required.stream !== undefined).map(
-    streamPath,
-  ),
-])
-
-/** Whether a request needs only this parameter: the market, or a party if either suffices. */
-function isEnough(path: string, name: string): boolean {
-  const isOneOfSome = RESOURCES.some(
-    (resource) =>
-      resource.required.list !== undefined && [resource.path, streamPath(resource)].includes(path),
-  )
-  return name === 'marketId' || (isOneOfSome && name === 'partyId')
-}
+/** Parameters of which a request of a path needs one. */
+const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
+  RESOURCES.flatMap((resource): [string, readonly string[]][] => [
+    [resource.path, resource.required.list ?? []],
+    [streamPath(resource), resource.required.stream ?? (resource.scope === null ? [] : [resource.scope])],
+  ]),
+)
 
 /** Headers that not every answer has. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
@@ -371,12 +362,13 @@ for (const kind of ANY_STORE_KIND) {
             const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`
-            const required = NEED_MARKET.has(path) && !isEnough(path, parameter.name)
+            const needed = NEEDED.get(path) ?? []
+            const isEnough = needed.length === 0 || needed.includes(parameter.name)
             // A stream has no end, and an export is sent in chunks: only their headers are checked.
             const method = /\/(?:stream|export)\//.test(path) ? 'HEAD' : 'GET'
             const { status, body } = await ask(
               base,
-              `${method} ${target}${required ? `&marketId=${MARKET}` : ''}`,
+              `${method} ${target}${isEnough ? '' : `&${needed[0]}=${MARKET}`}`,
             )
             assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
           }

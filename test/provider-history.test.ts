@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { generateRecords } from '#tools/generate/generate'
 import { dumpStore } from './fixtures/dump-store.ts'
 import {
@@ -15,35 +14,18 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { getPage, type PageAnswer } from './fixtures/http.ts'
+import { nodesOf, type PageAnswer } from './fixtures/http.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
+import { fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
 const PATH = '/api/v2/liquidity/provider-history'
 
 type Node = PageAnswer['edges'][number]['node']
-
-/** The fields of a message by their numbers, read by an independent decoder. */
-function fieldsOf(bytes: Uint8Array): Map<number, (bigint | Uint8Array)[]> {
-  const reader = new BinaryReader(bytes)
-  const fields = new Map<number, (bigint | Uint8Array)[]>()
-  while (reader.pos < reader.len) {
-    const [no, type] = reader.tag()
-    if (type === WireType.Varint) fields.set(no, [...(fields.get(no) ?? []), BigInt(reader.uint64())])
-    else if (type === WireType.LengthDelimited) fields.set(no, [...(fields.get(no) ?? []), reader.bytes()])
-    else reader.skip(type)
-  }
-  return fields
-}
-
-const textIn = (fields: ReturnType<typeof fieldsOf>, no: number) =>
-  Buffer.from((fields.get(no)?.at(-1) as Uint8Array | undefined) ?? []).toString()
-const numberIn = (fields: ReturnType<typeof fieldsOf>, no: number) =>
-  (fields.get(no)?.at(-1) as bigint | undefined) ?? 0n
 
 /** The history in the events of a file, from its bytes alone: epochs, then the first data of each market. */
 function historyIn(bytes: Buffer): Node[] {
@@ -81,20 +63,9 @@ function historyIn(bytes: Buffer): Node[] {
   return rows
 }
 
-/** All rows of a selection, page by page. */
-async function historyOf(base: string, params: [string, string][]): Promise<Node[]> {
-  const rows: Node[] = []
-  for (let after: string | null = null; ; ) {
-    const { edges, pageInfo }: PageAnswer = await getPage(base, PATH, [
-      ...params,
-      ['pagination.newestFirst', 'false'],
-      ...(after === null ? [] : [['pagination.after', after] as [string, string]]),
-    ])
-    rows.push(...edges.map(({ node }) => node))
-    if (!pageInfo.hasNextPage) return rows
-    after = pageInfo.endCursor
-  }
-}
+/** All rows of a selection, oldest first. */
+const historyOf = (base: string, params: [string, string][]): Promise<Node[]> =>
+  nodesOf(base, PATH, [...params, ['pagination.newestFirst', 'false']])
 
 const inOrder = (rows: readonly Node[]) =>
   rows.toSorted((a, b) => {

@@ -61,6 +61,10 @@ function noSizes(allowed: string, others: string[]): [FaultOf, (string | bigint)
   ]
 }
 
+function invalidTrader(_: string, id: string): Fault {
+  return { detail: 10000, says: `invalid party id: ${shown(id)} is not 64 hex digits` }
+}
+
 /** The wrong values of each type of parameter, by how they are refused. */
 const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
   pageSize: noSizes('an integer from 1 to 5000', ['0', '-0']),
@@ -111,6 +115,7 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
   partyId: [
     [(_, id) => ({ detail: 10000, says: `invalid party ID: ${shown(id)} is neither 64 hex digits` }), NO_IDS],
   ],
+  traderId: [[invalidTrader, [...NO_IDS, 'network']]],
 }
 
 /** The wrong values of a parameter, by its type: some parameters give theirs another schema. */
@@ -156,6 +161,14 @@ const ONE_FILTER = {
   needed: { marketId: MARKET },
   without: { detail: 10015, says: 'malformed request: marketId or partyId or both must be provided' },
 }
+const ONE_PARTY = { needed: { partyId: MARKET }, without: invalidTrader('partyId', '') }
+
+/** What requests need that have to give one of some filters. */
+function needOf(names: readonly string[] | undefined) {
+  if (names === undefined) return { needed: {}, without: null }
+  return names.length === 1 ? ONE_PARTY : ONE_FILTER
+}
+
 const ofPages = (...names: string[]) => names.map((name) => `pagination.${name}`)
 const FILE = {
   needed: { format: 'csv' },
@@ -169,15 +182,11 @@ const TARGETS: readonly Target[] = [
     const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
     const target = { path, parameters: restParametersOf(question), isOfReference }
     if ('isFile' in description) return [target, { ...target, ...FILE }]
-    return [
-      'list' in description && description.list.required.list !== undefined
-        ? { ...target, ...ONE_FILTER }
-        : target,
-    ]
+    return ['list' in description ? { ...target, ...needOf(description.list.required.list) } : target]
   }),
   ...RESOURCES.flatMap((resource): Target[] => {
     const { path, scope, required } = resource
-    const { needed, without } = required.list !== undefined ? ONE_FILTER : { needed: {}, without: null }
+    const { needed, without } = needOf(required.list)
     const parameters = exportParametersOf(resource)
     const ofMarket = { needed: { marketId: MARKET }, without: NO_MARKET }
     return [
@@ -188,7 +197,7 @@ const TARGETS: readonly Target[] = [
       { path: exportPath(resource), parameters: fullExportParametersOf(resource), ...EXPORT },
       {
         ...{ path: streamPath(resource), parameters: streamParametersOf(resource) },
-        ...(scope === null ? { needed, without } : ofMarket),
+        ...(scope === null ? needOf(required.stream) : ofMarket),
       },
     ]
   }),
@@ -262,7 +271,7 @@ for (const kind of ANY_STORE_KIND) {
           if (target.isOfReference) assert.equal(await statusOf(base, asked, { method: 'HEAD' }), 200, asked)
           else await refused([...given(), [name, '1']], fault)
         }
-        const unfiltered = given().filter(([name]) => name !== 'marketId')
+        const unfiltered = given().filter(([name]) => name === 'format')
         if (without) await refused(unfiltered, without)
         if (!path.includes(':')) return
         for (const [faultOf, id] of wrongValuesOf(PATH_MARKET_ID))

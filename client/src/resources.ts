@@ -15,6 +15,22 @@ export type Checkpoint = {
   atBlock: string
 }
 
+/** What a party paid or received at the end of a funding period. */
+export type FundingPayment = {
+  /** The party. */
+  partyId: string
+  /** The market. */
+  marketId: string
+  /** Number of the funding period within its market. Digits. */
+  fundingPeriodSeq: string
+  /** Time of the block in which the payment was made, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  timestamp: string
+  /** What the party received, below zero if it paid, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  amount: string
+  /** What the party did not get because others could not pay, zero or below, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  lossAmount: string
+}
+
 /** Source of the price. */
 export type DataPointSource = 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
 
@@ -352,6 +368,15 @@ export type Coverage = {
     lastTimestamp: string | null
   }
   /** By market. */
+  fundingPayments: {
+    marketId: string
+    count: string
+    /** Unix nanoseconds. */
+    firstTimestamp: string
+    /** Unix nanoseconds. */
+    lastTimestamp: string
+  }[]
+  /** By market. */
   fundingPeriodDataPoints: {
     marketId: string
     count: string
@@ -620,6 +645,18 @@ export type AuctionsOptions = {
   signal?: AbortSignal | undefined
 }
 
+/** What a list of funding payments is restricted to; at least one of partyId. */
+export type FundingPaymentFilters = {
+  /** Only rows of this party. */
+  partyId?: string | undefined
+  /** Only rows of this market. */
+  marketId?: string | undefined
+  /** Rows from this time on, inclusive. */
+  from?: Time | undefined
+  /** Rows before this time. */
+  to?: Time | undefined
+}
+
 /** What a list of funding period data points is restricted to. */
 export type FundingPeriodDataPointFilters = {
   /** Only rows of this market. */
@@ -680,6 +717,8 @@ export type MarketSummaryFilters = {
 export type Nodes = {
   /** List the checkpoints of the network. */
   checkpoints: Checkpoint
+  /** List the funding payments of a party. */
+  fundingPayments: FundingPayment
   /** List the data points of a perpetual market's funding periods. */
   fundingPeriodDataPoints: FundingPeriodDataPoint
   /** List the funding periods of a perpetual market. */
@@ -699,6 +738,7 @@ export type ListName = keyof Nodes
 /** The filters of each list. */
 export type Filters = {
   checkpoints: Record<string, never>
+  fundingPayments: FundingPaymentFilters & { partyId: string }
   fundingPeriodDataPoints: FundingPeriodDataPointFilters
   fundingPeriods: FundingPeriodFilters
   instruments: InstrumentFilters
@@ -710,6 +750,7 @@ export type Filters = {
 /** The filters of the stream of each resource: those of its list, without times. */
 export type StreamFilters = {
   checkpoints: Record<string, never>
+  fundingPayments: Omit<FundingPaymentFilters, 'from' | 'to'>
   fundingPeriodDataPoints: Omit<FundingPeriodDataPointFilters, 'from' | 'to'>
   fundingPeriods: Omit<FundingPeriodFilters, 'from' | 'to'>
   instruments: InstrumentFilters
@@ -722,6 +763,7 @@ export type ResourceName = keyof StreamFilters
 
 /** The lists of which some filter must be given. */
 export type FilteredName =
+  | 'fundingPayments'
   | 'fundingPeriodDataPoints'
   | 'fundingPeriods'
   | 'liquidityProviderHistory'
@@ -737,6 +779,7 @@ export type FilteredStreamName =
 /** The names of the filters of each list. */
 export const FILTER_NAMES: Record<ListName, readonly string[]> = {
   checkpoints: [],
+  fundingPayments: ['partyId', 'marketId', 'from', 'to'],
   fundingPeriodDataPoints: ['marketId', 'source', 'seq', 'from', 'to'],
   fundingPeriods: ['marketId', 'from', 'to'],
   instruments: ['marketId'],
@@ -748,6 +791,7 @@ export const FILTER_NAMES: Record<ListName, readonly string[]> = {
 /** The names of the filters of the stream of each resource. */
 export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
   checkpoints: [],
+  fundingPayments: ['partyId', 'marketId'],
   fundingPeriodDataPoints: ['marketId', 'source', 'seq'],
   fundingPeriods: ['marketId'],
   instruments: ['marketId'],
@@ -758,6 +802,7 @@ export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
 /** Where each list is; `:marketId` stands for the market of the filters. */
 export const PATHS: Record<ListName, string> = {
   checkpoints: '/api/v2/checkpoints',
+  fundingPayments: '/api/v2/funding-payments',
   fundingPeriodDataPoints: '/api/v2/funding-periods/data-points/:marketId',
   fundingPeriods: '/api/v2/funding-periods/:marketId',
   instruments: '/api/v2/instruments',
@@ -769,6 +814,7 @@ export const PATHS: Record<ListName, string> = {
 /** Where all rows of each resource are, of all markets. */
 export const EXPORT_PATHS: Record<ResourceName, string> = {
   checkpoints: '/api/v2/export/checkpoints',
+  fundingPayments: '/api/v2/export/funding-payments',
   fundingPeriodDataPoints: '/api/v2/export/funding-period-data-points',
   fundingPeriods: '/api/v2/export/funding-periods',
   instruments: '/api/v2/export/instruments',
@@ -779,6 +825,7 @@ export const EXPORT_PATHS: Record<ResourceName, string> = {
 /** Where the stream of each resource is. */
 export const STREAM_PATHS: Record<ResourceName, string> = {
   checkpoints: '/api/v2/stream/checkpoints',
+  fundingPayments: '/api/v2/stream/funding-payments',
   fundingPeriodDataPoints: '/api/v2/stream/funding-period-data-points',
   fundingPeriods: '/api/v2/stream/funding-periods',
   instruments: '/api/v2/stream/instruments',

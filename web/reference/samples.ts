@@ -29,6 +29,7 @@ export function curlSample(asked: Asked): string {
 /** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or options alone. */
 const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options' }> = {
   '/api/v2/checkpoints': { name: 'checkpointsPage', takes: 'page' },
+  '/api/v2/funding-payments': { name: 'fundingPaymentsPage', takes: 'page' },
   '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', takes: 'page' },
   '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', takes: 'page' },
   '/api/v2/instruments': { name: 'instrumentsPage', takes: 'page' },
@@ -47,6 +48,7 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options'
 
 const STREAMS: Record<string, string> = {
   '/api/v2/stream/checkpoints': 'streamCheckpoints',
+  '/api/v2/stream/funding-payments': 'streamFundingPayments',
   '/api/v2/stream/funding-period-data-points': 'streamFundingPeriodDataPoints',
   '/api/v2/stream/funding-periods': 'streamFundingPeriods',
   '/api/v2/stream/instruments': 'streamInstruments',

@@ -441,7 +441,7 @@ export class BlockAssembler {
 
   /** Hands a whole block on; `hashes` are those of block 1's parts. */
   #emit(open: OpenBlock, hashes: readonly string[] | null = null): void {
-    const { height, timestamp, events, weight } = open
+    const { height, timestamp, events, incomplete: isIncomplete, weight } = open
     const known = this.#gaps.at(height)?.kind
     if (known === 'incomplete' && open.incomplete) {
       this.counts.heldBlocks++
@@ -459,7 +459,7 @@ export class BlockAssembler {
     if (open.incomplete) this.#gaps.add({ from: height, to: height, kind: 'incomplete' })
     this.#cover(open, first, hashes)
     this.counts.blocks++
-    this.#options.onBlock({ height, timestamp, events, weight, replacesAfter })
+    this.#options.onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }
 
   /** Adds a block to the coverage. */

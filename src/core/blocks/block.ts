@@ -10,6 +10,8 @@ export type Block = {
   /** Unix nanoseconds. */
   timestamp: bigint
   events: BlockEvent[]
+  /** Whether events of it are known to be missing. */
+  isIncomplete?: boolean
   /** Events after this index replace the stored ones of the block; null if none are stored. */
   replacesAfter: number | null
   /** About how much memory the events take, in bytes. */

@@ -1,4 +1,3 @@
-import type { FundingParameters } from '../events/event.ts'
 import {
   add,
   compare,
@@ -12,7 +11,8 @@ import {
   textOfDecimal,
   truncate,
   ZERO,
-} from './decimal.ts'
+} from '../domain/decimal.ts'
+import type { FundingParameters } from '../events/event.ts'
 
 /** Parameters as numbers; null if a market sets none. */
 export type FundingTerms = {

@@ -5,7 +5,12 @@ import type { WireReader } from '../events/wire-reader.ts'
 import type { Batch } from './batch.ts'
 
 /** A block as its events are added to a batch: its time in Unix nanoseconds, and those of its events that are kept. */
-export type ArrivingBlock = { timestamp: bigint; events: readonly { event: DecodedEvent }[] }
+export type ArrivingBlock = {
+  timestamp: bigint
+  events: readonly { event: DecodedEvent }[]
+  /** Whether events of it are known to be missing. */
+  isIncomplete?: boolean
+}
 
 /** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
 export type Arrival<Event extends DecodedEvent = DecodedEvent> = {

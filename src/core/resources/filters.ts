@@ -2,7 +2,14 @@ import { MAX_INT64 } from '../domain/integers.ts'
 import type { KeyValue } from './row.ts'
 
 /** The type of a filter's value, as of a parameter: a `uint64` may exceed what columns hold. */
-type ValueOf = { marketId: string; partyId: string; source: bigint; uint64: bigint }
+type ValueOf = {
+  marketId: string
+  partyId: string
+  /** A party that trades: not the network. */
+  traderId: string
+  source: bigint
+  uint64: bigint
+}
 
 type FilterForm = {
   /** A row matches if one of these columns does. Each precedes the key in an index, unless the market's rows are few. */
@@ -18,7 +25,7 @@ type FilterForm = {
 
 /**
  * Every filter. Parameters, OpenAPI, SQL, streams, the client and the command line take what is said here; a resource may
- * give a filter other columns and another meaning.
+ * give a filter other columns, another type or another meaning.
  */
 export const FILTERS = {
   marketId: {
@@ -59,7 +66,7 @@ export type Filter = FilterForm & { name: FilterName }
 /** A filter as descriptions name it. */
 export type DescribedFilter =
   | FilterName
-  | ({ name: FilterName } & Partial<Pick<FilterForm, 'columns' | 'meaning'>>)
+  | ({ name: FilterName } & Partial<Pick<FilterForm, 'columns' | 'type' | 'meaning'>>)
 
 /** What rows are asked for: the values of filters, and a range of times. */
 export type Selection = { -readonly [Name in FilterName]?: ValueOf[(typeof FILTERS)[Name]['type']] } & {

@@ -4,6 +4,9 @@ import { auctionTable } from './auctions/table.ts'
 import { checkpointArrival } from './checkpoints/arrival.ts'
 import { checkpoints } from './checkpoints/description.ts'
 import { checkpointTable } from './checkpoints/table.ts'
+import { fundingLossArrival, fundingPaymentsArrival } from './funding-payments/arrival.ts'
+import { fundingPayments } from './funding-payments/description.ts'
+import { fundingPaymentTable } from './funding-payments/table.ts'
 import { dataPointArrival } from './funding-period-data-points/arrival.ts'
 import { fundingPeriodDataPoints } from './funding-period-data-points/description.ts'
 import {
@@ -89,5 +92,11 @@ export const KEPT: readonly Kept[] = [
     resource: liquidityProviderHistory,
     arrivals: [epochEndArrival],
     tables: [historyTable],
+  },
+  {
+    name: 'fundingPayments',
+    resource: fundingPayments,
+    arrivals: [fundingPaymentsArrival, fundingLossArrival],
+    tables: [fundingPaymentTable],
   },
 ]

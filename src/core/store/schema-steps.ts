@@ -384,5 +384,24 @@ export function schemaSteps(types: SchemaTypes): string[] {
     primary key (market, source, id)
   )${keyed};
     `,
+
+    `
+  -- What parties paid and received at the ends of funding periods.
+  create table funding_payments (
+    market_id ${key} not null,
+    party_id ${key} not null,
+    seq ${int64} not null,
+    timestamp ${int64} not null,
+    amount text not null,
+    loss_amount text not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    primary key (market_id, party_id, seq)
+  )${keyed};
+  create index funding_payments_by_market on funding_payments (market_id, timestamp, seq, party_id);
+  create index funding_payments_by_party on funding_payments (party_id, timestamp, market_id, seq);
+  create index funding_payments_by_place on funding_payments (height, event_index, market_id, party_id);
+  create index funding_payments_by_time on funding_payments (timestamp, market_id, seq, party_id);
+    `,
   ]
 }

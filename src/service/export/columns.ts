@@ -1,4 +1,4 @@
-import { QUOTIENT_SCALE } from '#core/funding/decimal'
+import { QUOTIENT_SCALE } from '#core/domain/decimal'
 import { columnOf, type Field, isNodeOf, isObject, isStored, namesOf } from '#core/resources/field'
 import type { Resource, Row, Selection } from '#core/resources/resource'
 

@@ -1,4 +1,4 @@
-import { parseDecimal } from '#core/funding/decimal'
+import { parseDecimal } from '#core/domain/decimal'
 import { type Resource, wordsOf } from '#core/resources/resource'
 import type { ExportColumn } from './columns.ts'
 import { ExportError } from './export-error.ts'

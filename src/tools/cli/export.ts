@@ -51,7 +51,7 @@ const RESTRICTIONS = {
 
 /** What is given for a filter of a type. */
 const PLACEHOLDERS: Record<Filter['type'], string> = {
-  ...{ marketId: 'id', partyId: 'id', source: 'source', uint64: 'number' },
+  ...{ marketId: 'id', partyId: 'id', traderId: 'id', source: 'source', uint64: 'number' },
 }
 
 /** The options that apply to a resource. */

@@ -1,5 +1,5 @@
+import { type Decimal, parseDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { type Decimal, parseDecimal, ZERO } from '../../funding/decimal.ts'
 import type { Reading } from '../pages/page.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */

@@ -1,7 +1,7 @@
+import { add, type Decimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { nearestInt64 } from '../../domain/integers.ts'
 import type { Interval } from '../../domain/intervals.ts'
 import { indexAt } from '../../domain/series.ts'
-import { add, type Decimal, textOfDecimal, ZERO } from '../../funding/decimal.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { PageQuery, Position, Reading } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'

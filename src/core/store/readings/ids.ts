@@ -4,7 +4,11 @@ import { FIND_MARKET } from '../statements.ts'
 /** Columns that together contain every known id, each the first of an index. A party that left is only in the history. */
 const COLUMNS = {
   market: ['market_id from markets'],
-  party: ['party_id from liquidity_providers', 'party_id from liquidity_provider_history'],
+  party: [
+    'party_id from liquidity_providers',
+    'party_id from liquidity_provider_history',
+    'party_id from funding_payments',
+  ],
 } as const
 
 export type IdKind = keyof typeof COLUMNS

@@ -1,4 +1,3 @@
-import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import {
   add,
   type Decimal,
@@ -8,7 +7,8 @@ import {
   parseDecimal,
   textOfDecimal,
   ZERO,
-} from '../../funding/decimal.ts'
+} from '../../domain/decimal.ts'
+import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'

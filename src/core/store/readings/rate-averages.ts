@@ -1,5 +1,5 @@
+import { add, type Decimal, divide, ofInteger, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { add, type Decimal, divide, ofInteger, textOfDecimal, ZERO } from '../../funding/decimal.ts'
 import { AVERAGE_WINDOWS } from '../../resources/rate-averages.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'

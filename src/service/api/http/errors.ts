@@ -103,6 +103,10 @@ export const invalidPartyId = (value: string) =>
     `${quoted(value)} is neither 64 hex digits nor "network"`,
   )
 
+/** As the reference spells it. */
+export const invalidTraderId = (value: string) =>
+  invalidArgument(DETAIL.general, 'invalid party id', `${quoted(value)} is not 64 hex digits`)
+
 export const invalidPagination = (inner: string) =>
   invalidArgument(DETAIL.invalidPagination, 'invalid pagination', inner)
 

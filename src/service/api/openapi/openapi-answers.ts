@@ -8,15 +8,16 @@ import {
   invalidMarketId,
   invalidPagination,
   invalidPartyId,
+  invalidTraderId,
   malformedRequest,
   methodNotAllowed,
-  missingFilter,
   missingMarketId,
   notFound,
   tooManyRequests,
 } from '../http/errors.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
 import { closedObject } from '../questions/node-schemas.ts'
+import { missingFilterOf } from '../questions/page-request.ts'
 import { MAX_PAGE_SIZE } from '../questions/parameter-types.ts'
 
 /** The schema of the body of every error answer. */
@@ -111,15 +112,17 @@ const FAULTS_OF_PAGES = {
 }
 
 /** What else can be wrong with a request for rows of a resource. */
-function faultsOf({ scope, filters, required }: Resource, kind: RequestKind): Record<string, ApiError> {
-  const needed = required[kind] ?? []
+function faultsOf(resource: Resource, kind: RequestKind): Record<string, ApiError> {
+  const { scope, filters } = resource
+  const missing = missingFilterOf(resource, kind)
   const has = (filterType: Filter['type']) => filters.some(({ type }) => type === filterType)
   const byMarket = scope === 'marketId' || has('marketId')
   return {
-    ...(needed.length > 0 ? { missing: missingFilter(needed) } : {}),
+    ...(missing === null ? {} : { missing }),
     ...(byMarket ? { marketId: invalidMarketId('abc') } : {}),
     ...(scope === 'marketId' ? { missingMarketId: missingMarketId() } : {}),
     ...(has('partyId') ? { partyId: invalidPartyId('abc') } : {}),
+    ...(has('traderId') ? { partyId: invalidTraderId('abc') } : {}),
   }
 }
 

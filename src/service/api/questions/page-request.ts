@@ -1,13 +1,14 @@
-import { MARKET_ID, PARTY_ID } from '#core/domain/ids'
+import { MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
 import { type CursorFault, decodeCursor } from '#core/resources/cursor'
 import { filterOf, fixingFilter } from '#core/resources/filters'
-import type { Key, KeyValue, RequestKind, Resource, Selection } from '#core/resources/resource'
+import type { Filter, Key, KeyValue, RequestKind, Resource, Selection } from '#core/resources/resource'
 import type { PageQuery } from '#core/store/pages/page'
 import {
   type ApiError,
   invalidMarketId,
   invalidPagination,
   invalidPartyId,
+  invalidTraderId,
   missingFilter,
   missingMarketId,
 } from '../http/errors.ts'
@@ -59,13 +60,14 @@ export function pageRequest(
  * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
  */
 export function selectionOf(
-  { scope, filters, required }: Resource,
+  resource: Resource,
   kind: RequestKind,
   scopeId: string | null,
   values: ParameterValues,
 ): Selection {
-  const needed = required[kind] ?? []
-  if (needed.length > 0 && !needed.some((name) => values.has(name))) throw missingFilter(needed)
+  const { scope, filters, required } = resource
+  const missing = missingFilterOf(resource, kind)
+  if (missing !== null && !required[kind]!.some((name) => values.has(name))) throw missing
   if (scopeId === '') throw missingMarketId()
   const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
   const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
@@ -74,7 +76,7 @@ export function selectionOf(
     const value = values.get(name) as KeyValue | undefined
     // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
     if (value === undefined || (type === 'source' && value === 0n)) continue
-    set(name, type === 'marketId' || type === 'partyId' ? checkedId(type, value as string) : value)
+    set(name, isId(type) ? checkedId(type, value as string) : value)
   }
   for (const [name, field] of [
     ['dateRange.startTimestamp', 'from'],
@@ -89,6 +91,20 @@ export function selectionOf(
 const IDS = {
   marketId: { pattern: MARKET_ID, refusal: invalidMarketId },
   partyId: { pattern: PARTY_ID, refusal: invalidPartyId },
+  traderId: { pattern: TRADER_ID, refusal: invalidTraderId },
+}
+
+const isId = (type: Filter['type']): type is keyof typeof IDS => type in IDS
+
+/**
+ * The refusal of a request of a kind that gives none of the filters it needs; null if it needs none. The only one, if it is an
+ * id, is refused as if it were empty.
+ */
+export function missingFilterOf({ filters, required }: Resource, kind: RequestKind): ApiError | null {
+  const needed = required[kind] ?? []
+  if (needed.length === 0) return null
+  const [type] = needed.map((needed) => filters.find(({ name }) => name === needed)!.type)
+  return needed.length === 1 && isId(type!) ? IDS[type].refusal('') : missingFilter(needed)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MARKET_ID, PARTY_ID } from '#core/domain/ids'
+import { MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/domain/integers'
 import { INTERVALS } from '#core/domain/intervals'
 import { readTime } from '#core/domain/time'
@@ -134,6 +134,7 @@ export const PARAMETER_TYPES = {
   cursor: textLike(CURSOR),
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),
+  traderId: textLike(TRADER_ID),
 } as const satisfies Record<string, ParameterType>
 
 function parseInteger(text: string, pattern: RegExp, min: bigint, max: bigint): bigint | undefined {

@@ -1,0 +1,163 @@
+import { add, parseDecimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
+import { MAX_INT64 } from '../../domain/integers.ts'
+import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
+import { isKeptNumber, type LeftOutSink, numberFault } from '../../events/left-out.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import type { Arrival, ArrivingBlock } from '../arrival.ts'
+import { put } from '../batch.ts'
+import type { RowOf } from '../table.ts'
+import { fundingPaymentTable } from './table.ts'
+
+/** `LossSocialization.Type`. */
+const FUNDING_PAYMENT = 2
+
+type Payment = { partyId: string; amount: string }
+
+/** What parties paid and received at the end of a period. */
+export type FundingPaymentsEvent = {
+  kind: 'funding-payments'
+  marketId: string
+  seq: bigint
+  payments: Payment[]
+}
+
+/** What a party missed of a funding payment, below zero, or did not pay, above zero. */
+export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId: string; amount: string }
+
+type PaymentRow = {
+  -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
+}
+
+export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
+  kind: 'funding-payments',
+  numbers: [178],
+  decode: decodePayments,
+  faultOf: ({ marketId, seq }) => {
+    if (marketId === '') return 'invalid market ID'
+    return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
+  },
+  project: (batch, { marketId, seq, payments }, { height, index }, block) => {
+    const rows = payments.map(
+      ({ partyId, amount }): PaymentRow => ({
+        market_id: marketId,
+        party_id: partyId,
+        seq,
+        timestamp: block.timestamp,
+        amount,
+        loss_amount: '0',
+        height,
+        event_index: index,
+      }),
+    )
+    for (const row of rows) put(batch, fundingPaymentTable, row)
+    paymentsOf(block).add(rows)
+  },
+}
+
+/**
+ * A loss belongs to the latest payment of its party and market before it in its block. An incomplete block may lack that
+ * payment.
+ */
+export const fundingLossArrival: Arrival<FundingLossEvent> = {
+  kind: 'funding-loss',
+  numbers: [113],
+  decode: decodeLoss,
+  faultOf: ({ marketId, partyId, amount }) => {
+    if (marketId === '') return 'invalid market ID'
+    if (partyId === '') return 'invalid party ID'
+    return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
+  },
+  project: (_, { marketId, partyId, amount }, __, block) => {
+    if (block.isIncomplete) return
+    const payment = paymentsOf(block).latest(marketId, partyId)
+    if (payment !== undefined) addLoss(payment, amount)
+  },
+}
+
+/** A winner who got less keeps the amount; a loser who could not pay all paid less, once what others missed is back at 0. */
+function addLoss(payment: PaymentRow, text: string): void {
+  const amount = parseDecimal(payment.amount)
+  const loss = parseDecimal(text)
+  if (amount === null || loss === null) return
+  const sum = add(parseDecimal(payment.loss_amount)!, loss)
+  payment.loss_amount = textOfDecimal(sum.digits > 0n ? ZERO : sum)
+  if (sum.digits > 0n) payment.amount = textOfDecimal(add(amount, sum))
+}
+
+/** The payments of a block as it is added to a batch. */
+class BlockPayments {
+  readonly #latest = new Map<string, PaymentRow>()
+  /** Those that are not in the map yet: most blocks have no losses. */
+  #others: PaymentRow[][] = []
+
+  add(rows: PaymentRow[]): void {
+    this.#others.push(rows)
+  }
+
+  latest(marketId: string, partyId: string): PaymentRow | undefined {
+    for (const row of this.#others.flat()) this.#latest.set(`${row.market_id} ${row.party_id}`, row)
+    this.#others = []
+    return this.#latest.get(`${marketId} ${partyId}`)
+  }
+}
+
+const PAYMENTS = new WeakMap<ArrivingBlock, BlockPayments>()
+
+function paymentsOf(block: ArrivingBlock): BlockPayments {
+  let payments = PAYMENTS.get(block)
+  if (payments === undefined) {
+    payments = new BlockPayments()
+    PAYMENTS.set(block, payments)
+  }
+  return payments
+}
+
+function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPaymentsEvent {
+  const event: FundingPaymentsEvent = { kind: 'funding-payments', marketId: '', seq: 0n, payments: [] }
+  const { end } = reader
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
+    else if (tag === uint(2)) event.seq = reader.uint64()
+    else if (tag === bytesOf(3)) {
+      reader.enter()
+      keepPayment(event.payments, decodePayment(reader), leaveOut)
+      reader.leave(end)
+    } else reader.skip(tag)
+  }
+  return event
+}
+
+function decodePayment(reader: WireReader): Payment {
+  const payment: Payment = { partyId: '', amount: '' }
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) payment.partyId = reader.id(PARTY_IDS) ?? ''
+    else if (tag === bytesOf(2)) payment.amount = reader.text()
+    else reader.skip(tag)
+  }
+  return payment
+}
+
+/** A payment whose party is malformed, or whose amount cannot be kept, is left out alone. */
+function keepPayment(payments: Payment[], payment: Payment, leaveOut: LeftOutSink): void {
+  if (payment.partyId === '') leaveOut('invalid party ID')
+  else if (!isKeptNumber(payment.amount))
+    leaveOut(numberFault(payment.amount, 'payment or rate is not a decimal number'))
+  else payments.push(payment)
+}
+
+/** Of losses of other types nothing is kept. */
+function decodeLoss(reader: WireReader): FundingLossEvent | null {
+  const event: FundingLossEvent = { kind: 'funding-loss', marketId: '', partyId: '', amount: '' }
+  let type = 0
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
+    else if (tag === bytesOf(2)) event.partyId = reader.id(PARTY_IDS) ?? ''
+    else if (tag === bytesOf(3)) event.amount = reader.text()
+    else if (tag === uint(4)) type = reader.uint32()
+    else reader.skip(tag)
+  }
+  return type === FUNDING_PAYMENT ? event : null
+}

@@ -1,0 +1,58 @@
+import { defineResource } from '../resource.ts'
+import { fundingPaymentTable } from './table.ts'
+
+/** What parties paid and received at the ends of funding periods. */
+export const fundingPayments = defineResource({
+  name: 'fundingPayments',
+  nodeName: 'FundingPayment',
+  summary: 'List the funding payments of a party',
+  meaning: 'What a party paid or received at the end of a funding period.',
+  path: '/api/v2/funding-payments',
+  grpcMethod: 'ListFundingPayments',
+  tag: 8,
+  cursor: 'y',
+  key: [
+    { column: 'timestamp', type: 'int64' },
+    { column: 'market_id', type: 'id' },
+    { column: 'seq', type: 'uint64' },
+    { column: 'party_id', type: 'id' },
+  ],
+  scope: null,
+  filters: [{ name: 'partyId', type: 'traderId' }, 'marketId'],
+  required: { list: ['partyId'] },
+  dateRange: true,
+  storage: {
+    table: fundingPaymentTable,
+    scopeBy: 'id',
+    arrivals: 'all rows',
+  },
+  fields: [
+    { name: 'partyId', meaning: 'The party.', form: 'partyId' },
+    { name: 'marketId', meaning: 'The market.', form: 'marketId' },
+    {
+      name: 'fundingPeriodSeq',
+      meaning: 'Number of the funding period within its market.',
+      column: 'seq',
+      form: 'integer',
+    },
+    {
+      name: 'timestamp',
+      meaning: 'Time of the block in which the payment was made, Unix nanoseconds.',
+      form: 'time',
+    },
+    {
+      name: 'amount',
+      meaning:
+        'What the party received, below zero if it paid, in the smallest unit of the settlement asset.',
+      form: 'number',
+    },
+    {
+      name: 'lossAmount',
+      meaning:
+        'What the party did not get because others could not pay, zero or below, in the smallest unit of the settlement asset.',
+      form: 'number',
+    },
+  ],
+  rowsStay: false,
+  coverage: 'times by market',
+})

@@ -1,0 +1,20 @@
+import { decimal, defineTable, integer, marketId, natural, partyId, place } from '../table.ts'
+
+/** The losses are of the same block, so that the payment's place is theirs, too. */
+export const fundingPaymentTable = defineTable({
+  name: 'funding_payments',
+  counted: 'fundingPayments',
+  pruned: { time: 'timestamp', height: 'height' },
+  columns: {
+    market_id: marketId(),
+    party_id: partyId(),
+    seq: natural(),
+    timestamp: integer(),
+    amount: decimal(),
+    loss_amount: decimal(),
+    ...place,
+  },
+  key: ['market_id', 'party_id', 'seq'],
+  goesWithBlock: true,
+  spread: 'market_id',
+})
