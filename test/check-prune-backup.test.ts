@@ -625,10 +625,16 @@ describe('lyra prune', () => {
   test('says how it reads --before, deletes, and reports', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
     const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '300'])
-    assert.match(counted.stdout, /^Would be deleted .*: 11 checkpoints, 749 funding period data points\.\n$/)
+    assert.match(
+      counted.stdout,
+      /^Would be deleted .*: 11 checkpoints, 749 funding period data points, 0 funding payments\.\n$/,
+    )
     const byHeight = await runWell(t, ['prune', '--store', store, '--before', '300'])
     assert.match(byHeight.stderr, /--before means block 300/)
-    assert.match(byHeight.stdout, /older than block 300: 11 checkpoints, 749 funding period data points\.\n/)
+    assert.match(
+      byHeight.stdout,
+      /older than block 300: 11 checkpoints, 749 funding period data points, 0 funding payments\.\n/,
+    )
     const byTime = await runLyra(t, [
       'prune',
       '--json',
@@ -643,6 +649,7 @@ describe('lyra prune', () => {
       before: '1696500604000000000',
       dryRun: false,
       checkpoints: 13,
+      fundingPayments: 0,
       fundingPeriodDataPoints: 782,
       interrupted: false,
     })
@@ -696,7 +703,7 @@ describe('lyra prune', () => {
     await ingestWhole(store, file)
     const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '1h'])
     assert.match(counted.stderr, /--before means 1970-01-01T01:46:40Z/)
-    assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data points\.\n$/)
+    assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data points, 0 funding payments\.\n$/)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
     await service.printed(
       /pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data points/,

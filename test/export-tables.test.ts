@@ -105,6 +105,7 @@ describe('the table of a resource', () => {
         const integers = [
           'atBlock',
           'seq',
+          'fundingPeriodSeq',
           'epoch',
           'scheduleEvery',
           'slaPerformanceHysteresisEpochs',

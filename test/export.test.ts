@@ -362,7 +362,7 @@ describe('an export', () => {
     await assertFails(t, args, /already exists/, 1)
     await runWell(t, [...args, '--force'])
     for (const [wrong, message] of [
-      [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],
+      [['export', 'nothing'], /It must be one of checkpoints, funding-payments, funding-period-data-points/],
       [
         ['export', 'liquidity-providers', '--market', 'x', '--store', store],
         /--market x is not an id or the beginning of one/,

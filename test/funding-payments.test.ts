@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import {
   type Content,
   fileOf,
@@ -13,12 +13,16 @@ import {
   readRecording,
 } from './fixtures/event-stream.ts'
 import { getPage, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
+import { importWhole } from './fixtures/import.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
+import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
+import { segmentPaths } from './fixtures/segments.ts'
 import { serve, serveFile } from './fixtures/service.ts'
-import { answersForMonth, recordingPath, skip } from './fixtures/shared.ts'
+import { answersForMonth, recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
@@ -95,6 +99,12 @@ const LOSSES: [name: string, events: readonly Content[], amount: string, lossAmo
   ['that are no number, or without a party', [loss('x'), loss('-1', { party: '' })], '1000', '0'],
   ['of fractions', [loss('-0.5'), loss('-1.50')], '1000', '-2'],
 ]
+
+let server: PostgresServer | null = null
+before(async () => {
+  server = await startPostgresServer(['fsync=off'])
+})
+after(() => server?.remove())
 
 for (const kind of STORE_KINDS) {
   describe(`the funding payments of parties (${kind.name})`, () => {
@@ -180,6 +190,39 @@ for (const kind of STORE_KINDS) {
         .map((line): Node => JSON.parse(line))
       for (const row of exported) delete row.cursor
       assert.deepEqual(exported, expected)
+    })
+
+    test('of a data node are imported, from its database and from segments', async (t) => {
+      const recording = recordingPath('month.evts.gz')
+      const tables = referencePath('tables/month.tables.sql.gz')
+      if (recording === null || tables === null) return skip(t, 'month is missing')
+      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      ofMonth ??= inOrder(paymentsIn(readRecording(recording)))
+      const database = await loadReferenceTables(t, server.url, tables)
+      await runSql(
+        database,
+        `update funding_payment set loss_socialisation_amount = -3.50 where amount = ${ofMonth[0]!.amount}`,
+      )
+      const rowsOf = async (source: string | string[]) => {
+        const store = kind.create(t)
+        const { report } = await importWhole(store, source)
+        assert.deepEqual(report.notImported, [])
+        const { stdout } = await runWell(t, ['export', 'funding-payments', '--store', store])
+        const rows = stdout
+          .trimEnd()
+          .split('\n')
+          .map((line): Node => JSON.parse(line))
+        for (const row of rows) delete row.cursor
+        return inOrder(rows)
+      }
+      const changed = ofMonth.map((row, at) => (at === 0 ? { ...row, lossAmount: '-3.5' } : row))
+      assert.deepEqual(await rowsOf(database), changed)
+      // Releases before schema version 117 have no losses.
+      await runSql(database, 'alter table funding_payment drop column loss_socialisation_amount')
+      assert.deepEqual(await rowsOf(database), ofMonth)
+      const ofSegments = await rowsOf(segmentPaths('month-1000'))
+      assert.ok(ofSegments.length > 2_500)
+      assert.deepEqual(ofSegments, ofMonth.slice(0, ofSegments.length))
     })
 
     for (const [name, events, amount, lossAmount] of LOSSES) {

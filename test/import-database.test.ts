@@ -173,6 +173,7 @@ for (const kind of STORE_KINDS) {
         report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.* has /, '')]),
         [
           ['checkpoints', 'no table checkpoints'],
+          ['fundingPayments', 'no table funding_payment'],
           ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
           ['instruments', 'no table markets_current'],
           ['instrumentTerms', 'no table markets_current'],
@@ -180,7 +181,7 @@ for (const kind of STORE_KINDS) {
       )
       assert.deepEqual(
         report.imported.map(({ lacks }) => lacks),
-        [['checkpoints', 'instrumentTerms', 'instruments', 'liquidityProviders']],
+        [['checkpoints', 'fundingPayments', 'instrumentTerms', 'instruments', 'liquidityProviders']],
       )
       assert.equal(
         report.leftOut['its block is not in the source'],
@@ -307,9 +308,9 @@ test('several tables are read at once without warnings from the driver', async (
   t.after(() => process.off('warning', warn))
   const source = await openPostgresSource(await load(t))
   const [part] = source.parts
-  const readings = Object.values(HISTORY).map((query) =>
-    part!.history(query, 0, () => true)[Symbol.asyncIterator](),
-  )
+  const there = Object.values(HISTORY).filter((query) => part!.lacks(query) === null)
+  assert.equal(there.length, 3)
+  const readings = there.map((query) => part!.history(query, 0, () => true)[Symbol.asyncIterator]())
   await Promise.all(readings.map((rows) => rows.next()))
   await source.close()
   await setImmediate()

@@ -51,7 +51,7 @@ async function assertWhole(store: string, expected: StoreDump, where: string): P
   if (coverage === null) return
   const [{ lacks, ...range }] = coverage.imported as [ImportedRange]
   assert.deepEqual([range, coverage.imported.length], [{ from: 1n, to: height }, 1], where)
-  if (lacks.includes('fundingPeriods')) assert.equal(lacks, OF_STATE.join(' '), where)
+  if (lacks.includes('fundingPeriods')) assert.equal(lacks, ['fundingPayments', ...OF_STATE].join(' '), where)
   else assertSameDump(found, expected, where)
 }
 

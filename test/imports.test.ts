@@ -147,6 +147,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/resources/batch': 'put',
   'core/resources/checkpoints/arrival': 'faultOfCheckpoint',
   'core/resources/field': 'columnOf isObject namesOf',
+  'core/resources/funding-payments/arrival': 'faultOfLoss faultOfPayments keepPayment',
   'core/resources/funding-period-data-points/arrival': 'faultOfDataPoint',
   'core/resources/funding-period-data-points/description': 'SOURCES fundingPeriodDataPoints',
   'core/resources/funding-period-data-points/table': 'BLOCKS_OF_SPAN',

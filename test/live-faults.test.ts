@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -103,10 +103,12 @@ for (const kind of ANY_STORE_KIND) {
 describe('a full disk under a SQLite store', () => {
   test('the core continues; the fault is reported, and repaired once there is space', async (t) => {
     if (SQLITE === undefined) return
-    const disk = mountSmallDisk(t, (3 * MB) / 8)
+    const disk = mountSmallDisk(t, 64 * MB)
     if (disk === null) return skip(t, 'cannot mount a file system')
     const store = join(disk.folder, 'lyra.db')
     const { service, core } = await startWithCore(t, store)
+    const { blocks: size, bfree, bsize } = statfsSync(disk.folder)
+    assert.equal(disk.resize((size - bfree) * bsize + MB / 64), true)
     await core.send(blocks)
     await untilNotReady(service, /disk is full|check for a full/)
     await core.close()

@@ -47,7 +47,11 @@ function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {
 }
 
 /** The market of an event, of any kind. */
-const marketOf = (event: MarketEvent) => ('marketId' in event ? [event.marketId] : [])
+function marketOf(event: MarketEvent): string[] {
+  // Of losses, and of events without payments, there are no rows.
+  const { kind, payments } = event as { kind: string; payments?: readonly object[] }
+  return 'marketId' in event && kind !== 'funding-loss' && payments?.length !== 0 ? [event.marketId] : []
+}
 
 /** The node of a market's latest data; null if no event has figures. */
 function marketDataOf(events: readonly MarketEvent[], marketId: string): object | null {

@@ -9,7 +9,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { commonHeights } from './common-heights.ts'
 import { CompareError } from './compare-error.ts'
 import { compareRows, type Pair, type RowRules } from './compare-rows.ts'
-import { type ComparedRow, HeightMovedError, isByMarket, type Side } from './side.ts'
+import { type ComparedRow, HeightMovedError, isByMarket, isByPartyAlone, type Side } from './side.ts'
 
 /** The first difference between two sides; null: no row. */
 export type Difference = {
@@ -107,6 +107,9 @@ async function compareResource(
   })
   const foreign = [a, b].find((side) => side.isReference && resource.grpcMethod === undefined)
   if (foreign !== undefined) return resultWith({ notCompared: `${foreign.name} does not list them` })
+  const partial = [a, b].find((side) => side.isLive && isByPartyAlone(resource))
+  if (partial !== undefined)
+    return resultWith({ notCompared: `${partial.name} lists only those of one party` })
   const markets = isByMarket(resource)
     ? [...new Set([...a.held.markets(resource), ...b.held.markets(resource)])].sort()
     : [null]

@@ -61,6 +61,11 @@ export function isByMarket({ scope, required }: Resource): boolean {
   return scope === 'marketId' || required.list?.includes('marketId') === true
 }
 
+/** Whether each request for a resource's rows names a party. */
+export function isByPartyAlone({ required }: Resource): boolean {
+  return required.list?.join() === 'partyId'
+}
+
 /**
  * The key of a row, from its node.
  *

@@ -16,4 +16,5 @@ export const EVENT_TYPES = {
   endBlock: { kind: 149, type: 50 },
   fundingPeriod: { kind: 159, type: 61 },
   fundingPeriodDataPoint: { kind: 160, type: 62 },
+  fundingPayments: { kind: 178, type: 80 },
 } as const satisfies Record<string, EventType>

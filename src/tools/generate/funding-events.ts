@@ -16,7 +16,10 @@ export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; ext
 /** A data point as it is sent. */
 export type SentPoint = { seq: number; source: SentSource; point: PricePoint; twap: bigint }
 
-/** Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length. */
+/**
+ * Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length; what each trader
+ * pays comes before.
+ */
 export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {
   const { end, internalTwap, externalTwap } = twaps
   const { start, auctions } = funding.period
@@ -25,6 +28,7 @@ export function writePeriod(context: Context, market: Market, funding: Funding, 
     const timeInAuctions = end - start - timeOutsideAuctions(auctions, start, end)
     paid = fundingPayment({ internalTwap, externalTwap, start, end, timeInAuctions }, market.terms)
   }
+  if (paid !== null) writePayments(context, market, funding.seq, BigInt(paid.fundingPayment))
   context.out.write(EVENT_TYPES.fundingPeriod, context.transaction, {
     1: market.id,
     2: funding.seq,
@@ -34,6 +38,20 @@ export function writePeriod(context: Context, market: Market, funding: Funding, 
     6: paid?.fundingRate ?? null,
     7: internalTwap?.toString() ?? null,
     8: externalTwap?.toString() ?? null,
+  })
+}
+
+/** Writes a `FundingPayments` event: longs pay a positive payment to shorts. */
+function writePayments(
+  { out, transaction }: Context,
+  { id, positions }: Market,
+  seq: number,
+  payment: bigint,
+): void {
+  out.write(EVENT_TYPES.fundingPayments, transaction, {
+    1: id,
+    2: seq,
+    3: positions.map(({ party, units }) => ({ 1: party, 2: String(-payment * BigInt(units)) })),
   })
 }
 

@@ -13,6 +13,7 @@ import { createPointFeed } from './points.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { RecordWriter } from './record-writer.ts'
+import { createTraders } from './traders.ts'
 
 const CHECKPOINT_BLOCKS = 25
 
@@ -69,7 +70,10 @@ function createGenerator(
   const out = new RecordWriter(chain)
   const clock = createClock(start, random, startSecond ?? FIRST_SECOND + start - 1)
   const assets = createAssets(random)
-  const markets = Array.from({ length: rest.markets }, (_, number) => createMarket(number, assets, random))
+  const positionsOf = createTraders(seed)
+  const markets = Array.from({ length: rest.markets }, (_, number) =>
+    createMarket(number, assets, positionsOf(number), random),
+  )
   const providers = createProviders(markets, parties, random)
   const sendEpochs = createEpochs()
   const sendPoints = createPointFeed(markets, points)

@@ -3,6 +3,7 @@ import { type FundingTerms, fundingTerms } from '#core/funding/payment'
 import type { SourceTwap, TwapPeriod } from '#core/funding/source-twap'
 import { type Asset, type Instrument, nthInstrument } from './instruments.ts'
 import type { Random } from './random.ts'
+import type { Position } from './traders.ts'
 
 /** A market's running funding period. */
 export type Funding = {
@@ -32,6 +33,7 @@ export type Market = {
   spotPrice: number
   instrument: Instrument
   terms: FundingTerms
+  positions: readonly Position[]
   /** Zeros that convert a price from the market's decimals to the asset's. */
   zeros: string
   /** The time of its first block, in Unix nanoseconds. */
@@ -56,13 +58,19 @@ const OPENING_AUCTION = { mode: 3, state: 3 }
 const MONITORING_AUCTION = { mode: 4, state: 6 }
 
 /** Creates the market of this number, from 0 on. */
-export function createMarket(number: number, assets: readonly Asset[], random: Random): Market {
+export function createMarket(
+  number: number,
+  assets: readonly Asset[],
+  positions: readonly Position[],
+  random: Random,
+): Market {
   const instrument = nthInstrument(number, assets)
   const price = random.between(Math.ceil(instrument.price / 2), instrument.price * 2)
   return {
     id: Buffer.from(random.hex(), 'latin1'),
     instrument,
     terms: fundingTerms(instrument.funding)!,
+    positions,
     createdAt: 0n,
     markPrice: price,
     spotPrice: price,

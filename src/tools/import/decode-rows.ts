@@ -16,6 +16,13 @@ import type {
 import type { LeftOutReason } from '#core/events/left-out'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
 import { faultOfCheckpoint } from '#core/resources/checkpoints/arrival'
+import {
+  type FundingLossEvent,
+  type FundingPaymentsEvent,
+  faultOfLoss,
+  faultOfPayments,
+  keepPayment,
+} from '#core/resources/funding-payments/arrival'
 import { faultOfDataPoint } from '#core/resources/funding-period-data-points/arrival'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { faultOfFundingPeriod } from '#core/resources/funding-periods/arrival'
@@ -117,6 +124,31 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
     twap: twap ?? '',
   }
   return unlessFault(event, faultOfDataPoint(event) ?? faultOfTime(timestamp), leaveOut)
+}
+
+/** A party's payment, as the event of it alone, and the loss with which it is as the row says. */
+export function fundingPaymentOf(
+  row: SourceRow,
+  leaveOut: LeftOutRows,
+): { payment: FundingPaymentsEvent; loss: FundingLossEvent } | null {
+  const [market, party, seq, amount, lossAmount] = row
+  const marketId = MARKETS.of(market)
+  const payment: FundingPaymentsEvent = {
+    kind: 'funding-payments',
+    marketId,
+    seq: naturalOf(seq),
+    payments: [],
+  }
+  const loss: FundingLossEvent = {
+    kind: 'funding-loss',
+    marketId,
+    partyId: PARTIES.of(party),
+    amount: lossAmount ?? '0',
+  }
+  const fault = faultOfPayments(payment) ?? faultOfLoss(loss)
+  if (fault !== null) return unlessFault(null, fault, leaveOut)
+  keepPayment(payment.payments, { partyId: loss.partyId, amount: amount ?? '' }, leaveOut)
+  return payment.payments.length === 0 ? null : { payment, loss }
 }
 
 export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityProvisionEvent | null {

@@ -17,6 +17,7 @@ import { writeState } from './write-state.ts'
 const OF_BLOCKS = [
   ['checkpoints', HISTORY.checkpoints],
   ['fundingPeriodDataPoints', HISTORY.points],
+  ['fundingPayments', HISTORY.paymentsWithoutLosses],
 ] as const
 
 export type ImportProgress = {
@@ -90,6 +91,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     const streams = {
       checkpoints: rowsOf(HISTORY.checkpoints),
       points: rowsOf(HISTORY.points),
+      payments: rowsOf(HISTORY.payments) ?? rowsOf(HISTORY.paymentsWithoutLosses),
       provisions: rowsOf(HISTORY.provisions),
     }
     try {
@@ -105,6 +107,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
           const rows = {
             checkpoints: (await streams.checkpoints?.take(height)) ?? [],
             points: (await streams.points?.take(height)) ?? [],
+            payments: (await streams.payments?.take(height)) ?? [],
             provisions: (await streams.provisions?.take(height)) ?? [],
           }
           held.add(block, lacking, part.name)

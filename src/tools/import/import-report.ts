@@ -7,6 +7,7 @@ export type ImportedResource = keyof typeof NO_FIRST_TIMES
 /** Times, Unix nanoseconds as text, of the first rows found; null if none was. */
 export const NO_FIRST_TIMES = {
   checkpoints: null,
+  fundingPayments: null,
   fundingPeriodDataPoints: null,
   fundingPeriods: null,
   liquidityProvisions: null,

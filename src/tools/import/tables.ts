@@ -5,6 +5,13 @@ import type { TableQuery } from './source.ts'
 
 const inBlock = { times: ['vega_time'] }
 
+const PAYMENTS = {
+  table: 'funding_payment',
+  columns: ['market_id', 'party_id', 'funding_period_seq', 'amount', 'loss_socialisation_amount'],
+  ...inBlock,
+  key: ['market_id', 'party_id', 'vega_time'],
+} as const
+
 /** Tables whose rows have a position in the stream. */
 export const HISTORY = {
   checkpoints: {
@@ -26,6 +33,9 @@ export const HISTORY = {
     ...inBlock,
     key: ['id', 'vega_time'],
   },
+  payments: PAYMENTS,
+  /** Releases before schema version 117 do not know losses. */
+  paymentsWithoutLosses: { ...PAYMENTS, columns: PAYMENTS.columns.slice(0, -1) },
 } as const satisfies Record<string, TableQuery>
 
 /** Tables that hold the last value of each thing alone. */
@@ -82,7 +92,10 @@ export const BLOCKS = {
   key: ['height'],
 } as const satisfies TableQuery
 
-type StateResource = Exclude<ResourceName, 'markets' | 'checkpoints' | 'fundingPeriodDataPoints'>
+type StateResource = Exclude<
+  ResourceName,
+  'markets' | 'checkpoints' | 'fundingPeriodDataPoints' | 'fundingPayments'
+>
 
 /** Resources of current state, written after all blocks, and the tables of state that each is made from. */
 export const OF_STATE: Record<StateResource, readonly TableQuery[]> = {

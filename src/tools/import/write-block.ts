@@ -1,12 +1,12 @@
 import { projectEvent } from '#core/resources/arrivals'
 import type { Batch } from '#core/resources/batch'
-import { checkpointOf, dataPointOf, provisionOf } from './decode-rows.ts'
+import { checkpointOf, dataPointOf, fundingPaymentOf, provisionOf } from './decode-rows.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
 import type { ImportTally } from './tally.ts'
 
 /** The rows of history of one block, by table. */
-export type BlockRows = Record<'checkpoints' | 'points' | 'provisions', readonly SourceRow[]>
+export type BlockRows = Record<'checkpoints' | 'points' | 'payments' | 'provisions', readonly SourceRow[]>
 
 /**
  * Adds a block of a source to a batch. Checkpoints have their places in the stream; of all else only the block is known:
@@ -16,11 +16,12 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   batch.blocks++
   const height = BigInt(block.height)
   const timestamp = fromMicroseconds(block.time)
+  const arriving = { timestamp, events: [] }
   for (const row of rows.checkpoints) {
     const checkpoint = checkpointOf(row, tally.leaveOut)
     if (checkpoint === null) continue
     const { event, index } = checkpoint
-    projectEvent(batch, event, { height, index }, { timestamp, events: [] })
+    projectEvent(batch, event, { height, index }, arriving)
     tally.found('checkpoints', timestamp)
   }
   const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])
@@ -34,6 +35,16 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   for (const [index, point] of points.entries()) {
     projectEvent(batch, point, { height, index: index + 1 })
     tally.found('fundingPeriodDataPoints', timestamp)
+  }
+  const payments = rows.payments.flatMap((row) => fundingPaymentOf(row, tally.leaveOut) ?? [])
+  payments.sort(
+    (a, b) => compare(a.payment.marketId, b.payment.marketId) || compare(a.loss.partyId, b.loss.partyId),
+  )
+  for (const [at, { payment, loss }] of payments.entries()) {
+    const place = { height, index: at + 1 }
+    projectEvent(batch, payment, place, arriving)
+    projectEvent(batch, loss, place, arriving)
+    tally.found('fundingPayments', timestamp)
   }
   const provisions = rows.provisions.flatMap((row) => provisionOf(row, tally.leaveOut) ?? [])
   provisions.sort((a, b) => compare(a.provisionId, b.provisionId))

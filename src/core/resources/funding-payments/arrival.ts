@@ -1,7 +1,7 @@
 import { add, parseDecimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
-import { isKeptNumber, type LeftOutSink, numberFault } from '../../events/left-out.ts'
+import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
 import { put } from '../batch.ts'
@@ -32,10 +32,7 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
   kind: 'funding-payments',
   numbers: [178],
   decode: decodePayments,
-  faultOf: ({ marketId, seq }) => {
-    if (marketId === '') return 'invalid market ID'
-    return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
-  },
+  faultOf: faultOfPayments,
   project: (batch, { marketId, seq, payments }, { height, index }, block) => {
     const rows = payments.map(
       ({ partyId, amount }): PaymentRow => ({
@@ -62,16 +59,24 @@ export const fundingLossArrival: Arrival<FundingLossEvent> = {
   kind: 'funding-loss',
   numbers: [113],
   decode: decodeLoss,
-  faultOf: ({ marketId, partyId, amount }) => {
-    if (marketId === '') return 'invalid market ID'
-    if (partyId === '') return 'invalid party ID'
-    return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
-  },
+  faultOf: faultOfLoss,
   project: (_, { marketId, partyId, amount }, __, block) => {
     if (block.isIncomplete) return
     const payment = paymentsOf(block).latest(marketId, partyId)
     if (payment !== undefined) addLoss(payment, amount)
   },
+}
+
+/** Why all payments of an event are left out, whatever source it is from; null if those that are as they should be are kept. */
+export function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
+  if (marketId === '') return 'invalid market ID'
+  return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
+}
+
+export function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutReason | null {
+  if (marketId === '') return 'invalid market ID'
+  if (partyId === '') return 'invalid party ID'
+  return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
 }
 
 /** A winner who got less keeps the amount; a loser who could not pay all paid less, once what others missed is back at 0. */
@@ -140,7 +145,7 @@ function decodePayment(reader: WireReader): Payment {
 }
 
 /** A payment whose party is malformed, or whose amount cannot be kept, is left out alone. */
-function keepPayment(payments: Payment[], payment: Payment, leaveOut: LeftOutSink): void {
+export function keepPayment(payments: Payment[], payment: Payment, leaveOut: LeftOutSink): void {
   if (payment.partyId === '') leaveOut('invalid party ID')
   else if (!isKeptNumber(payment.amount))
     leaveOut(numberFault(payment.amount, 'payment or rate is not a decimal number'))
