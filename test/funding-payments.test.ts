@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { fundingPayments } from '#core/resources/funding-payments/description'
 import {
   type Content,
   fileOf,
@@ -12,6 +13,7 @@ import {
   PARTY,
   readRecording,
 } from './fixtures/event-stream.ts'
+import { StreamFollower } from './fixtures/follow-store.ts'
 import { getPage, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
@@ -292,6 +294,27 @@ for (const kind of STORE_KINDS) {
         ).map(({ amount }) => amount),
         ['20'],
       )
+    })
+
+    test('of one event are as many as it has: it may be longer than others, and is streamed in parts', async (t) => {
+      const parties = Array.from({ length: 60_000 }, (_, index) =>
+        index.toString(16).padStart(8, '0').repeat(8),
+      )
+      const event = payments(parties.map((party, index) => [party, String(1_000_000 - index)]))
+      assert.ok(event.body.length > 4 * 1024 * 1024)
+      const store = await storeOfBytes(
+        t,
+        kind,
+        fileOf({ height: 5, events: [event, loss('-1', { party: parties[7]! })] }),
+      )
+      const follower = new StreamFollower(store, fundingPayments, { marketId: MARKET })
+      await follower.look(30_000)
+      await follower.look()
+      assert.deepEqual(
+        [...follower.sent].map(([row]) => JSON.parse(row).partyId),
+        parties,
+      )
+      assert.ok([...follower.sent.values()].every((times) => times === 1))
     })
 
     test('are those of parties that trade: the network, and numbers that are none, are left out or refused', async (t) => {

@@ -12,7 +12,7 @@ import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
-import { decodeEvent, isReadKind } from '../resources/arrivals.ts'
+import { decodeEvent, mostBytesOf } from '../resources/arrivals.ts'
 import { type Block, ChainError, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import type { HeightClass, OpenBlock } from './open-block.ts'
@@ -21,15 +21,10 @@ import type { HeightClass, OpenBlock } from './open-block.ts'
 const BUS_EVENT_VERSION = 1
 
 /**
- * Bytes of one event of a kind that is read. Real ones have kilobytes; decoded they take several times as much.
+ * Memory that the events of one block may take before it ends: an event as long as a record, and others. Blocks of busy
+ * networks take a few megabytes; a stream without an end of block must not fill the memory.
  */
-const MAX_EVENT_BYTES = 4 * 1024 * 1024
-
-/**
- * Memory that the events of one block may take before it ends. Blocks of busy networks take a few megabytes; a
- * stream without an end of block must not fill the memory.
- */
-const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
+const MAX_BLOCK_WEIGHT = 320 * 1024 * 1024
 
 /** What decoded events take at most: as objects, and for each of their bytes. */
 const EVENT_WEIGHT = 256
@@ -193,9 +188,10 @@ export class BlockAssembler {
 
   #checkSize(position: RecordPosition): void {
     const { kind, bodyStart, bodyEnd } = this.#envelope
-    if (bodyEnd - bodyStart <= MAX_EVENT_BYTES || !isReadKind(kind)) return
+    const most = mostBytesOf(kind)
+    if (bodyEnd - bodyStart <= most) return
     throw new EventStreamError(
-      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${MAX_EVENT_BYTES} allowed: the input is damaged here`,
+      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${most} allowed: the input is damaged here`,
       position,
     )
   }

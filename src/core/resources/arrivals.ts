@@ -14,9 +14,14 @@ for (const arrival of ARRIVALS) for (const number of arrival.numbers) BY_NUMBER[
 
 const BY_KIND = new Map(ARRIVALS.map((arrival) => [arrival.kind, arrival]))
 
-/** Whether events of a kind are read; all others are passed over. */
-export function isReadKind(number: number): boolean {
-  return number === EVENT_KIND.beginBlock || number === EVENT_KIND.endBlock || BY_NUMBER[number] !== undefined
+/** Bytes of an event of a kind that is read. Most have kilobytes; decoded they take several times as much. */
+const MAX_EVENT_BYTES = 4 * 1024 * 1024
+
+/** How many bytes an event of a kind may have. Those that are not read are passed over. */
+export function mostBytesOf(number: number): number {
+  if (number === EVENT_KIND.beginBlock || number === EVENT_KIND.endBlock) return MAX_EVENT_BYTES
+  const arrival = BY_NUMBER[number]
+  return arrival === undefined || arrival.isLong ? Number.POSITIVE_INFINITY : MAX_EVENT_BYTES
 }
 
 /**

@@ -31,6 +31,7 @@ type PaymentRow = {
 export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
   kind: 'funding-payments',
   numbers: [178],
+  isLong: true,
   decode: decodePayments,
   faultOf: faultOfPayments,
   project: (batch, { marketId, seq, payments }, { height, index }, block) => {
