@@ -11,12 +11,12 @@ import {
   type MadeBlock,
   message,
   PARTY,
-  readRecording,
 } from './fixtures/event-stream.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getPage, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { inOrderOfPayments, paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -26,50 +26,10 @@ import { segmentPaths } from './fixtures/segments.ts'
 import { serve, serveFile } from './fixtures/service.ts'
 import { answersForMonth, recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
-import { fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
 const PATH = '/api/v2/funding-payments'
 
 type Node = PageAnswer['edges'][number]['node']
-
-/** The payments in the events of a file, from its bytes alone, in their order. */
-function paymentsIn(bytes: Buffer): Node[] {
-  const rows: Node[] = []
-  let timestamp = 0n
-  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
-    const event = fieldsOf(bytes.subarray(at + 12, at + 4 + bytes.readUInt32BE(at)))
-    const kind = [...event.keys()].find((no) => no > 100)!
-    if (kind !== 148 && kind !== 178) continue
-    const body = fieldsOf(event.get(kind)![0] as Uint8Array)
-    if (kind === 148) timestamp = numberIn(body, 2)
-    else {
-      for (const payment of body.get(3) ?? []) {
-        const fields = fieldsOf(payment as Uint8Array)
-        rows.push({
-          ...{ partyId: textIn(fields, 1), marketId: textIn(body, 1), amount: textIn(fields, 2) },
-          ...{ fundingPeriodSeq: String(numberIn(body, 2)), timestamp: String(timestamp), lossAmount: '0' },
-        })
-      }
-    }
-  }
-  return rows
-}
-
-/** Those of `month`, once they are read. */
-let ofMonth: Node[] | null = null
-
-/** In the order of the list: time, market, seq, party. */
-const inOrder = (rows: readonly Node[]) =>
-  rows.toSorted((a, b) => {
-    const key = ({ timestamp, marketId, fundingPeriodSeq, partyId }: Node) =>
-      [
-        String(timestamp).padStart(20, '0'),
-        marketId,
-        String(fundingPeriodSeq).padStart(20, '0'),
-        partyId,
-      ].join()
-    return key(a) < key(b) ? -1 : 1
-  })
 
 const payments = (
   paid: readonly (readonly [party: string, amount: string])[],
@@ -148,8 +108,7 @@ for (const kind of STORE_KINDS) {
     test('of a month equal its events, in pages of any size, both ways, and in every format', async (t) => {
       const recording = recordingPath('month.evts.gz')
       if (recording === null) return skip(t, 'month is missing')
-      ofMonth ??= inOrder(paymentsIn(readRecording(recording)))
-      const expected = ofMonth
+      const expected = paymentsOfMonth(recording)
       assert.equal(expected.length, 4_301)
       const base = await serveFile(kind, recording)
       const random = createRandom(3)
@@ -199,7 +158,7 @@ for (const kind of STORE_KINDS) {
       const tables = referencePath('tables/month.tables.sql.gz')
       if (recording === null || tables === null) return skip(t, 'month is missing')
       if (server === null) return skip(t, 'PostgreSQL is not installed')
-      ofMonth ??= inOrder(paymentsIn(readRecording(recording)))
+      const ofMonth = paymentsOfMonth(recording)
       const database = await loadReferenceTables(t, server.url, tables)
       await runSql(
         database,
@@ -215,7 +174,7 @@ for (const kind of STORE_KINDS) {
           .split('\n')
           .map((line): Node => JSON.parse(line))
         for (const row of rows) delete row.cursor
-        return inOrder(rows)
+        return inOrderOfPayments(rows)
       }
       const changed = ofMonth.map((row, at) => (at === 0 ? { ...row, lossAmount: '-3.5' } : row))
       assert.deepEqual(await rowsOf(database), changed)

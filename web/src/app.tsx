@@ -8,6 +8,7 @@ const TITLES: Record<View, string> = {
   markets: 'Markets',
   funding: 'Funding',
   providers: 'Liquidity providers',
+  party: 'Party',
   checkpoints: 'Checkpoints',
   node: 'Node',
 }
@@ -17,6 +18,7 @@ const CONTENTS: Record<View, Lazy<object>> = {
   markets: lazy('markets', async () => (await import('./markets/markets-view.tsx')).MarketsView),
   funding: lazy('funding', async () => (await import('./funding/funding-view.tsx')).FundingView),
   providers: lazy('providers', async () => (await import('./providers/providers-view.tsx')).ProvidersView),
+  party: lazy('the party', async () => (await import('./party/party-view.tsx')).PartyView),
   checkpoints: lazy(
     'checkpoints',
     async () => (await import('./checkpoints/checkpoints-view.tsx')).CheckpointsView,

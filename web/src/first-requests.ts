@@ -34,6 +34,7 @@ function targetsOf(shown: View, coverage: Coverage): string[] | null {
     }
     case 'providers':
       return market === null || MARKET_ID.test(market) ? [providersTarget(market)] : []
+    case 'party':
     case 'checkpoints':
     case 'node':
       return []

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 
-export const VIEWS = ['markets', 'funding', 'providers', 'checkpoints', 'node'] as const
+export const VIEWS = ['markets', 'funding', 'providers', 'party', 'checkpoints', 'node'] as const
 
 /** A view of the explorer. */
 export type View = (typeof VIEWS)[number]

@@ -1,6 +1,8 @@
 /** A decimal number, exact: `digits` / 10^`scale`. */
 export type Decimal = { digits: bigint; scale: number }
 
+export const ZERO: Decimal = { digits: 0n, scale: 0 }
+
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?$/
 
 /** Parses a decimal number in the API's format; null if it is invalid. */

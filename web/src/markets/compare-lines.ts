@@ -1,7 +1,9 @@
-import { add, type Decimal, parseDecimal } from '../figures/decimal.ts'
+import type uPlot from 'uplot'
+import { add, approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { annualised, lengthOf, type Period, type Periods } from '../periods/period.ts'
+import { secondsOf } from '../series/series.ts'
 
 /** Values of the lines. */
 export const COMPARE_KINDS = { annualised: 'Annualised', rate: 'Rate', cumulative: 'Cumulative' } as const
@@ -47,4 +49,26 @@ export function valuesOf(periods: readonly Period[], kind: CompareKind): (Decima
     sum = add(sum, rate)
     return kind === 'rate' ? rate : sum
   })
+}
+
+/** One place for each start and end of a period of any market; a line is broken if its market has no period. */
+export function columnsOf(lines: readonly Line[], kind: CompareKind): uPlot.AlignedData {
+  const times = [
+    ...new Set(lines.flatMap(({ periods }) => periods.flatMap(({ start, end }) => [start, end!]))),
+  ].sort((left, right) => (left < right ? -1 : 1))
+  const places = new Map(times.map((time, index) => [time, index]))
+  const columns = lines.map(({ periods }) => {
+    const values = valuesOf(periods, kind)
+    const column: (number | null | undefined)[] = times.map(() => undefined)
+    for (const [index, { start, end }] of periods.entries()) {
+      const value = values[index] ?? null
+      const drawn = value === null ? null : approximate(value) * 100
+      column[places.get(start)!] = drawn
+      const after = periods[index + 1]
+      if (after === undefined) column[places.get(end!)!] = drawn
+      else if (after.start !== end) column[places.get(end!)!] = null
+    }
+    return column
+  })
+  return [times.map(secondsOf), ...columns] as uPlot.AlignedData
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
+import { createLineChart, DASHES, lineColour } from '../charts/line-chart.ts'
 import { savePng } from '../charts/save-png.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -14,8 +15,14 @@ import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
-import { createCompareChart, DASHES, lineColour } from './compare-chart.ts'
-import { COMPARE_KINDS, type CompareKind, describeLine, fromOneStart, type Line } from './compare-lines.ts'
+import {
+  COMPARE_KINDS,
+  type CompareKind,
+  columnsOf,
+  describeLine,
+  fromOneStart,
+  type Line,
+} from './compare-lines.ts'
 
 /** Periods of each market that are compared at most. */
 const PERIODS = 1_000
@@ -51,7 +58,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
   const lines = data?.lines ?? NO_LINES
   useEffect(() => {
     if (place.current === null || lines.length === 0) return
-    const made = createCompareChart(place.current, lines, kind, (x) =>
+    const made = createLineChart(place.current, columnsOf(lines, kind), ' %', (x) =>
       setAt(x === null ? null : nanosecondsOf(x)),
     )
     chart.current = made.chart

@@ -7,6 +7,7 @@ import {
   ratio,
   subtract,
   writeDecimal,
+  ZERO,
 } from '../figures/decimal.ts'
 
 /** Decimal places of a fee share; further digits are cut off. */
@@ -24,7 +25,6 @@ export type Fees = {
 
 export type ProviderRow = LiquidityProvider & { fees: Fees }
 
-const ZERO: Decimal = { digits: 0n, scale: 0 }
 const ONE: Decimal = { digits: 1n, scale: 0 }
 
 /**

@@ -13,14 +13,17 @@ export type PartyFieldProps = {
   party: string | null
   /** The parties that are known. */
   parties: readonly string[]
+  /** Whether only a whole id will do. */
+  whole?: boolean
   onPick: (party: string) => void
 }
 
 /** Input field for a party's id, or a prefix. */
-export function PartyField({ party, parties, onPick }: PartyFieldProps) {
+export function PartyField({ party, parties, whole = false, onPick }: PartyFieldProps) {
   const id = useId()
   const [text, setText] = useState(party ?? '')
   const given = text.trim().toLowerCase()
+  const isEnough = (whole ? PARTY_ID : PARTY_START).test(given)
   const wrong = given !== '' && !PARTY_START.test(given) && !'network'.startsWith(given)
   const offered = given === '' ? [] : parties.filter((known) => known.startsWith(given)).slice(0, OFFERED)
   return (
@@ -28,16 +31,16 @@ export function PartyField({ party, parties, onPick }: PartyFieldProps) {
       class="party-form"
       onSubmit={(event) => {
         event.preventDefault()
-        if (PARTY_START.test(given)) onPick(given)
+        if (isEnough) onPick(given)
       }}
     >
       <label class="field grow">
-        <span class="field-label">Party id, or its first digits</span>
+        <span class="field-label">{whole ? 'Party id' : 'Party id, or its first digits'}</span>
         <input
           class="mono"
           value={text}
           list={`${id}-parties`}
-          placeholder="hex digits, or network"
+          placeholder={whole ? '64 hex digits' : 'hex digits, or network'}
           spellcheck={false}
           autocomplete="off"
           aria-invalid={wrong}
@@ -50,7 +53,7 @@ export function PartyField({ party, parties, onPick }: PartyFieldProps) {
           <option key={known} value={known} />
         ))}
       </datalist>
-      <button type="submit" class="button" disabled={!PARTY_START.test(given)}>
+      <button type="submit" class="button" disabled={!isEnough}>
         Show
       </button>
       <span id={`${id}-fault`} class="fault" aria-live="polite">

@@ -134,6 +134,11 @@ export function Providers({ market, party, list: { data, error, reload } }: Prov
               </>
             )}
           </h2>
+          {isWhole && (
+            <Link view="party" params={{ party }}>
+              Payments and epochs
+            </Link>
+          )}
           <Link view="providers" params={{ market }}>
             All parties
           </Link>

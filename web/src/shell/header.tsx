@@ -7,6 +7,7 @@ const NAMES: Record<View, string> = {
   markets: 'Markets',
   funding: 'Funding',
   providers: 'Providers',
+  party: 'Party',
   checkpoints: 'Checkpoints',
   node: 'Node',
 }

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { FundingPayment } from 'lyra-client'
+import { h } from 'preact'
+import { formatAmount } from '../web/src/figures/amount.ts'
+import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
+import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
+import { accessibilityFaults, eventually, overflow } from './fixtures/browser.ts'
+import { exactFigure, explorerTest, figure } from './fixtures/explorer.ts'
+import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
+import { cellsOf, clientOf, figuresOf, go, render, textOf, visit } from './fixtures/render.ts'
+import { inTurns } from './fixtures/sampling.ts'
+import { serveFile, storeOf } from './fixtures/service.ts'
+import { recordingPath, skip } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
+const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
+const { PartyView } = await import('../web/src/party/party-view.tsx')
+const { withFees } = await import('../web/src/providers/fees.ts')
+const { marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
+
+const MONTH = recordingPath('month.evts.gz')
+
+/** A party of `month` with positions in all five markets, and a provider that trades. */
+const TRADER = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
+const PROVIDER = 'b0e93493657ad9e47faa4099bedadd421aecc3bc31f27750d926e4e93e185fe6'
+
+const payment = (
+  timestamp: bigint,
+  amount: string,
+  { lossAmount = '0', marketId = 'a'.repeat(64) } = {},
+): FundingPayment => ({
+  ...{ partyId: TRADER, marketId, fundingPeriodSeq: '1', timestamp: String(timestamp), amount, lossAmount },
+})
+
+const DAY = 86_400_000_000_000n
+
+describe('the payments of a party, added', () => {
+  const OTHER = 'b'.repeat(64)
+  const list = [
+    payment(2n * DAY, '-7'),
+    payment(2n * DAY - 1n, '10', { lossAmount: '-4' }),
+    payment(DAY, '0'),
+    payment(DAY, '5', { marketId: OTHER }),
+    payment(-1n, '100000000000000000000'),
+  ]
+  const written = (sum: ReturnType<typeof sumsByMarket>[number]) =>
+    [sum.total, sum.received, sum.paid, sum.missed].map(writeDecimal)
+
+  test('give what was received, paid and missed, by market', () => {
+    const [own, other] = sumsByMarket(list)
+    assert.deepEqual(written(own!), ['99999999999999999999', '100000000000000000006', '-7', '-4'])
+    assert.deepEqual([own!.count, other!.count], [4, 1])
+    assert.deepEqual(written(other!), ['5', '5', '0', '0'])
+  })
+
+  test('give the sums of days of UTC, newest first', () => {
+    assert.deepEqual(
+      sumsByDay(list).map(({ start, byMarket }) => [start / DAY, [...byMarket.values()].map(writeDecimal)]),
+      [
+        [2n, ['-7']],
+        [1n, ['6', '5']],
+        [-1n, ['100000000000000000000']],
+      ],
+    )
+  })
+
+  test('give a line for each market', () => {
+    const [own] = cumulative(list)
+    assert.deepEqual(own!.times, [-1n, DAY, 2n * DAY - 1n, 2n * DAY])
+    assert.deepEqual(own!.totals.map(writeDecimal), [
+      ...['100000000000000000000', '100000000000000000000', '100000000000000000006'],
+      '99999999999999999999',
+    ])
+  })
+})
+
+describe('the view of a party', () => {
+  test('shows its payments by market and day, in whole units, as the events have them', async (t) => {
+    if (MONTH === null) return skip(t, 'month is missing')
+    const served = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    await visit(served, '/?view=party')
+    const own = paymentsOfMonth(MONTH).filter(({ partyId }) => partyId === TRADER)
+    const { rows } = await served.client.fundingPaymentsPage({ partyId: TRADER }, { first: 5_000 })
+    const list = rows.map(({ node }) => node)
+    const view = render(h(PaymentFigures, { payments: { list, more: false } }))
+
+    const sumOf = (some: typeof own) => some.reduce((sum, { amount }) => sum + BigInt(String(amount)), 0n)
+    const [total] = figuresOf(view, 'payments-total')
+    assert.equal(total!.value, String(sumOf(own)))
+    assert.match(total!.text, /^-[\d,]+\.\d\d USDT$/)
+    const markets = [...Map.groupBy(own, ({ marketId }) => String(marketId))].sort(([a], [b]) =>
+      a < b ? -1 : 1,
+    )
+    const cells = cellsOf(view)
+    for (const [at, [marketId, some]] of markets.entries()) {
+      const shown = formatAmount(String(sumOf(some)), marketUnit(marketId), { places: 2, signed: true })
+      assert.deepEqual(
+        [cells[at]![0]!.includes(marketLabel(marketId)), cells[at]![1], cells[at]![4]],
+        [true, `${shown} USDT`, String(some.length)],
+      )
+    }
+    const dayOf = ({ timestamp }: (typeof own)[number]) =>
+      new Date(Number(BigInt(String(timestamp)) / 1_000_000n)).toISOString().slice(0, 10)
+    const days = [...Map.groupBy(own, dayOf)].sort(([a], [b]) => (a > b ? -1 : 1))
+    for (const [at, [day, some]] of days.slice(0, 14).entries()) {
+      const row = cells[markets.length + at]!
+      const expected = markets.map(([marketId]) => {
+        const sum = sumOf(some.filter((one) => one.marketId === marketId))
+        return formatAmount(String(sum), marketUnit(marketId), { places: 2, signed: true })
+      })
+      assert.deepEqual(row, [day, ...expected])
+    }
+    assert.equal(cells.length, markets.length + 14)
+    assert.match(textOf(view), /1 to 14 of 31/)
+    go('/?view=party&day=3')
+    const last = cellsOf(render(h(PaymentFigures, { payments: { list, more: false } }))).at(-1)!
+    assert.equal(last[0], days.at(-1)![0])
+  })
+
+  test('says what payments are left out, and what others could not pay', async (t) => {
+    if (MONTH === null) return skip(t, 'month is missing')
+    await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
+    const list = [payment(DAY, '10', { lossAmount: '-4' })]
+    const view = textOf(render(h(PaymentFigures, { payments: { list, more: true } })))
+    assert.match(view, /more than 1 payments: those before 1970-01-02 00:00 are not shown or added/)
+    assert.match(view, /Missed: others could not pay/)
+    // A market whose asset is not known keeps its amounts as they were sent.
+    assert.match(view, /Total of this range \+6 /)
+  })
+
+  test('says how a provider does against the minimum, and shows its epochs', async (t) => {
+    if (MONTH === null) return skip(t, 'month is missing')
+    const { client } = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    const { rows } = await client.liquidityProvidersPage({ partyId: PROVIDER }, { first: 100 })
+    const [own] = withFees(rows.map(({ node }) => node))
+    const at = (time: string) => ({
+      ...own!,
+      sla: { ...own!.sla!, currentEpochFractionOfTimeOnBook: time },
+      fees: { share: '0.5', kept: null, net: null },
+    })
+    assert.equal(
+      describeNow(at('0.973'), '0.95'),
+      'Fee share 50 %. Time on book this epoch 97.3 %: 2.3 percentage points above the minimum of 95 %.',
+    )
+    assert.equal(
+      describeNow(at('0.5'), '0.95'),
+      'Fee share 50 %. Time on book this epoch 50 %: 45 percentage points below the minimum of 95 %.',
+    )
+    assert.equal(describeNow(at('0.5'), null), 'Fee share 50 %. Time on book this epoch 50 %.')
+    assert.match(describeNow({ ...at('1'), sla: null }, '0.95'), /no SLA figures of it/)
+    const { marketId } = own!
+    const epochs = (
+      await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
+    ).rows.map(({ node }) => node)
+    const view = render(h(Provision, { marketId, partyId: PROVIDER, now: own!, epochs }))
+    assert.equal(cellsOf(view).length, 10)
+    assert.ok(
+      view.includes(`href="/?view=providers&amp;market=${marketId}&amp;party=${PROVIDER}">More epochs`),
+    )
+    const left = render(h(Provision, { marketId, partyId: PROVIDER, now: null, epochs: epochs.slice(0, 2) }))
+    assert.match(textOf(left), /no provision on this market now/)
+    assert.equal(parseDecimal(epochs[0]!.timeOnBook) !== null, true)
+  })
+
+  test('asks for an id, and says what is wrong with one', async (t) => {
+    if (MONTH === null) return skip(t, 'month is missing')
+    await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
+    assert.match(textOf(render(h(PartyView, {}))), /Whose payments\?/)
+    go('/?view=party&party=abc')
+    assert.match(textOf(render(h(PartyView, {}))), /abc is not a party's id: it has 64 hex digits/)
+  })
+
+  explorerTest(
+    'opens by an id that is pasted, fits every window, and its address shows the same',
+    async ({ t, open }) => {
+      if (MONTH === null) return skip(t, 'month is missing')
+      const { page } = await open(await storeOf(t, STORE_KINDS[0]!, MONTH))
+      await page.goto('/')
+      await page.getByRole('link', { name: 'Party' }).click()
+      await page.getByLabel('Party id').fill(`  ${TRADER.toUpperCase()} `)
+      await page.getByRole('button', { name: 'Show' }).click()
+      await page.waitForSelector('[data-chart="cumulative"] canvas')
+      // The last week: 21 periods of 8 hours in each market.
+      const week = paymentsOfMonth(MONTH).filter(({ partyId }) => partyId === TRADER)
+      const last = BigInt(String(week.at(-1)!.timestamp))
+      const sum = week
+        .filter(({ timestamp }) => BigInt(String(timestamp)) > last - 7n * DAY)
+        .reduce((all, { amount }) => all + BigInt(String(amount)), 0n)
+      assert.equal(await exactFigure(page, 'payments-total'), String(sum))
+      const shown = await figure(page, 'payments-total')
+      for (const [at, width] of [320, 390, 820, 1440].entries()) {
+        await page.setViewportSize({ width, height: 844 })
+        for (const colorScheme of inTurns(at, ['dark', 'light'] as const)) {
+          await page.emulateMedia({ colorScheme })
+          await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
+          await eventually(
+            () => overflow(page),
+            (pixels) => pixels === 0,
+          )
+          assert.deepEqual(await accessibilityFaults(page), [], `${colorScheme}, ${width}`)
+        }
+      }
+      await page.getByRole('button', { name: 'all', exact: true }).click()
+      await eventually(
+        () => figure(page, 'payments-total'),
+        (text) => text !== shown,
+      )
+      const all = await figure(page, 'payments-total')
+      await page.reload()
+      await eventually(
+        () => figure(page, 'payments-total'),
+        (text) => text === all,
+      )
+      await page.goto(`/?view=providers&party=${PROVIDER}`)
+      await page.getByRole('link', { name: 'Payments and epochs' }).click()
+      await page.waitForSelector('.provision table')
+      assert.equal(new URL(page.url()).searchParams.get('view'), 'party')
+    },
+  )
+})

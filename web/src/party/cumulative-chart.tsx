@@ -1,0 +1,87 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { createLineChart, DASHES } from '../charts/line-chart.ts'
+import type { Unit } from '../figures/amount.ts'
+import { approximate, type Decimal, writeDecimal } from '../figures/decimal.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { Amount } from '../parts/amount.tsx'
+import { MarketName } from '../parts/market-name.tsx'
+import { lastAtOrBefore, nanosecondsOf, secondsOf } from '../series/series.ts'
+import { isDark } from '../theme.ts'
+import type { Steps } from './payments.ts'
+
+export type CumulativeChartProps = {
+  /** At most as many as there are kinds of lines; all of one asset. */
+  lines: readonly Steps[]
+  unit: Unit | null
+}
+
+/** What a party has received in all, less what it paid, over a range: a line for each market of an asset. */
+export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const [at, setAt] = useState<bigint | null>(null)
+  const dark = isDark()
+  useEffect(() => {
+    if (place.current === null) return
+    const made = createLineChart(place.current, columnsOf(lines, unit), '', (x) =>
+      setAt(x === null ? null : nanosecondsOf(x)),
+    )
+    return made.destroy
+  }, [lines, unit, dark])
+  return (
+    <>
+      <div class="compare-chart">
+        <div ref={place} class="chart" data-chart="cumulative" />
+      </div>
+      <ul class="compare-legend" aria-label="Markets in the chart">
+        {lines.map(({ marketId, times, totals }, index) => {
+          const last = at === null ? times.length - 1 : lastBefore(times, at)
+          return (
+            <li key={marketId}>
+              <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
+                <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
+              </svg>
+              <MarketName marketId={marketId} />
+              <span class="quiet">
+                {last === -1 ? (
+                  'no payment yet'
+                ) : (
+                  <>
+                    <Amount text={writeDecimal(totals[last]!)} unit={unit} places={2} signed /> ·{' '}
+                    {formatTime(times[last]!).slice(0, 16)}
+                  </>
+                )}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </>
+  )
+}
+
+/** The last of a market's payments at or before a time; -1 if there is none. */
+function lastBefore(times: readonly bigint[], at: bigint): number {
+  return lastAtOrBefore(
+    times.map((start) => ({ start })),
+    at,
+  )
+}
+
+/** One place for each payment of any market; a line holds its value up to the next one. */
+function columnsOf(lines: readonly Steps[], unit: Unit | null): uPlot.AlignedData {
+  const times = [...new Set(lines.flatMap((line) => line.times))].sort((a, b) => (a < b ? -1 : 1))
+  const columns = lines.map((line) => {
+    const values = new Map(line.times.map((time, index) => [time, line.totals[index]!]))
+    let value: number | null = null
+    return times.map((time) => {
+      const total = values.get(time)
+      if (total !== undefined) value = inWhole(total, unit)
+      return value
+    })
+  })
+  return [times.map(secondsOf), ...columns] as uPlot.AlignedData
+}
+
+const inWhole = ({ digits, scale }: Decimal, unit: Unit | null): number =>
+  approximate({ digits, scale: scale + (unit?.decimals ?? 0) })

@@ -1,0 +1,306 @@
+import type { FundingPayment } from 'lyra-client'
+import type { Unit } from '../figures/amount.ts'
+import { add, type Decimal, writeDecimal, ZERO } from '../figures/decimal.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { RangeBar } from '../funding/range-bar.tsx'
+import { type ViewRange, viewRange } from '../funding/view-range.ts'
+import { param, setParams } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
+import { Id } from '../parts/id.tsx'
+import { MarketName } from '../parts/market-name.tsx'
+import { Pages, pageOf } from '../parts/pages.tsx'
+import { Request } from '../parts/request.tsx'
+import { Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import type { Range } from '../series/series.ts'
+import { latestCoverage } from '../service/coverage.ts'
+import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useChanges } from '../service/use-changes.ts'
+import { useQuery } from '../service/use-query.ts'
+import { CumulativeChart } from './cumulative-chart.tsx'
+import { cumulative, type DaySums, type MarketSums, sumsByDay, sumsByMarket } from './payments.ts'
+
+/** Payments are read so many at a time, so many times at most. */
+const PAGE_ROWS = 5_000
+const MAX_PAGES = 4
+
+/** Days of a page of the table. */
+const DAYS = 14
+
+/** Lines of a chart: more cannot be told apart. */
+const MOST_LINES = 6
+
+type PartyPayments = {
+  /** Newest first. */
+  list: readonly FundingPayment[]
+  /** Whether there are more than are read. */
+  more: boolean
+}
+
+/** What a party paid and received in a range: totals, a chart and a table by day. */
+export function Payments({ partyId }: { partyId: string }) {
+  const held = heldPayments()
+  const { version } = useChanges(partyId, (options) => lyra.streamFundingPayments({ partyId }, options))
+  const range = held === null ? null : shownRange(held)
+  const filters = { partyId, ...(range === null ? {} : { from: range.from, to: range.to }) }
+  const { data, error, reload } = useQuery(
+    range === null ? null : `${partyId} ${range.from} ${range.to} ${version}`,
+    (signal) => askPayments(filters, signal),
+    { keep: true },
+  )
+  return (
+    <section class="panel" aria-labelledby="payments-title">
+      <div class="panel-head">
+        <h2 id="payments-title">
+          Funding payments of party <Id id={partyId} what="the party id" />
+        </h2>
+      </div>
+      {held === null || range === null ? (
+        <Empty title="No funding payments yet">The store has no funding payments of any party.</Empty>
+      ) : (
+        <>
+          <RangeBar
+            range={range}
+            held={held}
+            last={lastTime()}
+            onSpan={(name) => setParams({ span: name, from: null, to: null, day: null })}
+            onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
+          >
+            {range.fault !== null && <span class="fault">{range.fault}</span>}
+          </RangeBar>
+          {error !== null && <Failure error={error} onRetry={reload} />}
+          {data === null && error === null && <Skeleton what="funding payments" tall />}
+          {data !== null && data.list.length === 0 && (
+            <Empty title="No funding payments of this party in this range">
+              It had no position at the end of a period, or the id is another one's.
+            </Empty>
+          )}
+          {data !== null && data.list.length > 0 && <PaymentFigures payments={data} />}
+          {data !== null && (
+            <Request
+              url={lyra.url('fundingPayments', filters, { first: PAGE_ROWS })}
+              csv={lyra.url('fundingPayments', filters, { format: 'csv' })}
+            />
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+
+/** From when to when the store has payments of any party; null if it has none. */
+function heldPayments(): Range | null {
+  const spans = latestCoverage()?.fundingPayments ?? []
+  const times = spans.flatMap(({ firstTimestamp, lastTimestamp }) => [
+    BigInt(firstTimestamp),
+    BigInt(lastTimestamp),
+  ])
+  if (times.length === 0) return null
+  return { from: times.reduce((a, b) => (a < b ? a : b)), to: times.reduce((a, b) => (a > b ? a : b)) }
+}
+
+const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
+
+/** A week up to the last payment, unless the address names another range. */
+function shownRange(held: Range): ViewRange {
+  const given = { from: param('from'), to: param('to'), span: param('span') ?? '7d' }
+  const range = viewRange(given, held, lastTime())
+  // A week has as many periods as it has, not the one before it.
+  return range.follows && range.span !== 'all' ? { ...range, from: range.from + 1n } : range
+}
+
+async function askPayments(
+  filters: { partyId: string; from?: bigint; to?: bigint },
+  signal: AbortSignal,
+): Promise<PartyPayments> {
+  const list: FundingPayment[] = []
+  let after: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { rows, pageInfo } = await lyra.fundingPaymentsPage(filters, {
+      ...{ first: PAGE_ROWS, signal },
+      ...(after === undefined ? {} : { after }),
+    })
+    list.push(...rows.map(({ node }) => node))
+    if (!pageInfo.hasNextPage) return { list, more: false }
+    after = pageInfo.endCursor
+  }
+  return { list, more: true }
+}
+
+/** The settlement asset of a market, by its id; the market's own if that is not known: amounts are not added then. */
+const assetOf = (marketId: string) => instrumentOf(marketId)?.settlementAsset?.id ?? marketId
+
+export function PaymentFigures({ payments: { list, more } }: { payments: PartyPayments }) {
+  const sums = sumsByMarket(list)
+  const byAsset = [...Map.groupBy(sums, ({ marketId }) => assetOf(marketId))]
+  const days = sumsByDay(list)
+  const shown = pageOf('day', days.length, DAYS)
+  return (
+    <>
+      {more && (
+        <p class="notice">
+          This range has more than {groupDigits(`${list.length}`)} payments: those before{' '}
+          {formatTime(list.at(-1)!.timestamp).slice(0, 16)} are not shown or added. Choose a shorter range.
+        </p>
+      )}
+      <div class="asset-totals">
+        {byAsset.map(([asset, own]) => (
+          <AssetTotal key={asset} sums={own} />
+        ))}
+      </div>
+      <MarketsTable sums={sums} />
+      {byAsset.map(([asset, own]) => (
+        <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} />
+      ))}
+      <DaysTable
+        days={days.slice(shown.first, shown.first + DAYS)}
+        markets={sums.map(({ marketId }) => marketId)}
+      />
+      <Pages {...shown} what="days" />
+    </>
+  )
+}
+
+/** The total of markets with one settlement asset. */
+function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
+  const unit = marketUnit(sums[0]!.marketId)
+  const total = sums.reduce((sum, { total }) => add(sum, total), ZERO)
+  return (
+    <dl class="facts totals" aria-label={`Total${unit === null ? '' : ` in ${unit.symbol}`}`}>
+      <div>
+        <dt>Total of this range</dt>
+        <dd>
+          <Sum sum={total} unit={unit} name="payments-total" />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+/** A sum, signed: below zero if the party paid. */
+function Sum({
+  sum,
+  unit,
+  bare = false,
+  name,
+}: {
+  sum: Decimal
+  unit: Unit | null
+  bare?: boolean
+  name?: string
+}) {
+  return <Amount text={writeDecimal(sum)} unit={unit} places={2} signed bare={bare} name={name} />
+}
+
+function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
+  const isMissed = sums.some(({ missed }) => missed.digits !== 0n)
+  const titles = [
+    'Total',
+    'Received',
+    'Paid',
+    ...(isMissed ? ['Missed: others could not pay'] : []),
+    'Payments',
+  ]
+  return (
+    <TablePlace name="Table of payments by market">
+      <table class="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Market</th>
+            {titles.map((title) => (
+              <th key={title} scope="col" class="figure-column">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sums.map(({ marketId, count, total, received, paid, missed }) => {
+            const unit = marketUnit(marketId)
+            const figures = [total, received, paid, ...(isMissed ? [missed] : [])]
+            return (
+              <tr key={marketId} data-market={marketId}>
+                <th scope="row">
+                  <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
+                </th>
+                {figures.map((sum, index) => (
+                  <td key={titles[index]} data-label={titles[index]} class="figure-column">
+                    <Sum sum={sum} unit={unit} />
+                  </td>
+                ))}
+                <td data-label="Payments" class="figure-column">
+                  {groupDigits(`${count}`)}
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </TablePlace>
+  )
+}
+
+function AssetChart({ list, markets }: { list: readonly FundingPayment[]; markets: readonly string[] }) {
+  const own = cumulative(list.filter(({ marketId }) => markets.includes(marketId)))
+  const unit = marketUnit(markets[0]!)
+  const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
+  return (
+    <>
+      <h3 class="chart-title">Cumulative{symbol}</h3>
+      <CumulativeChart lines={own.slice(0, MOST_LINES)} unit={unit} />
+      {own.length > MOST_LINES && (
+        <p class="quiet">
+          Not drawn:{' '}
+          {own
+            .slice(MOST_LINES)
+            .map(({ marketId }) => marketLabel(marketId))
+            .join(', ')}
+          .
+        </p>
+      )}
+    </>
+  )
+}
+
+function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: readonly string[] }) {
+  return (
+    <TablePlace name="Table of payments by day">
+      <table class="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Day (UTC)</th>
+            {markets.map((marketId) => (
+              <th key={marketId} scope="col" class="figure-column">
+                {titleOf(marketId)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {days.map(({ start, byMarket }) => (
+            <tr key={`${start}`}>
+              <th scope="row">{formatTime(start).slice(0, 10)}</th>
+              {markets.map((marketId) => {
+                const sum = byMarket.get(marketId)
+                return (
+                  <td key={marketId} data-label={titleOf(marketId)} class="figure-column">
+                    {sum === undefined ? '–' : <Sum sum={sum} unit={marketUnit(marketId)} bare />}
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TablePlace>
+  )
+}
+
+function titleOf(marketId: string): string {
+  const unit = marketUnit(marketId)
+  return unit === null || unit.symbol === ''
+    ? marketLabel(marketId)
+    : `${marketLabel(marketId)}, ${unit.symbol}`
+}

@@ -1,0 +1,119 @@
+import type { LiquidityProviderEpoch } from 'lyra-client'
+import { parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
+import { formatPercent } from '../figures/format-figure.ts'
+import { Link } from '../parts/link.tsx'
+import { MarketName } from '../parts/market-name.tsx'
+import { Request } from '../parts/request.tsx'
+import { Failure, Skeleton } from '../parts/states.tsx'
+import { showPart } from '../providers/columns.ts'
+import type { ProviderRow } from '../providers/fees.ts'
+import { EpochsTable } from '../providers/history.tsx'
+import { leastTime } from '../providers/provider-figure.tsx'
+import { useProviders } from '../providers/use-providers.ts'
+import { marketUnit } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useChanges } from '../service/use-changes.ts'
+import { useQuery } from '../service/use-query.ts'
+
+/** Epochs that are read of all markets together, and shown of each. */
+const MOST_EPOCHS = 1_000
+const SHOWN_EPOCHS = 10
+
+/** How a party does as a liquidity provider: now, and in its last epochs, market by market. */
+export function Provisions({ partyId }: { partyId: string }) {
+  const filters = { partyId }
+  const list = useProviders(null)
+  const { version } = useChanges(`epochs of ${partyId}`, (options) =>
+    lyra.streamLiquidityProviderHistory(filters, options),
+  )
+  const epochs = useQuery(
+    `${partyId} ${version}`,
+    async (signal) =>
+      (await lyra.liquidityProviderHistoryPage(filters, { first: MOST_EPOCHS, signal })).rows.map(
+        ({ node }) => node,
+      ),
+    { keep: true },
+  )
+  const now = (list.data?.providers ?? []).filter((provider) => provider.partyId === partyId)
+  const byMarket = Map.groupBy(epochs.data ?? [], ({ marketId }) => marketId)
+  const markets = [...new Set([...now.map(({ marketId }) => marketId), ...byMarket.keys()])].sort()
+  const isLoading =
+    (list.data === null && list.error === null) || (epochs.data === null && epochs.error === null)
+  const error = epochs.error ?? list.error
+  return (
+    <section class="panel" aria-labelledby="provisions-title">
+      <div class="panel-head">
+        <h2 id="provisions-title">As a liquidity provider</h2>
+      </div>
+      {error !== null && <Failure error={error} onRetry={epochs.reload} />}
+      {isLoading && <Skeleton what="provisions" />}
+      {!isLoading && error === null && markets.length === 0 && (
+        <p class="quiet">It provides no liquidity, and did not in any epoch that is stored.</p>
+      )}
+      {markets.map((marketId) => (
+        <Provision
+          key={marketId}
+          marketId={marketId}
+          partyId={partyId}
+          now={now.find((provider) => provider.marketId === marketId) ?? null}
+          epochs={byMarket.get(marketId) ?? []}
+        />
+      ))}
+      {markets.length > 0 && (
+        <Request
+          url={lyra.url('liquidityProviderHistory', filters, { first: MOST_EPOCHS })}
+          csv={lyra.url('liquidityProviderHistory', filters, { format: 'csv' })}
+        />
+      )}
+    </section>
+  )
+}
+
+type ProvisionProps = {
+  marketId: string
+  partyId: string
+  /** Null if it has left the market. */
+  now: ProviderRow | null
+  /** Newest first. */
+  epochs: readonly LiquidityProviderEpoch[]
+}
+
+export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
+  const least = leastTime(marketId)
+  return (
+    <div class="provision" data-market={marketId}>
+      <h3>
+        <MarketName marketId={marketId} link={{ view: 'providers', params: { market: marketId } }} />
+      </h3>
+      <p>{now === null ? 'It has no provision on this market now.' : describeNow(now, least)}</p>
+      {epochs.length > 0 && (
+        <EpochsTable
+          rows={epochs.slice(0, SHOWN_EPOCHS)}
+          newer={null}
+          least={least}
+          unit={marketUnit(marketId)}
+        />
+      )}
+      {epochs.length > SHOWN_EPOCHS && (
+        <Link view="providers" params={{ market: marketId, party: partyId }}>
+          More epochs
+        </Link>
+      )}
+    </div>
+  )
+}
+
+/** The fee share, and the time on book of this epoch against the least: `Time on book 97 %: 2
+ * percentage points above the minimum of 95 %`. */
+export function describeNow({ fees, sla }: ProviderRow, least: string | null): string {
+  const share = fees.share === null ? 'Fee share not known.' : `Fee share ${showPart(fees.share)}.`
+  if (sla === null) return `${share} The market data have no SLA figures of it.`
+  const time = sla.currentEpochFractionOfTimeOnBook
+  const [own, minimum] = [parseDecimal(time), parseDecimal(least ?? '')]
+  const shown = `Time on book this epoch ${showPart(time)}`
+  if (own === null || minimum === null) return `${share} ${shown}.`
+  const apart = subtract(own, minimum)
+  const distance = writeDecimal({ ...apart, digits: apart.digits < 0n ? -apart.digits : apart.digits })
+  const side = apart.digits < 0n ? 'below' : 'above'
+  return `${share} ${shown}: ${showPart(distance).replace(' %', ' percentage points')} ${side} the minimum of ${formatPercent(least!)}.`
+}

@@ -1,0 +1,47 @@
+import { param, setParams } from '../location.ts'
+import { CopyLink } from '../parts/request.tsx'
+import { beforeCoverage, Empty } from '../parts/states.tsx'
+import { PARTY_ID, PartyField } from '../providers/party-field.tsx'
+import { Payments } from './party-payments.tsx'
+import { Provisions } from './party-provisions.tsx'
+
+/** What a party paid and received, and how it does as a liquidity provider. */
+export function PartyView() {
+  const party = param('party')?.toLowerCase() ?? null
+  const bar = (
+    <div class="view-bar">
+      <PartyField
+        key={party ?? ''}
+        party={party}
+        parties={[]}
+        whole
+        onPick={(id) => setParams({ party: id, day: null })}
+      />
+      <span class="bar-actions">
+        <CopyLink />
+      </span>
+    </div>
+  )
+  const before = beforeCoverage('the party', bar)
+  if (before !== null) return before
+  return (
+    <>
+      {bar}
+      {party === null ? (
+        <Empty title="Whose payments?">
+          Enter or paste the id of a party: what it paid and received in each market, and, if it provides
+          liquidity, how it did.
+        </Empty>
+      ) : !PARTY_ID.test(party) ? (
+        <Empty title="The id in the page's address is invalid">
+          <code>{party}</code> is not a party's id: it has 64 hex digits.
+        </Empty>
+      ) : (
+        <>
+          {party !== 'network' && <Payments key={party} partyId={party} />}
+          <Provisions key={`of ${party}`} partyId={party} />
+        </>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,80 @@
+import type { FundingPayment } from 'lyra-client'
+import { add, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
+
+const DAY = 86_400_000_000_000n
+
+/** What a party paid and received on a market, in smallest units of its settlement asset. */
+export type MarketSums = {
+  marketId: string
+  count: number
+  /** Of all payments, with what it missed: below zero if it paid more than it got. */
+  total: Decimal
+  received: Decimal
+  paid: Decimal
+  /** What others could not pay, zero or below. */
+  missed: Decimal
+}
+
+/** What a payment changed the party's balance by. */
+export function changeOf({ amount, lossAmount }: FundingPayment): Decimal {
+  return add(numberOf(amount), numberOf(lossAmount))
+}
+
+/** The sums of payments by market, in the order of the markets' ids. */
+export function sumsByMarket(payments: readonly FundingPayment[]): MarketSums[] {
+  const sums = new Map<string, MarketSums>()
+  for (const payment of payments) {
+    const { marketId, lossAmount } = payment
+    const known = sums.get(marketId)
+    const own = known ?? { marketId, count: 0, total: ZERO, received: ZERO, paid: ZERO, missed: ZERO }
+    const change = changeOf(payment)
+    own.count++
+    own.total = add(own.total, change)
+    if (change.digits > 0n) own.received = add(own.received, change)
+    else own.paid = add(own.paid, change)
+    own.missed = add(own.missed, numberOf(lossAmount))
+    if (known === undefined) sums.set(marketId, own)
+  }
+  return [...sums.values()].sort((a, b) => (a.marketId < b.marketId ? -1 : 1))
+}
+
+/** The sums of a day, by market. */
+export type DaySums = { start: bigint; byMarket: ReadonlyMap<string, Decimal> }
+
+/** The sums of payments by day (UTC), newest first. */
+export function sumsByDay(payments: readonly FundingPayment[]): DaySums[] {
+  const days = Map.groupBy(payments, ({ timestamp }) => {
+    const time = BigInt(timestamp)
+    return time - (((time % DAY) + DAY) % DAY)
+  })
+  return [...days]
+    .map(([start, own]) => ({
+      start,
+      byMarket: new Map(sumsByMarket(own).map(({ marketId, total }) => [marketId, total])),
+    }))
+    .sort((a, b) => (a.start > b.start ? -1 : 1))
+}
+
+/** The sum of a market's payments after each of them. */
+export type Steps = { marketId: string; times: readonly bigint[]; totals: readonly Decimal[] }
+
+/** The sums over time, by market in the order of the ids. */
+export function cumulative(payments: readonly FundingPayment[]): Steps[] {
+  const byMarket = Map.groupBy(payments, ({ marketId }) => marketId)
+  return [...byMarket]
+    .map(([marketId, own]) => {
+      const inOrder = own.toSorted((a, b) => Number(BigInt(a.timestamp) - BigInt(b.timestamp)))
+      let total = ZERO
+      const totals = inOrder.map((payment) => {
+        total = add(total, changeOf(payment))
+        return total
+      })
+      return { marketId, times: inOrder.map(({ timestamp }) => BigInt(timestamp)), totals }
+    })
+    .sort((a, b) => (a.marketId < b.marketId ? -1 : 1))
+}
+
+/** Amounts that are no numbers of the usual form are left out of sums; the table of a market shows them. */
+function numberOf(text: string): Decimal {
+  return parseDecimal(text) ?? ZERO
+}
