@@ -16,6 +16,7 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
+const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
 const { withFees } = await import('../web/src/providers/fees.ts')
 const { marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
@@ -164,6 +165,27 @@ describe('the view of a party', () => {
     assert.equal(parseDecimal(epochs[0]!.timeOnBook) !== null, true)
   })
 
+  test('lists who paid for a period, those that paid most first, with links to each', async (t) => {
+    if (MONTH === null) return skip(t, 'month is missing')
+    await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=funding')
+    const [first] = paymentsOfMonth(MONTH)
+    const own = paymentsOfMonth(MONTH).filter(
+      ({ marketId, fundingPeriodSeq }) => marketId === first!.marketId && fundingPeriodSeq === '40',
+    ) as unknown as FundingPayment[]
+    const unit = marketUnit(String(first!.marketId))
+    const view = render(h(PaidTable, { payments: own, unit }))
+    const amounts = own.map(({ amount }) => BigInt(amount)).sort((a, b) => (a < b ? -1 : 1))
+    assert.deepEqual(
+      cellsOf(view).map(([, text]) => text),
+      amounts.map((amount) => `${formatAmount(String(amount), unit, { places: 2, signed: true })} USDT`),
+    )
+    for (const { partyId } of own) assert.ok(view.includes(`href="/?view=party&amp;party=${partyId}"`))
+    assert.match(
+      textOf(render(h(PaidTable, { payments: [payment(1n, '5', { lossAmount: '-1' })], unit }))),
+      /Missed/,
+    )
+  })
+
   test('asks for an id, and says what is wrong with one', async (t) => {
     if (MONTH === null) return skip(t, 'month is missing')
     await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
@@ -213,6 +235,14 @@ describe('the view of a party', () => {
         () => figure(page, 'payments-total'),
         (text) => text === all,
       )
+      // Who paid for a period leads to each party.
+      await page.goto(`/?view=funding&market=${String(week[0]!.marketId)}&span=all`)
+      await page.locator('.who-paid').first().click()
+      await page.waitForSelector('table.paid tbody tr')
+      assert.equal(await overflow(page), 0)
+      assert.deepEqual(await accessibilityFaults(page), [])
+      await page.locator('table.paid a').first().click()
+      await page.waitForSelector('[data-figure="payments-total"]')
       await page.goto(`/?view=providers&party=${PROVIDER}`)
       await page.getByRole('link', { name: 'Payments and epochs' }).click()
       await page.waitForSelector('.provision table')

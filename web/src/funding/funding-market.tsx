@@ -27,6 +27,7 @@ import { useGapTimes } from './gap-times.ts'
 import { Legend } from './legend.tsx'
 import { Nearest } from './nearest.tsx'
 import { Cumulative, NowFigures } from './now-figures.tsx'
+import { PeriodPayments } from './period-payments.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { PositionPayments, type RangePayments, usePayments } from './position-payments.tsx'
@@ -70,6 +71,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
   const shown = within(list, range)
+  const paid = list.find(({ seq }) => `${seq}` === param('paid'))
 
   const inAuction = useMemo(
     () => auctionTimes(auctions.data ?? [], last).map((at): Shade => ({ ...at, kind: 'auction' })),
@@ -229,6 +231,14 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
         estimate={estimate.data}
         unit={unit}
       />
+      {paid?.end != null && (
+        <PeriodPayments
+          key={`${paid.seq}`}
+          marketId={marketId}
+          period={{ ...paid, end: paid.end }}
+          unit={unit}
+        />
+      )}
       <PointsTable marketId={marketId} range={range} unit={unit} version={version} />
     </>
   )

@@ -11,6 +11,7 @@ import { Failure, Skeleton } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
+import { latestCoverage } from '../service/coverage.ts'
 import { isBehind } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
@@ -130,6 +131,11 @@ export function PeriodsTable({
   )
 }
 
+/** Whether the store has payments of parties for a market. */
+function hasPayments(marketId: string): boolean {
+  return latestCoverage()?.fundingPayments.some((entry) => entry.marketId === marketId) ?? false
+}
+
 /** The unit in a column's header. */
 export function inUnit(unit: Unit | null): string {
   return unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
@@ -189,7 +195,20 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
           <td class="figure-column">
             <AnnualRate rate={rate} length={estimate === null ? length : expected} />
           </td>
-          <td>{whoPays(payment)}</td>
+          <td>
+            {estimate === null && hasPayments(marketId) ? (
+              <button
+                type="button"
+                class="who-paid"
+                title="Show what each party paid or received"
+                onClick={() => setParams({ paid: `${seq}`, paidPage: null })}
+              >
+                {whoPays(payment)}
+              </button>
+            ) : (
+              whoPays(payment)
+            )}
+          </td>
           <td class="figure-column">
             <Amount text={payment} unit={unit} bare signed />
           </td>

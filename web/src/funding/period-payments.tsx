@@ -1,0 +1,101 @@
+import type { FundingPayment } from 'lyra-client'
+import { exportTarget } from '../../../client/src/requests.ts'
+import type { Unit } from '../figures/amount.ts'
+import { compare } from '../figures/decimal.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { setParams } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
+import { Id } from '../parts/id.tsx'
+import { Pages, pageOf } from '../parts/pages.tsx'
+import { Request } from '../parts/request.tsx'
+import { Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import { changeOf } from '../party/payments.ts'
+import type { Period } from '../periods/period.ts'
+import { askLines } from '../service/ask-lines.ts'
+import { useQuery } from '../service/use-query.ts'
+
+const SECOND = 1_000_000_000n
+
+/** The payments of a period come in the block that ends it, whose time is near its end. */
+const BEFORE = 60n * SECOND
+const AFTER = 600n * SECOND
+
+/** Rows of a page. */
+const ROWS = 20
+
+export type PeriodPaymentsProps = { marketId: string; period: Period & { end: bigint }; unit: Unit | null }
+
+/** What each party paid or received for a period. */
+export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodPaymentsProps) {
+  const filters = { marketId, from: end - BEFORE, to: end + AFTER }
+  const target = exportTarget('fundingPayments', filters, { format: 'ndjson' })
+  const { data, error, reload } = useQuery(target, async (signal) =>
+    (await askLines<FundingPayment>(target, signal)).filter(
+      ({ fundingPeriodSeq }) => fundingPeriodSeq === `${seq}`,
+    ),
+  )
+  return (
+    <section class="panel" aria-labelledby="paid-title">
+      <div class="panel-head">
+        <h2 id="paid-title">Who paid for period {groupDigits(`${seq}`)}</h2>
+        <span class="quiet">ended {formatTime(end).slice(0, 19)} UTC</span>
+        <button type="button" class="button" onClick={() => setParams({ paid: null, paidPage: null })}>
+          Close
+        </button>
+      </div>
+      {error !== null && <Failure error={error} onRetry={reload} />}
+      {data === null && error === null && <Skeleton what="payments" />}
+      {data !== null && data.length === 0 && (
+        <Empty title="No payments of this period">Nobody had a position, or the store lacks them.</Empty>
+      )}
+      {data !== null && data.length > 0 && <PaidTable payments={data} unit={unit} />}
+      <Request
+        url={`${location.origin}${target}`}
+        csv={`${location.origin}${exportTarget('fundingPayments', filters, { format: 'csv' })}`}
+      />
+    </section>
+  )
+}
+
+/** The payments of a period by party: those that paid most first. */
+export function PaidTable({ payments, unit }: { payments: readonly FundingPayment[]; unit: Unit | null }) {
+  const listed = payments.toSorted((a, b) => compare(changeOf(a), changeOf(b)))
+  const shown = pageOf('paidPage', listed.length, ROWS)
+  const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
+  const titles = ['Received, or paid if below zero', ...(isMissed ? ['Missed: others could not pay'] : [])]
+  return (
+    <>
+      <TablePlace name="Table of payments by party">
+        <table class="paid">
+          <thead>
+            <tr>
+              <th scope="col">Party</th>
+              {titles.map((title) => (
+                <th key={title} scope="col" class="figure-column">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {listed.slice(shown.first, shown.first + ROWS).map(({ partyId, amount, lossAmount }) => (
+              <tr key={partyId}>
+                <th scope="row">
+                  <Id id={partyId} what="the party id" link={{ view: 'party', params: { party: partyId } }} />
+                </th>
+                {[amount, ...(isMissed ? [lossAmount] : [])].map((text, index) => (
+                  <td key={titles[index]} class="figure-column">
+                    <Amount text={text} unit={unit} places={2} signed />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TablePlace>
+      <Pages {...shown} what="parties" />
+    </>
+  )
+}
