@@ -4,7 +4,7 @@ as blob) end, count(*)
 from (select middle
 from (select timestamp, market_id, seq, party_id, concat(party_id, '","marketId":"', market_id, '","fundingPeriodSeq":"', seq, '","timestamp":"', timestamp, '","amount":"', amount, '","lossAmount":"', loss_amount, '"},"cursor":"y', timestamp, '_', market_id, '_', seq, '_', party_id) as middle
 from funding_payments
-where unlikely(party_id = $2) and (timestamp, market_id, seq) < ($3, $4, $5)
+where likelihood(party_id = $2, 0.001) and (timestamp, market_id, seq) < ($3, $4, $5)
 order by funding_payments.timestamp desc, funding_payments.market_id desc, funding_payments.seq desc, funding_payments.party_id desc
 limit cast($1 as bigint)) as reading ) as page
 

@@ -16,6 +16,8 @@ type FilterForm = {
   columns: readonly string[]
   /** How a column compares with the value. */
   operator: '=' | '>='
+  /** Whether far fewer rows match it than are of a market: of both given, its index is read. */
+  isRare?: true
   type: keyof ValueOf
   /** What it does: a sentence, for people. */
   meaning: string
@@ -38,6 +40,7 @@ export const FILTERS = {
   partyId: {
     columns: ['party_id'],
     operator: '=',
+    isRare: true,
     type: 'partyId',
     option: 'party',
     meaning: 'Only rows of this party.',

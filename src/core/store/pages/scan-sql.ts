@@ -10,14 +10,17 @@ import { type Role, type Slots, templateOf } from './statement-template.ts'
 export type Hints = {
   /** Whether each part gets the limit, which would otherwise be read and sorted whole. */
   limitsParts: boolean
-  /** That few rows meet a condition. */
-  few: (condition: string) => string
+  /** That few rows meet a condition, or hardly any. */
+  few: (condition: string, isRare: boolean) => string
 }
 
 export const POSTGRES_HINTS: Hints = { limitsParts: true, few: (condition) => condition }
 
 /** SQLite merges sorted parts as it reads them. It would rather read by the table's key than by a column's index. */
-export const SQLITE_HINTS: Hints = { limitsParts: false, few: (condition) => `unlikely(${condition})` }
+export const SQLITE_HINTS: Hints = {
+  limitsParts: false,
+  few: (condition, isRare) => (isRare ? `likelihood(${condition}, 0.001)` : `unlikely(${condition})`),
+}
 
 /** The columns of a row, as they are read: integers of 64 bits and digits as text. */
 export function columnList({ storage }: Resource): string {
@@ -115,15 +118,18 @@ export function filterConditions(
   const { runs } = resource.storage
   const conditions: string[] = []
   for (const filter of resource.filters) {
-    const { name, columns, operator } = filter
+    const { name, columns, operator, isRare = false } = filter
     if (selection[name] === undefined || (name === runs?.filter && run !== undefined)) continue
     const placeholder = placeholderOf(name)
     const hinted = operator === '=' ? few : ALL_ROWS.few
     const at = matching[name]
-    if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder)))
+    if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder), isRare))
     else {
       const compared = columns.slice(0, at + 1).map((column) => `${column} ${operator} ${placeholder}`)
-      conditions.push(hinted(compared.pop()!), ...compared.map((condition) => `(${condition}) is not true`))
+      conditions.push(
+        hinted(compared.pop()!, isRare),
+        ...compared.map((condition) => `(${condition}) is not true`),
+      )
     }
   }
   // As a literal: the planner is to know that it is one value.
