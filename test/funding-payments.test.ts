@@ -3,14 +3,17 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fundingPayments } from '#core/resources/funding-payments/description'
+import type { FundingDifference } from '#tools/verify/tally'
 import {
   type Content,
   fileOf,
+  fundingPeriod,
   idOf,
   MARKET,
   type MadeBlock,
   message,
   PARTY,
+  timeUpdate,
 } from './fixtures/event-stream.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getPage, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
@@ -18,7 +21,7 @@ import { importWhole } from './fixtures/import.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { inOrderOfPayments, paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
-import { runWell } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
@@ -110,6 +113,8 @@ for (const kind of STORE_KINDS) {
       if (recording === null) return skip(t, 'month is missing')
       const expected = paymentsOfMonth(recording)
       assert.equal(expected.length, 4_301)
+      const { stdout } = await runWell(t, ['verify', '--json', recording])
+      assert.deepEqual(JSON.parse(stdout).funding.partyPayments, { agree: 460, differ: 0, unknown: 0 })
       const base = await serveFile(kind, recording)
       const random = createRandom(3)
       for (const [partyId, rows] of Map.groupBy(expected, (row) => String(row.partyId))) {
@@ -274,6 +279,94 @@ for (const kind of STORE_KINDS) {
         parties,
       )
       assert.ok([...follower.sent.values()].every((times) => times === 1))
+    })
+
+    test('are verified: those of a period add up with the losses, and are nothing if it pays 0', async (t) => {
+      const ended = (seq: number, payment: string | null) => fundingPeriod({ seq, start: 1, end: 2, payment })
+      const file = fileOf(
+        {
+          height: 5,
+          events: [
+            payments(
+              [
+                [PARTY, '10'],
+                [OTHER_PARTY, '-8'],
+              ],
+              { seq: 1 },
+            ),
+            ended(1, '-1'),
+          ],
+        },
+        {
+          height: 6,
+          events: [
+            payments(
+              [
+                [PARTY, '10'],
+                [OTHER_PARTY, '-7'],
+              ],
+              { seq: 2 },
+            ),
+            ended(2, '-1'),
+          ],
+        },
+        {
+          height: 7,
+          events: [
+            payments(
+              [
+                [PARTY, '1'],
+                [OTHER_PARTY, '-1'],
+              ],
+              { seq: 3 },
+            ),
+            ended(3, '0'),
+          ],
+        },
+        {
+          height: 8,
+          events: [
+            payments(
+              [
+                [PARTY, '1000'],
+                [OTHER_PARTY, '-1000'],
+              ],
+              { seq: 4 },
+            ),
+            ended(4, '-1'),
+            loss('400', { party: OTHER_PARTY }),
+            loss('-400'),
+          ],
+        },
+        { height: 9, events: [payments([[PARTY, '1e999']], { seq: 5 })] },
+        { height: 10, without: [3], events: [payments([[PARTY, '100']], { seq: 6 }), timeUpdate()] },
+      )
+      const path = join(temporaryFolder(t), 'some.evts')
+      writeFileSync(path, file)
+      const store = kind.create(t)
+      await ingestWell(t, store, file, { allowGap: true })
+      for (const args of [[path], ['--store', store], ['--store', store, '--seq', '2']]) {
+        const { code, stdout } = await runLyra(t, ['verify', '--json', ...args])
+        assert.equal(code, 1)
+        const { partyPayments, differences, unknownReasons } = JSON.parse(stdout).funding
+        const [first, ...others] = (differences as FundingDifference[]).filter(
+          ({ of }) => of === 'payments of parties',
+        )
+        assert.deepEqual(
+          [first!.seq, first!.values],
+          [
+            '2',
+            [{ name: 'sum of payments and losses', sent: '3', expected: '0, or up to 2 apart for rounding' }],
+          ],
+        )
+        if (args.length > 2) continue
+        assert.deepEqual(partyPayments, { agree: 2, differ: 2, unknown: 2 })
+        assert.deepEqual(
+          others.map(({ seq, values }) => [seq, values[0]!.sent]),
+          [['3', '2']],
+        )
+        assert.equal(unknownReasons['not a number'] >= 1 && unknownReasons['events missing'] >= 1, true)
+      }
     })
 
     test('are those of parties that trade: the network, and numbers that are none, are left out or refused', async (t) => {

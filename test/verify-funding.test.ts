@@ -80,6 +80,7 @@ describe('recordings of the core', () => {
         assert.deepEqual(funding, {
           paidPeriods: all(periods),
           estimates: all(estimates),
+          partyPayments: all(0),
           unknownReasons: {},
           differences: [],
           differenceCount: 0,

@@ -72,10 +72,11 @@ function describeUnknown(reasons: Partial<Record<FundingUnknownReason, number>>)
 
 /** Payments, rates and estimates; nothing if the input has none. */
 function describeFunding(report: FundingReport, row: (title: string, counts: Counts) => string[]): string[] {
-  const { paidPeriods, estimates, differences, differenceCount } = report
+  const { paidPeriods, estimates, partyPayments, differences, differenceCount } = report
   const kinds: [string, Counts][] = [
     ['payments and rates of periods', paidPeriods],
     ['estimates in market data', estimates],
+    ['payments of parties, by period', partyPayments],
   ]
   const rows = kinds.filter(([, { agree, differ, unknown }]) => agree + differ + unknown > 0)
   if (rows.length === 0) return []

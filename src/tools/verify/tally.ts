@@ -40,7 +40,7 @@ export type FundingValue = { name: string; sent: string | null; expected: string
 
 /** The first of a kind that differs, of a market and a period: at the period's end, or the second of an estimate's block. */
 export type FundingDifference = DifferencePlace & {
-  of: 'paid period' | 'estimate'
+  of: 'paid period' | 'estimate' | 'payments of parties'
   /** The values that differ. */
   values: FundingValue[]
   /** Further ones of the same kind, market and period that differ. */
@@ -49,9 +49,9 @@ export type FundingDifference = DifferencePlace & {
 
 /**
  * How the report counts funding: periods with a payment and a rate agree if both do, the core's own estimates in market
- * data where period, TWAPs, payment and rate all do.
+ * data where period, TWAPs, payment and rate all do; the payments of a period's parties agree if they add up.
  */
-const FUNDING = ['paidPeriods', 'estimates'] as const
+const FUNDING = ['paidPeriods', 'estimates', 'partyPayments'] as const
 
 export type FundingReport = JudgedReport<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
 

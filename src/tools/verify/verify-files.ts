@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Block } from '#core/blocks/block'
 import { BlockAssembler } from '#core/blocks/block-assembler'
+import type { FundingPeriodEvent } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import { leftOutLogger } from '#core/ingest/ingest-files'
@@ -8,9 +9,14 @@ import type { ReadProgress } from '#core/records/event-file'
 import { orderEventFiles } from '#core/records/event-order'
 import type { EventInput } from '#core/records/event-paths'
 import { type CutOffNotice, noEventsError, readRecords } from '#core/records/read-records'
+import { projectEvent } from '#core/resources/arrivals'
+import { createBatch, rowsOf } from '#core/resources/batch'
+import { fundingLossArrival, fundingPaymentsArrival } from '#core/resources/funding-payments/arrival'
+import { fundingPaymentTable } from '#core/resources/funding-payments/table'
 import type { VerifyFilter } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
+import { PeriodPayments } from './party-payments.ts'
 import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyFilesOptions = {
@@ -44,6 +50,8 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
   'decimal places of 2^63 or more',
   'text of more than 1,024 characters',
 ]
+
+const PAYMENT_KINDS: ReadonlySet<string> = new Set([fundingPaymentsArrival.kind, fundingLossArrival.kind])
 
 /** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
@@ -80,11 +88,44 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     if (lacksParameters) markets.forget()
     lastHeight = height
     takeEvents(block, isIncomplete || isDamaged || lacksParameters)
+    takePayments(block, isIncomplete || isDamaged)
     // The block's missing events may be anywhere in it.
     if (isIncomplete || isDamaged) forgetAll()
     else if (lacksParameters) markets.forget()
     isDamaged = false
     lacksParameters = false
+  }
+
+  /** Judges the payments of parties in a block, with the losses that belong to them. */
+  function takePayments(block: Block, isDoubted: boolean): void {
+    const batch = createBatch()
+    for (const [at, { index, event }] of block.events.entries()) {
+      if (PAYMENT_KINDS.has(event.kind))
+        projectEvent(batch, event, { height: block.height, index }, block, at)
+    }
+    const periods = new Map<string, { marketId: string; seq: bigint; payments: PeriodPayments }>()
+    for (const row of rowsOf(batch, fundingPaymentTable)) {
+      const { market_id: marketId, seq, height, event_index: index } = row
+      if (filter.marketId !== null && !marketId.startsWith(filter.marketId)) continue
+      const key = `${marketId} ${seq}`
+      let period = periods.get(key)
+      if (period === undefined) {
+        period = { marketId, seq, payments: new PeriodPayments(row.timestamp, { height, index }) }
+        periods.set(key, period)
+      }
+      period.payments.add(row)
+    }
+    for (const { marketId, seq, payments } of periods.values()) {
+      const closing = block.events.findLast(
+        ({ event }) =>
+          event.kind === 'funding-period' &&
+          event.marketId === marketId &&
+          event.seq === seq &&
+          event.end !== null,
+      )
+      const { fundingPayment: payment } = (closing?.event ?? { fundingPayment: null }) as FundingPeriodEvent
+      payments.judge(tally, { marketId, seq, payment, doubt: isDoubted ? 'events missing' : null })
+    }
   }
 
   function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {

@@ -12,6 +12,7 @@ import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
+import { verifyStoredPayments } from './party-payments.ts'
 import type { StoredStream } from './stored-market.ts'
 import { StoredMarket } from './stored-market.ts'
 import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
@@ -52,6 +53,7 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
         signal,
       })
       await market.verify(filter.seq)
+      await verifyStoredPayments(reader, marketId, { stream, tally, only: filter.seq, signal })
       onProgress?.(tally.report)
     }
   })

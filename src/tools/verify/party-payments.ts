@@ -1,0 +1,127 @@
+import { firstGapFrom } from '#core/domain/coverage'
+import { add, type Decimal, parseDecimal, textOfDecimal, ZERO } from '#core/domain/decimal'
+import { MAX_INT64 } from '#core/domain/integers'
+import type { Place } from '#core/domain/place'
+import type { TableReader } from '#core/store/table-reader'
+import { tableOf } from '#core/store/tables'
+import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import type { StoredStream } from './stored-market.ts'
+import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
+
+const PAYMENTS = tableOf('funding_payments')
+const PERIODS = tableOf('funding_periods')
+
+/** A payment of a party, as a row of its table has it. */
+type PaymentRow = { amount: string; loss_amount: string }
+
+/** What the parties of a market paid and received for a period. */
+export class PeriodPayments {
+  readonly timestamp: bigint
+  readonly place: Place
+  #count = 0
+  #others = 0
+  #sum: Decimal | null = ZERO
+
+  constructor(timestamp: bigint, place: Place) {
+    this.timestamp = timestamp
+    this.place = place
+  }
+
+  add({ amount, loss_amount }: PaymentRow): void {
+    const [paid, lost] = [parseDecimal(amount), parseDecimal(loss_amount)]
+    this.#count++
+    if (paid === null || lost === null || this.#sum === null) {
+      this.#sum = null
+      return
+    }
+    if (paid.digits !== 0n) this.#others++
+    this.#sum = add(add(this.#sum, paid), lost)
+  }
+
+  /**
+   * Judges them: what some get others pay, but for a unit of each that is cut off; and nobody pays if the period has no payment.
+   *
+   * @param payment the period's, null if it is not known
+   */
+  judge(
+    tally: Tally,
+    {
+      marketId,
+      seq,
+      payment,
+      doubt,
+    }: {
+      marketId: string
+      seq: bigint
+      payment: string | null
+      doubt: FundingUnknownReason | null
+    },
+  ): void {
+    const values: FundingValue[] = []
+    if (this.#sum !== null) {
+      const { digits, scale } = this.#sum
+      const most = BigInt(this.#count) * 10n ** BigInt(scale)
+      if (digits > most || digits < -most) {
+        const expected = `0, or up to ${this.#count} apart for rounding`
+        values.push({ name: 'sum of payments and losses', sent: textOfDecimal(this.#sum), expected })
+      }
+      if (payment !== null && parseDecimal(payment)?.digits === 0n && this.#others > 0)
+        values.push({
+          name: 'payments other than 0',
+          sent: `${this.#others}`,
+          expected: 'none: the period pays 0',
+        })
+    }
+    tally.funding.add({
+      ...{ kind: 'partyPayments', marketId, seq, timestamp: this.timestamp, place: this.place },
+      agrees: this.#sum === null ? null : values.length === 0,
+      doubt: this.#sum === null ? 'not a number' : doubt,
+      group: 'payments of parties',
+      difference: (at) => ({ ...at, of: 'payments of parties', values, further: 0 }),
+    })
+  }
+}
+
+/** Judges the payments of a market's parties that a store holds, of all periods or of one. */
+export async function verifyStoredPayments(
+  reader: TableReader,
+  marketId: string,
+  {
+    stream,
+    tally,
+    only,
+    signal,
+  }: { stream: StoredStream; tally: Tally; only: bigint | null; signal: AbortSignal },
+): Promise<void> {
+  const periods = new Map<bigint, PeriodPayments>()
+  const ofMarket = { after: [marketId, '', '-1'], upTo: [marketId, 'network', MAX_INT64.toString()] }
+  for await (const chunk of walkTable(reader, PAYMENTS, ofMarket, signal)) {
+    for (const row of chunk) {
+      const named = namedRow(PAYMENTS, row)
+      const of = BigInt(named.seq!)
+      if (only !== null && of !== only) continue
+      let period = periods.get(of)
+      if (period === undefined) {
+        period = new PeriodPayments(BigInt(named.timestamp!), placeOfRow(named))
+        periods.set(of, period)
+      }
+      period.add({ amount: named.amount!, loss_amount: named.loss_amount! })
+    }
+  }
+  if (periods.size === 0) return
+  const known = new Map<bigint, string | null>()
+  const ofPeriods = { after: [marketId, '-1'], upTo: [marketId, MAX_INT64.toString()] }
+  for await (const chunk of walkTable(reader, PERIODS, ofPeriods, signal)) {
+    for (const row of chunk) {
+      const { seq, funding_payment } = namedRow(PERIODS, row)
+      known.set(BigInt(seq!), funding_payment!)
+    }
+  }
+  for (const [seq, period] of periods) {
+    const { height } = period.place
+    const gap = stream.gaps[firstGapFrom(stream.gaps, height)]
+    const isIn = gap !== undefined && gap.from <= height
+    const doubt = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'
+    period.judge(tally, { marketId, seq, payment: known.get(seq) ?? null, doubt })
+  }
+}
