@@ -213,17 +213,29 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('answers Ping and Info, and the time of the last block', async (t) => {
+    test('answers Ping and Info, and the time of the last block, as REST does', async (t) => {
       const store = kind.create(t)
-      const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
+      const { base, grpc } = await serveBoth(t, store)
+      const call = grpcClient(t, grpc, TRADING_DATA)
+      const get = async (path: string) => {
+        const { status: code, text, headers } = await send(base, path)
+        return { code, body: JSON.parse(text), height: headers['x-block-height'] }
+      }
+      const ours = { version: VERSION, commitHash: commit() ?? '' }
       assert.deepEqual({ ...(await call('Ping', {})).message }, {})
-      const { version, commitHash } = (await call('Info', {})).message as unknown as Record<string, string>
-      assert.deepEqual([version, commitHash], [VERSION, commit() ?? ''])
+      assert.deepEqual({ ...(await call('Info', {})).message }, ours)
+      // Which program this is does not depend on the store.
+      assert.deepEqual(await get('/api/v2/info'), { code: 200, body: ours, height: undefined })
       assert.equal((await call('GetVegaTime', {})).error?.code, status.UNAVAILABLE)
+      assert.deepEqual((await get('/api/v2/vega/time')).code, 503)
       await ingestWhole(store, SAMPLE)
       const { message, headers } = await call('GetVegaTime', {})
       assert.deepEqual({ ...message }, { timestamp: '1696500904000000000' })
       assert.equal(headers['x-block-height'], '905')
+      const body = { timestamp: '1696500904000000000' }
+      assert.deepEqual(await get('/api/v2/vega/time'), { code: 200, body, height: '905' })
+      // The data node ignores parameters that it does not know.
+      assert.deepEqual(await get('/api/v2/info?other=1'), { code: 200, body: ours, height: '905' })
     })
 
     test('counts requests together with REST, by address', async (t) => {

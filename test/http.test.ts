@@ -18,9 +18,12 @@ const PAGES = [
   // Other operations are answered in the same way.
   '/api/v2/coverage',
   '/api/v2/market-summaries',
+  '/api/v2/vega/time',
 ]
+/** Answered as pages are, but whatever the store. */
+const INFO = '/api/v2/info'
 const SERVICE_PATHS = ['/health', '/ready', '/metrics']
-const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, '/openapi.json']
+const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, INFO, '/openapi.json']
 
 const EXPOSED =
   'ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Request-Id'
@@ -44,7 +47,7 @@ for (const kind of ANY_STORE_KIND) {
     const base = await serve(t, store, { inThreads: true })
 
     await t.test('a page has exactly the expected headers, each once', async () => {
-      for (const target of [...PAGES, `${PAGES[0]}&pretty`]) {
+      for (const target of [...PAGES, `${PAGES[0]}&pretty`, INFO]) {
         const answer = await ask(base, `GET ${target}`)
         assert.equal(answer.status, 200, target)
         const tag = answer.headers.get('etag')?.[0]
@@ -70,7 +73,7 @@ for (const kind of ANY_STORE_KIND) {
 
     await t.test('HEAD answers like GET, without the body', async () => {
       const refused = ['/nope', `${CHECKPOINTS}?pagination.first=0`, `${CHECKPOINTS}?a=%zz`]
-      for (const target of [...PAGES, '/health', '/ready', '/openapi.json', ...refused]) {
+      for (const target of [...PAGES, INFO, '/health', '/ready', '/openapi.json', ...refused]) {
         for (const encoding of ['identity', 'gzip']) {
           const headers = { 'Accept-Encoding': encoding }
           const got = await ask(base, `GET ${target}`, headers)
@@ -205,7 +208,7 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     await t.test('an unchanged answer is not sent again', async () => {
-      for (const target of [...PAGES, '/openapi.json']) {
+      for (const target of [...PAGES, INFO, '/openapi.json']) {
         for (const encoding of ['identity', 'gzip']) {
           const headers = { 'Accept-Encoding': encoding }
           const { headers: first } = await get(base, target, headers)

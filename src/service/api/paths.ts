@@ -2,6 +2,10 @@ import type { Resource } from '#core/resources/resource'
 
 export const DOCUMENT_PATH = '/openapi.json'
 
+/** What a data node says of itself. */
+export const INFO_PATH = '/api/v2/info'
+export const TIME_PATH = '/api/v2/vega/time'
+
 /** The stream of a resource's new rows. */
 export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`

@@ -6,8 +6,9 @@ import { acceptsGzip } from './http/negotiation.ts'
 import { forwardReport, type IngestionState, unreadiness } from './http/readiness.ts'
 import type { Route } from './http/router.ts'
 import { throttled } from './http/throttled.ts'
+import { createNodeAnswers, type NodeAnswers } from './node-answers.ts'
 import { openApiDocument } from './openapi/openapi.ts'
-import { DOCUMENT_PATH } from './paths.ts'
+import { DOCUMENT_PATH, INFO_PATH, TIME_PATH } from './paths.ts'
 import { sendMade } from './question-route.ts'
 import { checkSumOfMaker } from './questions/question.ts'
 
@@ -33,7 +34,10 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.
   const gather = throttled(() => registry.metrics())
+  const { info, vegaTime } = createNodeAnswers(reader)
   return [
+    { path: INFO_PATH, answer: (exchange) => sendOfNode(exchange, info) },
+    { path: TIME_PATH, answer: (exchange) => sendOfNode(exchange, vegaTime) },
     {
       path: DOCUMENT_PATH,
       answer: async (exchange) => {
@@ -76,6 +80,12 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       },
     },
   ]
+}
+
+async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {
+  const { message, position } = await answer()
+  const body = Buffer.from(JSON.stringify(message))
+  await sendMade(exchange, { body, checkSum: null, position, version: null }, acceptsGzip(exchange.request))
 }
 
 function sendState(exchange: Exchange, status: number, state: object): void {

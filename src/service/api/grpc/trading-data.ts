@@ -1,8 +1,8 @@
 import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
-import { commit, VERSION } from '../../version.ts'
-import { emptyStore, invalidParameter } from '../http/errors.ts'
+import { invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
+import { createNodeAnswers } from '../node-answers.ts'
 import { type Method, methodsOf, TRADING_DATA } from '../protos.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { questionAt } from '../questions/question-at.ts'
@@ -17,21 +17,8 @@ const DESCRIBED = methodsOf(TRADING_DATA)
  */
 export function tradingDataMethods(options: GrpcOptions): [path: string, MethodHandler][] {
   const { reader, known } = options
-  const positionNow = async () => (await reader.freshness(null)).position
-  const infoOf = (): object => ({ version: VERSION, commitHash: commit() ?? '' })
-  let info: object | null = null
-  const others: Record<string, () => Promise<object>> = {
-    Ping: async () => ({}),
-    Info: async () => {
-      info ??= infoOf()
-      return info
-    },
-    GetVegaTime: async () => {
-      const position = await positionNow()
-      if (position === null) throw emptyStore()
-      return { timestamp: position.timestamp }
-    },
-  }
+  const { ping, info, vegaTime } = createNodeAnswers(reader)
+  const others = { Ping: ping, Info: info, GetVegaTime: vegaTime }
   const methods: [name: string, MethodHandler][] = [
     ...RESOURCES.flatMap((resource): [string, MethodHandler][] =>
       resource.grpcMethod === undefined ? [] : [[resource.grpcMethod, listMethod(resource, options)]],
@@ -40,8 +27,8 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, MethodH
       name,
       {
         unary: async ({ metadata }) => {
-          const message = await answer()
-          withPosition(metadata, await positionNow().catch(() => null), known)
+          const { message, position } = await answer()
+          withPosition(metadata, position, known)
           return framed(DESCRIBED[name]!.responseSerialize(message))
         },
       },

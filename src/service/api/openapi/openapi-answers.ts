@@ -100,6 +100,12 @@ export function refusedAnswer(description: string): object {
   }
 }
 
+/** The error answers to a request that is not for rows of a resource. */
+export const REPORT_REFUSALS = {
+  '4XX': refusedAnswer('Invalid request or parameter, method not allowed, or rate limit exceeded.'),
+  '5XX': refusedAnswer('The store is empty or temporarily unavailable, or an internal error.'),
+}
+
 /** Examples of faults in a request for a page. */
 const FAULTS_OF_PAGES = {
   malformed: malformedRequest(

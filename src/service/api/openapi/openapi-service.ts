@@ -1,7 +1,14 @@
 import { JSON_TYPE } from '../http/exchange.ts'
 import type { UnreadyReason } from '../http/readiness.ts'
-import { DOCUMENT_PATH } from '../paths.ts'
-import { headersOf, LIMIT_HEADERS, refusedAnswer } from './openapi-answers.ts'
+import { DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../paths.ts'
+import { closedObject, valueSchema } from '../questions/node-schemas.ts'
+import {
+  COMMON_HEADERS,
+  headersOf,
+  LIMIT_HEADERS,
+  REPORT_REFUSALS,
+  refusedAnswer,
+} from './openapi-answers.ts'
 import { operation } from './operation.ts'
 
 /** Descriptions of the reasons in `/ready`. */
@@ -96,8 +103,17 @@ const NOT_READY = object(
 
 const DOCUMENT = object({ openapi: TEXT, info: { type: 'object' }, paths: { type: 'object' } })
 
+const INFO = closedObject({
+  version: { ...TEXT, description: 'Version of Lyra.' },
+  commitHash: { ...TEXT, description: 'Commit that it was built from; empty if that is not known.' },
+})
+
+const TIME = closedObject({ timestamp: valueSchema('time', 'Time of the last block, Unix nanoseconds.') })
+
 /** The paths that report on the service and describe its API. */
 export const SERVICE_OPERATIONS = {
+  [INFO_PATH]: nodeOperation('getInfo', 'Get the version of the service', INFO),
+  [TIME_PATH]: nodeOperation('getVegaTime', 'Get the time of the last block', TIME),
   '/health': serviceOperation('getHealth', 'Check whether the process is running', {
     200: answer('The process is running.', object({ status: STATUS('ok') })),
   }),
@@ -118,6 +134,16 @@ function serviceOperation(operationId: string, summary: string, responses: objec
   return operation({ operationId, summary, tags: ['service'] }, [], {
     ...responses,
     '4XX': refusedAnswer('Invalid request, method not allowed, or rate limit exceeded.'),
+  })
+}
+
+/** An operation that data nodes have, too. */
+function nodeOperation(operationId: string, summary: string, schema: object): object {
+  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
+  return operation({ operationId, summary, tags: ['service'] }, [], {
+    200: { description: 'The answer.', headers, content: { [JSON_TYPE]: { schema } } },
+    304: { description: 'Not modified.', headers },
+    ...REPORT_REFUSALS,
   })
 }
 

@@ -5,7 +5,7 @@ import { restParametersOf } from '../questions/csv-file.ts'
 import { pageSchema } from '../questions/node-schemas.ts'
 import { FORMAT_PARAMETER, PATH_MARKET_ID, TIMES_PARAMETER } from '../questions/parameters.ts'
 import type { Question, Report } from '../questions/question.ts'
-import { COMMON_HEADERS, errorAnswers, headersOf, refusedAnswer } from './openapi-answers.ts'
+import { COMMON_HEADERS, errorAnswers, headersOf, REPORT_REFUSALS } from './openapi-answers.ts'
 import { CSV_CONTENT, EXPORT_CONTENT } from './openapi-exports.ts'
 import { describedParameter, queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
@@ -48,10 +48,5 @@ function pageOf(list: Resource) {
 }
 
 function reportOf({ operationId, summary, body }: Report) {
-  return { operationId, summary, schema: body, refusals: REFUSALS }
-}
-
-const REFUSALS = {
-  '4XX': refusedAnswer('Invalid request or parameter, method not allowed, or rate limit exceeded.'),
-  '5XX': refusedAnswer('The store is empty or temporarily unavailable, or an internal error.'),
+  return { operationId, summary, schema: body, refusals: REPORT_REFUSALS }
 }
