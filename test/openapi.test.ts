@@ -7,7 +7,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH, streamPath } from '#service/api/paths'
-import { query } from './fixtures/http.ts'
+import { getPage, query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
@@ -377,6 +377,20 @@ for (const kind of ANY_STORE_KIND) {
           }
         }
       }
+    })
+
+    test('documents that the SLA of a provider can be null, which occurs', async (t) => {
+      const recording = recordingPath('synthetic.evts.gz')
+      if (recording === null) return skip(t, 'the recording synthetic is missing')
+      const base = await serveFile(kind, recording)
+      const slasOf = async (marketId: unknown) => {
+        const target = `${PROVIDERS}?marketId=${marketId}`
+        assertDocumented(await ask(base, `GET ${target}`), target)
+        return (await getPage(base, PROVIDERS, `marketId=${marketId}`)).edges.map(({ node }) => node.sla)
+      }
+      const { edges } = await getPage(base, '/api/v2/market-summaries')
+      const slas = (await Promise.all(edges.map(({ node }) => slasOf(node.marketId)))).flat()
+      assert.ok(slas.includes(null) && slas.some((sla) => sla !== null))
     })
 
     for (const name of sampled('process', goldenNames())) {
