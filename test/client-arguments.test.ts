@@ -116,7 +116,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.coverage({ market: MARKET }),
   ],
   [
-    "createLyraClient(options): unknown option 'timeout'; allowed: url, fetch, retries, timeoutMs, maxBytes",
+    "createLyraClient(options): unknown option 'timeout'; allowed: url, fetch, retries, longestWaitMs, timeoutMs, maxBytes",
     // @ts-expect-error
     () => createLyraClient({ url: 'http://127.0.0.1:9', timeout: 5 }),
   ],
@@ -137,7 +137,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.coverage(MARKET),
   ],
   [
-    'createLyraClient(options): options must be an object, not string; allowed: url, fetch, retries, timeoutMs, maxBytes',
+    'createLyraClient(options): options must be an object, not string; allowed: url, fetch, retries, longestWaitMs, timeoutMs, maxBytes',
     // @ts-expect-error
     () => createLyraClient('http://127.0.0.1:9'),
   ],

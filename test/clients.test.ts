@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
+import { freePort } from './fixtures/postgres-server.ts'
 import { startProgram } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
@@ -200,6 +201,36 @@ for row, last_id in follow("checkpoints"):
   const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1']
   assert.deepEqual(stdout.trim().split('\n'), printed)
   assert.deepEqual(asked, [undefined, undefined, '2', '3', '4', '5'])
+})
+
+test('the Python recipe of docs/api.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
+  if (!hasPython()) return skip(t, 'python3 is not installed')
+  const [head, recipe] = ['import http.client', 'def follow('].map(
+    (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
+  )
+  const program = `${head}
+${recipe!.slice(0, recipe!.indexOf('\nfor row'))}
+waits = []
+def sleep(seconds):
+    waits.append(seconds)
+    if len(waits) == 5:
+        raise KeyboardInterrupt
+time.sleep = sleep
+for longest in [{}, {"longest_wait": 5}, {"longest_wait": 0.5}]:
+    waits.clear()
+    try:
+        next(follow("checkpoints", **longest))
+    except KeyboardInterrupt:
+        print(waits)`
+  const gone = `http://127.0.0.1:${await freePort()}`
+  const run = startProgram(t, PYTHON, ['-c', program.replaceAll('http://127.0.0.1:3008', gone)])
+  const { stdout, stderr } = await run.outcome
+  assert.equal(stderr, '')
+  assert.deepEqual(stdout.trim().split('\n'), [
+    '[1, 2, 2, 2, 2]',
+    '[1, 2, 4, 5, 5]',
+    '[0.5, 0.5, 0.5, 0.5, 0.5]',
+  ])
 })
 
 test('the recipe of docs/api.md for a chart draws one, after the Python blocks before it', async (t) => {

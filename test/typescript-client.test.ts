@@ -144,6 +144,39 @@ describe('the TypeScript client', () => {
     await assert.rejects(lyra.coverage({ signal: stop.signal }), /enough/)
   })
 
+  test('waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
+    let waits: number[] = []
+    const { setTimeout: later } = globalThis
+    const hurried = (call: () => void, ms = 0) => {
+      waits.push(ms)
+      return later(call, 0)
+    }
+    t.mock.method(globalThis, 'setTimeout', hurried as typeof setTimeout)
+    const refused = () => Promise.reject(new TypeError('fetch failed'))
+    const longest = async (options: { longestWaitMs?: number }) => {
+      const lyra = createLyraClient({ url: 'http://127.0.0.1:9', fetch: refused, retries: 12, ...options })
+      waits = []
+      await assert.rejects(lyra.health(), LyraConnectionError)
+      const ofRequest = Math.max(...waits)
+      const stop = new AbortController()
+      waits = []
+      const following = all(lyra.streamCheckpoints({}, { signal: stop.signal }))
+      while (waits.length < 24) await new Promise((resolve) => later(resolve, 1))
+      stop.abort()
+      await following
+      // Without those for a connection that falls silent.
+      return [ofRequest, Math.max(...waits.filter((ms) => ms !== 45_000))]
+    }
+    for (const [options, ms] of [
+      [{}, 2_000],
+      [{ longestWaitMs: 10 }, 10],
+      [{ longestWaitMs: 10_000 }, 10_000],
+    ] as const) {
+      for (const found of await longest(options))
+        assert.ok(found >= ms / 2 && found <= ms, `${found} of ${ms}`)
+    }
+  })
+
   test('follows a stream across cuts and restarts of the service, until its signal', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])

@@ -38,7 +38,7 @@ const EXPORT_OPTIONS = optionsOf<ExportOptions>({
 })
 const CONNECTION_OPTIONS = {
   ...optionsOf<ConnectionOptions>({
-    ...{ url: true, fetch: true, retries: true, timeoutMs: true, maxBytes: true },
+    ...{ url: true, fetch: true, retries: true, longestWaitMs: true, timeoutMs: true, maxBytes: true },
   }),
   required: 'url',
 }

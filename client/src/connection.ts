@@ -9,6 +9,8 @@ export type ConnectionOptions = {
   fetch?: typeof fetch | undefined
   /** How often a request that failed is sent again; 4 by default. */
   retries?: number | undefined
+  /** The longest wait before another attempt, in milliseconds, unless the service asks for more; 2,000 by default. */
+  longestWaitMs?: number | undefined
   /** How long one attempt may take, in milliseconds; 30,000 by default. */
   timeoutMs?: number | undefined
   /** The longest answer that is read, in bytes; 64 MiB by default. */
@@ -31,6 +33,8 @@ export type Connection = {
   get(target: string, signal?: AbortSignal, alsoGood?: readonly number[]): Promise<Answer>
   /** Opens a stream: one attempt, whose body is read by the caller. Throws as {@link Connection.get} does. */
   open(target: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
+  /** Milliseconds to wait after so many attempts that failed, the last one with this error if it was one. */
+  backOffMs(failed: number, error?: unknown): number
 }
 
 /** Whether the same request may succeed later. */
@@ -41,7 +45,7 @@ export function mayPass(error: unknown): boolean {
 
 /** @throws {TypeError} if the address is not an http or https URL */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { retries = 4, timeoutMs = 30_000, maxBytes = 64 * 1024 * 1024 } = options
+  const { retries = 4, longestWaitMs = 2_000, timeoutMs = 30_000, maxBytes = 64 * 1024 * 1024 } = options
   if (!/^https?:/i.test(options.url) || !URL.canParse(options.url)) {
     throw new TypeError(
       `createLyraClient(options): url is '${options.url}', not an http or https URL, such as http://127.0.0.1:3008`,
@@ -66,8 +70,12 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   }
 
+  const waitAfter = (failed: number, error?: unknown) =>
+    backOffMs(failed, longestWaitMs, error instanceof LyraApiError ? error.retryAfter : null)
+
   return {
     address: (target) => `${base}${target}`,
+    backOffMs: waitAfter,
 
     get: async (target, signal, alsoGood = []) => {
       for (let tried = 1; ; tried++) {
@@ -78,7 +86,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           throw new LyraApiError(status, headers, text)
         } catch (error) {
           if (tried > retries || !mayPass(error)) throw error
-          await wait(backOffMs(tried, error instanceof LyraApiError ? error.retryAfter : null), signal)
+          await wait(waitAfter(tried, error), signal)
         }
       }
     },

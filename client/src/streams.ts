@@ -3,7 +3,7 @@ import { LyraApiError } from './errors.ts'
 import { createEventStreamReader } from './event-stream.ts'
 import { type StreamStart, streamTarget } from './requests.ts'
 import type { Nodes, ResourceName, StreamFilters } from './resources.ts'
-import { backOffMs, wait } from './wait.ts'
+import { wait } from './wait.ts'
 
 /** The service says something every 15 seconds; a connection that is silent for longer than this is dead. */
 const SILENCE_MS = 45_000
@@ -80,14 +80,13 @@ export async function* followStream<Name extends ResourceName>(
       // What breaks within an answer is an error of fetch's own.
       if (error instanceof LyraApiError && !mayPass(error)) throw error
       failed++
-      const asked = error instanceof LyraApiError ? error.retryAfter : null
-      await wait(Math.max(retryMs, backOffMs(failed, asked)), signal).catch(() => {})
+      await wait(Math.max(retryMs, connection.backOffMs(failed, error)), signal).catch(() => {})
       continue
     } finally {
       clearTimeout(watch)
       stop.abort()
     }
     failed++
-    await wait(Math.max(retryMs, backOffMs(failed)), signal).catch(() => {})
+    await wait(Math.max(retryMs, connection.backOffMs(failed)), signal).catch(() => {})
   }
 }

@@ -1,16 +1,15 @@
 const FIRST_WAIT_MS = 200
-const LONGEST_WAIT_MS = 10_000
 
 /** The longest that a service may ask to wait. */
 const LONGEST_RETRY_AFTER_MS = 60_000
 
 /**
- * Milliseconds to wait before attempt `attempt` (1, 2, ...): doubled each time, half of it random, so that clients cut
- * off together do not return together; at least the service's Retry-After, but that
- * for no more than a minute.
+ * Milliseconds to wait before attempt `attempt` (1, 2, ...): doubled each time up to the longest wait, half of it
+ * random, so that clients cut off together do not return together; at least the service's Retry-After, but that for no
+ * more than a minute.
  */
-export function backOffMs(attempt: number, retryAfterSeconds: number | null = null): number {
-  const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1))
+export function backOffMs(attempt: number, longestWaitMs: number, retryAfterSeconds: number | null): number {
+  const wait = Math.min(longestWaitMs, FIRST_WAIT_MS * 2 ** (attempt - 1))
   const asked = Math.min(LONGEST_RETRY_AFTER_MS, (retryAfterSeconds ?? 0) * 1000)
   return Math.max(asked, wait / 2) + (Math.random() * wait) / 2
 }
