@@ -1,6 +1,7 @@
 import { QUOTIENT_SCALE } from '#core/domain/decimal'
 import { columnOf, type Field, isNodeOf, isObject, isStored, namesOf } from '#core/resources/field'
 import type { Resource, Row, Selection } from '#core/resources/resource'
+import { LISTS, NODE_PARTS } from '#core/resources/resources'
 
 /** A value of a table: text, an integer as digits, a list of texts joined by commas, or none. */
 export type CellValue = string | null
@@ -30,6 +31,9 @@ export type ExportTable = {
 
 /** Columns that are read from a row together; `add` appends their values. */
 type FieldColumns = { columns: ExportColumn[]; add: (cells: CellValue[], row: Row, scope: string) => void }
+
+/** The fields of nodes, by the name of their type: of those that others are made of, too. */
+const FIELDS = new Map([...LISTS, ...NODE_PARTS].map(({ nodeName, fields }) => [nodeName, fields]))
 
 /**
  * A resource as a table, by its description.
@@ -79,14 +83,23 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
       },
     }
   }
-  if (isNodeOf(form)) throw new TypeError(`${name}: a node of another operation is not a column`)
+  if (isNodeOf(form)) {
+    // Its market is the row's.
+    const fields = FIELDS.get(form.nodeOf)!.filter((inner) => inner.name !== 'marketId')
+    const columns = columnsOfFields(fields)
+    return {
+      columns: columns.map((inner) => ({ ...inner, name: prefixed(name, inner.name), nullable: true })),
+      add: (cells, row) =>
+        cells.push(...cellsOfNode(fields, row[at] === null ? null : JSON.parse(row[at] as string))),
+    }
+  }
   if (isObject(form)) {
     const parts = form.object.map((inner) => columnsOfField(inner, rowColumns))
     const columns = parts.flatMap((part) => part.columns)
     const named = (inner: string) =>
       form.exportPrefix === undefined || inner.startsWith(form.exportPrefix)
         ? inner
-        : `${form.exportPrefix}${inner[0]!.toUpperCase()}${inner.slice(1)}`
+        : prefixed(form.exportPrefix, inner)
     return {
       columns: columns.map((inner) => ({
         ...inner,
@@ -113,6 +126,23 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
       else cells.push(names === null ? String(value) : names[Number(value)]!)
     },
   }
+}
+
+const prefixed = (prefix: string, name: string) => `${prefix}${name[0]!.toUpperCase()}${name.slice(1)}`
+
+/** The columns of a node, in the order of {@link cellsOfNode}. */
+export function columnsOfFields(fields: readonly Field[]): ExportColumn[] {
+  return fields.flatMap((field) => columnsOfField(field, []).columns)
+}
+
+/** The values of a node, or of none, as it is answered. */
+export function cellsOfNode(fields: readonly Field[], node: object | null): CellValue[] {
+  const values = (node ?? {}) as Record<string, string | object | null>
+  return fields.flatMap(({ name, form }): CellValue[] => {
+    const value = values[name] ?? null
+    if (isObject(form)) return cellsOfNode(form.object, value as object | null)
+    return [value === null ? null : String(value)]
+  })
 }
 
 function kindOf(form: Field['form']): ColumnKind {

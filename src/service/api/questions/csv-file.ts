@@ -1,4 +1,6 @@
-import type { ColumnKind } from '../../export/columns.ts'
+import type { StoreVersion } from '#core/store/changes'
+import type { Position } from '#core/store/pages/page'
+import type { CellValue, ExportColumn } from '../../export/columns.ts'
 import { csvWriter } from '../../export/text-formats.ts'
 import { invalidPagination, invalidParameter } from '../http/errors.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
@@ -14,7 +16,7 @@ const FILE_PARAMETERS: readonly Parameter[] = [
     name: 'format',
     type: PARAMETER_TYPES.fileFormat,
     description:
-      'Return all rows as CSV instead of a page of JSON; a range with too many rows is refused. Cannot be combined with paging parameters.',
+      'Return all rows as CSV instead of JSON; too many rows are refused. Cannot be combined with paging parameters.',
   },
   TIMES_PARAMETER,
 ]
@@ -23,6 +25,9 @@ const FILE_PARAMETERS: readonly Parameter[] = [
 export function restParametersOf({ parameters, description }: Question): readonly Parameter[] {
   return 'isFile' in description ? byName([...parameters, ...FILE_PARAMETERS]) : parameters
 }
+
+/** A column of a file. */
+export type FileColumn = Pick<ExportColumn, 'name' | 'kind'>
 
 /** How a file is to be written. */
 export type FileOptions = { times?: 'iso' }
@@ -50,21 +55,19 @@ export function timesOf(values: ParameterValues): FileOptions['times'] {
   return times
 }
 
-/** An answer as a CSV file with a column for each kind, or its refusal if there are more rows than it may have. */
+/** An answer as a CSV file, or its refusal if there are more rows than it may have. */
 export function madeFile(
   { name, times }: FileOptions & { name: string },
-  kinds: Readonly<Record<string, ColumnKind>>,
-  { rows, more }: { rows: readonly Readonly<Record<string, unknown>>[]; more: boolean },
-  { position, version }: Pick<Made, 'position' | 'version'>,
+  columns: readonly FileColumn[],
+  { rows, more }: { rows: readonly (readonly CellValue[])[]; more: boolean },
+  { position, version }: { position: Position; version: StoreVersion | null },
 ): Made {
   if (more) {
     const refusal =
-      'the range has more rows than a CSV file may have: use a shorter range, or page through the JSON'
+      'the answer has more rows than a CSV file may have: select a market or a shorter range, or page through the JSON'
     return { ...madeOf({}, position, null), refusal }
   }
-  const columns = Object.entries(kinds).map(([column, kind]) => ({ name: column, kind }))
   const { head, line } = csvWriter(columns, times)
-  const lines = rows.map((row) => line(columns.map((column) => String(row[column.name]))))
-  const text = [head, ...lines].map((one) => `${one}\r\n`).join('')
+  const text = [head, ...rows.map(line)].map((one) => `${one}\r\n`).join('')
   return { ...madeOf(Buffer.from(text), position, version), file: `${name}.csv` }
 }

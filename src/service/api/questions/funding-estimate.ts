@@ -1,5 +1,7 @@
 import { fundingEstimate } from '#core/resources/funding-estimates'
 import { readEstimate } from '#core/store/readings/market-data'
+import { cellsOfNode, columnsOfFields } from '../../export/columns.ts'
+import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { closedObject } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { madeOf, type Question } from './question.ts'
@@ -12,14 +14,20 @@ const BODY = closedObject({
   },
 })
 
+const COLUMNS = columnsOfFields(fundingEstimate.fields)
+
 /** The payment of a market's current period if it ended at the second of the last block. */
-export const fundingEstimateQuestion: Question<string> = {
+export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOptions | null }> = {
   path: '/api/v2/funding-estimates/:marketId',
   parameters: [],
-  check: (_, pathId) => marketIdOfPath(pathId),
-  make: async (marketId, { reader }) => {
+  check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), file: fileOptionsOf(values, []) }),
+  make: async ({ marketId, file }, { reader }) => {
     const found = await reader.read(() => readEstimate(marketId))
-    return found && madeOf({ fundingEstimate: found.estimate }, found.position, found.version)
+    if (found === null) return null
+    const { estimate, position, version } = found
+    if (file === null) return madeOf({ fundingEstimate: estimate }, position, version)
+    const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
+    return madeFile({ name: 'fundingEstimate', ...file }, COLUMNS, { rows, more: false }, found)
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',
@@ -27,5 +35,6 @@ export const fundingEstimateQuestion: Question<string> = {
     operationId: 'getFundingEstimate',
     summary: "Get the estimated payment of a market's current funding period",
     body: BODY,
+    isFile: true,
   },
 }

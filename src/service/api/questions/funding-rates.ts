@@ -7,7 +7,7 @@ import {
   MAX_RATE_BUCKETS,
   readFundingRates,
 } from '#core/store/readings/funding-rates'
-import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { closedObject, listOf, pageSchema, valueSchema } from './node-schemas.ts'
 import { pageBody } from './page-body.ts'
 import { pageRequest } from './page-request.ts'
@@ -45,7 +45,12 @@ const BODY = pageSchema(
   }),
 )
 
-const COLUMNS = { marketId: 'text', start: 'time', count: 'integer', sumOfRates: 'text' } as const
+const COLUMNS: readonly FileColumn[] = [
+  { name: 'marketId', kind: 'text' },
+  { name: 'start', kind: 'time' },
+  { name: 'count', kind: 'integer' },
+  { name: 'sumOfRates', kind: 'text' },
+]
 
 /** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
 type Asked = Omit<FundingRatesQuery, 'page'> & {
@@ -88,7 +93,7 @@ export const fundingRatesQuestion: Question<Asked> = {
     }
     if (asked.file !== null) {
       const rows = markets.flatMap(({ marketId, buckets }) =>
-        buckets.map((bucket) => ({ marketId, ...bucket })),
+        buckets.map(({ start, count, sumOfRates }) => [marketId, `${start}`, `${count}`, sumOfRates]),
       )
       return madeFile({ name: LIST.name, ...asked.file }, COLUMNS, { rows, more: found.more }, found)
     }

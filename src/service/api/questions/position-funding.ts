@@ -1,7 +1,7 @@
 import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { type PositionFundingQuery, readPositionFunding } from '#core/store/readings/position-funding'
-import { type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
+import { type FileColumn, type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
 import { closedObject, listOf, nullable, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
@@ -83,7 +83,12 @@ const PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-const COLUMNS = { seq: 'integer', end: 'time', fundingRate: 'text', amount: 'text' } as const
+const COLUMNS: readonly FileColumn[] = [
+  { name: 'seq', kind: 'integer' },
+  { name: 'end', kind: 'time' },
+  { name: 'fundingRate', kind: 'text' },
+  { name: 'amount', kind: 'text' },
+]
 
 const PAGING = PARAMETERS.filter(({ name }) => name === AFTER || name === FIRST)
 
@@ -120,8 +125,10 @@ export const positionFundingQuestion: Question<Asked> = {
       fundingRate: payment.fundingRate,
       amount: payment.amount,
     }))
-    if (query.file !== null)
-      return madeFile({ name: 'positionFunding', ...query.file }, COLUMNS, { rows: shown, more }, found)
+    if (query.file !== null) {
+      const rows = shown.map(({ seq, end, fundingRate, amount }) => [seq, end, fundingRate, amount])
+      return madeFile({ name: 'positionFunding', ...query.file }, COLUMNS, { rows, more }, found)
+    }
     const last = payments.at(-1)
     const node = {
       ...{ marketId, units, count: totals?.count ?? null, total: totals?.total ?? null },

@@ -63,8 +63,11 @@ export type Question<Asked = unknown> = {
   /** For how long an answer is the one that the store would give; null: it is not kept. */
   keptUntil(asked: Asked): KeptUntil | null
   /** Its description in the OpenAPI document and the client. */
-  description: { list: Resource } | Report
+  description: ({ list: Resource } | Report) & IsFile
 }
+
+/** Whether an answer is given as a CSV file, too (csv-file.ts). */
+type IsFile = { isFile?: true }
 
 /** A question whose answer is one object, not a page of a list. */
 export type Report = {
@@ -77,8 +80,6 @@ export type Report = {
   body: JsonSchema
   /** Two parameters of which one may be given. */
   alternatives?: readonly [string, string]
-  /** Whether it is given as a CSV file, too (csv-file.ts). */
-  isFile?: true
 }
 
 /** As much of JSON Schema as descriptions of bodies use. */

@@ -4,6 +4,7 @@ import { filterOf } from '#core/resources/filters'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
 import { invalidParameter } from '../http/errors.ts'
+import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { closedObject, listOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
@@ -78,8 +79,22 @@ const BODY = closedObject({
   }),
 })
 
+const VALUES = ['first', 'last', 'minimum', 'maximum'] as const
+
+/** A bucket in a file: its end, too, since a file does not say how long buckets are. */
+const COLUMNS: readonly FileColumn[] = [
+  { name: 'dataPointType', kind: 'text' },
+  { name: 'start', kind: 'time' },
+  { name: 'end', kind: 'time' },
+  { name: 'seq', kind: 'integer' },
+  { name: 'count', kind: 'integer' },
+  ...['price', 'twap'].flatMap((of) =>
+    VALUES.map((name) => ({ name: `${of}${name[0]!.toUpperCase()}${name.slice(1)}`, kind: 'text' as const })),
+  ),
+]
+
 /** A chart in one request. */
-export const seriesQuestion: Question<SeriesQuery> = {
+export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }> = {
   path: '/api/v2/series/funding-period-data-points/:marketId',
   parameters: PARAMETERS,
   check: (values, pathId) => {
@@ -94,6 +109,7 @@ export const seriesQuestion: Question<SeriesQuery> = {
       marketId: marketIdOfPath(pathId),
       ...dateRangeOf(values),
       source: source === undefined || source === 0n ? null : source,
+      file: fileOptionsOf(values, []),
       by:
         interval === undefined
           ? { buckets: (buckets as bigint | undefined) ?? DEFAULT_BUCKETS }
@@ -104,7 +120,16 @@ export const seriesQuestion: Question<SeriesQuery> = {
     const found = await reader.read(() => readSeries(query))
     if (found === null) return null
     const { position, series, tooShort } = found
-    if (tooShort === null) return madeOf(seriesBody(query.marketId, series), position, null)
+    if (tooShort === null) {
+      if (query.file === null) return madeOf(seriesBody(query.marketId, series), position, null)
+      const rows = series === null ? [] : seriesRows(series)
+      return madeFile(
+        { name: 'series', ...query.file },
+        COLUMNS,
+        { rows, more: false },
+        { position, version: null },
+      )
+    }
     const asked = 'interval' in query.by ? query.by.interval : ''
     const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
     return { ...madeOf({}, position, null), refusal }
@@ -116,6 +141,7 @@ export const seriesQuestion: Question<SeriesQuery> = {
     summary: 'Get the prices and TWAPs of a market in time buckets, for a chart',
     body: BODY,
     alternatives: ['buckets', 'interval'],
+    isFile: true,
   },
 }
 
@@ -138,6 +164,16 @@ function seriesBody(marketId: string, series: Series | null): object {
       })),
     },
   }
+}
+
+/** The buckets of a series, by source and time. */
+function seriesRows({ interval, sources }: Series): string[][] {
+  return sources.flatMap(({ source, buckets }) =>
+    buckets.map(([start, { seq, count, price, twap }]) => [
+      ...[SOURCES[Number(source)]!, `${start}`, `${start + interval.nanoseconds}`, `${seq}`, `${count}`],
+      ...[price, twap].flatMap((summary) => VALUES.map((name) => summary[name])),
+    ]),
+  )
 }
 
 /** In the order of the API, whatever that of the object. */
