@@ -7,10 +7,11 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { addDecimals } from '../client/src/index.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { freePort } from './fixtures/postgres-server.ts'
-import { startProgram } from './fixtures/program.ts'
+import { runWell, startProgram } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
@@ -248,6 +249,35 @@ test('the recipe of docs/api.md for a chart draws one, after the Python blocks b
   assert.equal(code, 0, stderr)
   const picture = readFileSync(join(folder, 'funding.png'))
   assert.equal(picture.subarray(1, 4).toString(), 'PNG')
+})
+
+test('the recipe of docs/export.md for pandas calculates with decimals, as floats and exactly', async (t) => {
+  if (!['pandas', 'pyarrow', 'matplotlib'].every((name) => hasPython(name)))
+    return skip(
+      t,
+      'pandas, pyarrow or matplotlib for Python is not installed; LYRA_PYTHON may name a Python with them',
+    )
+  const folder = temporaryFolder(t)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
+  const out = join(folder, 'periods.parquet')
+  await runWell(t, ['export', 'funding-periods', '--store', store, '--format', 'parquet', '--out', out])
+  const { blocks } = documentedPages().find(({ path }) => path === 'docs/export.md')!
+  const recipe = blocks.find(({ text }) => text.includes('import pandas'))!.text
+  const program = `${recipe}\nfor sum in exact.groupby('marketId').fundingRate.sum(): print('sum', sum)`
+  const { code, stdout, stderr } = await startProgram(t, PYTHON, ['-c', program], { cwd: folder }).outcome
+  assert.equal(code, 0, stderr)
+  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  const markets = (await getPage(base, '/api/v2/market-summaries', 'pagination.newestFirst=false')).edges
+  const sums = markets.map(async ({ node: { marketId } }) => {
+    const { edges } = await getPage(base, `/api/v2/funding-periods/${marketId}`)
+    return edges.reduce(
+      (sum, { node }) => addDecimals(sum, (node.fundingRate as string | undefined) ?? '0'),
+      '0',
+    )
+  })
+  const printed = [...stdout.matchAll(/^sum (.*)$/gm)].map(([, sum]) => addDecimals(sum!, '0'))
+  assert.deepEqual(printed, await Promise.all(sums))
+  assert.match(stdout, /^-?\d\.\d+(e-\d+)?\n/)
 })
 
 test('schemathesis finds only documented deviations', async (t) => {

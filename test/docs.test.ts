@@ -17,14 +17,7 @@ import { loadCommands } from '#tools/cli/program'
 import { command as serveCommand } from '#tools/cli/serve'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
-import {
-  brokenLinks,
-  type CodeBlock,
-  type DocumentedPage,
-  documentedPages,
-  inlineCode,
-  ROOT,
-} from './fixtures/documentation.ts'
+import { brokenLinks, type CodeBlock, documentedPages, inlineCode, ROOT } from './fixtures/documentation.ts'
 import { send } from './fixtures/http.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runWell, startLyra, startProgram } from './fixtures/program.ts'
@@ -50,14 +43,11 @@ const INTERPRETERS: Record<string, { file: string; command: string; args: string
 
 const CURL = spawnSync('which', ['curl'], { encoding: 'utf8' }).stdout.trim()
 
-/** Pages whose blocks of a language are the parts of one program. */
-const EXCERPTS = new Set(['docs/export.md python'])
-
 /** A service on the sample, and its store; each block gets a copy of the store. */
 type Sample = { base: string; store: string }
 
-function isRun(page: DocumentedPage, { language, reason }: CodeBlock): boolean {
-  return language in INTERPRETERS && reason === null && !EXCERPTS.has(`${page.path} ${language}`)
+function isRun({ language, reason }: CodeBlock): boolean {
+  return language in INTERPRETERS && reason === null
 }
 
 const usesDatabase = ({ text }: CodeBlock) => text.search(DOCUMENTED_DATABASE) >= 0
@@ -128,7 +118,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const running: Promise<void>[] = []
   for (const page of PAGES) {
     for (const language of Object.keys(INTERPRETERS)) {
-      const blocks = page.blocks.filter((block) => block.language === language && isRun(page, block))
+      const blocks = page.blocks.filter((block) => block.language === language && isRun(block))
       const plain = blocks.filter((block) => !usesDatabase(block) && block.prints === null)
       for (const block of blocks.filter(({ prints }) => prints !== null)) {
         const run = t.test(`${block.place} prints the output shown`, async (t) => {

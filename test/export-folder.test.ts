@@ -15,6 +15,7 @@ import { parseDecimal, textOfDecimal } from '#core/domain/decimal'
 import type { MarketEvent } from '#core/events/event'
 import { RESOURCES } from '#core/resources/resources'
 import { pruneStore } from '#core/store/pruning/prune-store'
+import { exportTableOf } from '#service/export/columns'
 import { exportFolder, type FolderOptions, isWrittenByMarket } from '#service/export/export-folder'
 import { generateRecords } from '#tools/generate/generate'
 import { idOf } from './fixtures/event-stream.ts'
@@ -115,7 +116,9 @@ for (const kind of STORE_KINDS) {
         assert.ok(columns > 0)
         assert.equal(sum.size, lines.length)
         for (const field of resource.fields.filter(({ form }) => typeof form === 'string')) {
-          const isNumber = field.form === 'number' || field.form === 'rate'
+          const isNumber = exportTableOf(resource).columns.some(
+            ({ name, decimal }) => name === field.name && decimal !== undefined,
+          )
           const exact = (value: string | null | undefined) =>
             value != null && isNumber ? textOfDecimal(parseDecimal(value)!) : (value ?? null)
           const seen = rows.map((row) => exact(row[field.name])).sort()

@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { parseDecimal, textOfDecimal } from '#core/domain/decimal'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
+import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import type { Resource, Row, Selection } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { exportTableOf } from '#service/export/columns'
@@ -26,6 +27,19 @@ async function* chunkOf(rows: readonly Row[], selection: Selection): AsyncGenera
 function asText(format: TextFormatName, resource: Resource, rows: Row[], selection: Selection) {
   const { head, line } = TEXT_FORMATS[format].writerOf(resource)
   return head + rows.map((row, index) => line({ row, cursor: `c${index}`, selection })).join('')
+}
+
+type ReadRow = Record<string, string | null>
+
+/** The types and rows of a Parquet file, as DuckDB reads them. */
+async function readParquet(t: TestContext, bytes: AsyncIterable<Uint8Array>) {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'rows.parquet')
+  writeFileSync(file, Buffer.concat(await Array.fromAsync(bytes)))
+  const read = spawnSync(PYTHON, [READ_PARQUET, file], { encoding: 'utf8' })
+  assert.equal(read.status, 0, read.stderr)
+  return JSON.parse(read.stdout) as { types: Record<string, string>; rows: ReadRow[] }
 }
 
 const csvOf = (value: string | null) => {
@@ -82,24 +96,18 @@ describe('the table of a resource', () => {
         if (!hasPython('duckdb')) {
           return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
         }
-        const parts: Uint8Array[] = []
-        for await (const part of parquetOf(chunkOf(rows, selection), resource, { asText })) parts.push(part)
-        const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
-        t.after(() => rmSync(folder, { recursive: true }))
-        const file = join(folder, 'rows.parquet')
-        writeFileSync(file, Buffer.concat(parts))
-        const read = spawnSync(PYTHON, [READ_PARQUET, file], { encoding: 'utf8' })
-        assert.equal(read.status, 0, read.stderr)
-        const { types, rows: found } = JSON.parse(read.stdout) as {
-          types: Record<string, string>
-          rows: object[]
-        }
+        const { types, rows: found } = await readParquet(
+          t,
+          parquetOf(chunkOf(rows, selection), resource, { asText }),
+        )
         const columns = new Map(exportTableOf(resource).columns.map((column) => [column.name, column]))
         const exact = (name: string, value: string | null) => {
-          const scale = asText ? undefined : columns.get(name)!.scale
-          return value === null || scale === undefined ? value : textOfDecimal(parseDecimal(value)!)
+          const isDecimal = !asText && columns.get(name)!.decimal !== undefined
+          if (value === null || !isDecimal) return value
+          // An empty text is no number.
+          return value === '' ? null : textOfDecimal(parseDecimal(value)!)
         }
-        const exactRows = (all: object[]) =>
+        const exactRows = (all: ReadRow[]) =>
           all.map((row) => Object.entries(row).map(([name, value]) => [name, exact(name, value)]))
         assert.deepEqual(exactRows(found), exactRows(table))
         const integers = [
@@ -116,10 +124,10 @@ describe('the table of a resource', () => {
         ]
         const times = ['timestamp', 'start', 'end', 'scheduleInitial']
         for (const [name, type] of Object.entries(types)) {
-          const { scale } = columns.get(name)!
+          const { decimal } = columns.get(name)!
           const expected =
-            !asText && scale !== undefined
-              ? `DECIMAL(38,${scale})`
+            !asText && decimal !== undefined
+              ? `DECIMAL(38,${decimal.scale})`
               : integers.includes(name)
                 ? 'BIGINT'
                 : times.includes(name)
@@ -130,6 +138,60 @@ describe('the table of a resource', () => {
       })
     }
   }
+
+  test('has numbers of providers as decimals, amounts in whole smallest units', async (t) => {
+    if (!hasPython('duckdb')) {
+      return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
+    }
+    const { resource, rows } = RESOURCE_ROWS.find(({ resource }) => resource === liquidityProviders)!
+    const [market, party, feeShare, sla] = rows[0]!
+    const valuations = [
+      ['3905000000000000000000000.4999999999999999', '3905000000000000000000000'],
+      ['373103656914.9455585799430483', '373103656915'],
+      ['0.5', '1'],
+      ['-0.5', '-1'],
+      ['-0.49', '0'],
+      ['', null],
+    ] as const
+    const exported = valuations.map(([averageEntryValuation]) => [
+      ...[market!, party!],
+      JSON.stringify({ ...JSON.parse(feeShare as string), averageEntryValuation }),
+      sla!,
+    ])
+    const { types, rows: found } = await readParquet(
+      t,
+      parquetOf(chunkOf(exported, {}), resource, { asText: false }),
+    )
+    assert.deepEqual(
+      found.map((row) => row.averageEntryValuation),
+      valuations.map(([, expected]) => expected),
+    )
+    const withDigits = (digits: number) =>
+      Object.keys(types).filter((name) => types[name] === `DECIMAL(38,${digits})`)
+    assert.deepEqual(withDigits(0), [
+      ...['averageEntryValuation', 'virtualStake', 'requiredLiquidity'],
+      ...['notionalVolumeBuys', 'notionalVolumeSells'],
+    ])
+    assert.deepEqual(withDigits(16), [
+      ...['equityLikeShare', 'averageScore'],
+      ...['currentEpochFractionOfTimeOnBook', 'lastEpochFractionOfTimeOnBook'],
+    ])
+    assert.deepEqual(withDigits(20), ['lastEpochFeePenalty', 'lastEpochBondPenalty'])
+    for (const [name, text] of [
+      ['averageScore', '0.12345678901234567'],
+      ['averageScore', 'none'],
+      ['virtualStake', `1${'0'.repeat(38)}`],
+    ] as const) {
+      const row = [market!, party!, JSON.stringify({ ...JSON.parse(feeShare as string), [name]: text }), sla!]
+      const bytes = parquetOf(chunkOf([row], {}), resource, { asText: false })
+      await assert.rejects(Array.fromAsync(bytes), {
+        name: 'ExportError',
+        message: new RegExp(
+          `liquidity providers: ${name} is "${text}" in the row market_id ${market}, party_id`,
+        ),
+      })
+    }
+  })
 
   test('is a file of its columns alone if it is empty', async () => {
     assert.equal(asText('ndjson', fundingPeriods, [], {}), '')

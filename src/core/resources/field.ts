@@ -21,11 +21,16 @@ export type ValueForm =
 /** An enum: stored as a small number, shown as a name. */
 export type NameForm = { typeName: string; names: readonly string[] }
 
+/** How Parquet has a number: its digits after the point, and whether further ones are rounded off. */
+export type DecimalForm = { scale: number; isRounded?: true }
+
 /** A field of an object that is kept as the JSON that is answered. */
 export type StoredField = {
   name: string
   meaning: string
   form: 'partyId' | 'text' | 'texts'
+  /** Of a text that is a number, or empty. */
+  decimal?: DecimalForm
   /** Whether exports leave it out, since it repeats another column. */
   isRepeated?: true
 }
@@ -43,6 +48,8 @@ export type Field = {
   form: ValueForm | StoredForm | ObjectForm | NodeOf
   /** Result if the column is null; without it the column is never null. */
   ifNull?: 'null' | 'left out'
+  /** Of a text that is a number, or empty; a `number` and a `rate` have their own. */
+  decimal?: DecimalForm
   /** The column without which the value is not final: exports and market summaries then have none. */
   finalWith?: string
 }

@@ -1,5 +1,14 @@
 import { QUOTIENT_SCALE } from '#core/domain/decimal'
-import { columnOf, type Field, isNodeOf, isObject, isStored, namesOf } from '#core/resources/field'
+import {
+  columnOf,
+  type DecimalForm,
+  type Field,
+  isNodeOf,
+  isObject,
+  isStored,
+  namesOf,
+  type StoredField,
+} from '#core/resources/field'
 import type { Resource, Row, Selection } from '#core/resources/resource'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
 
@@ -18,8 +27,8 @@ export type ExportColumn = {
   kind: ColumnKind
   /** Whether a row may have no value. */
   nullable: boolean
-  /** Digits after the point of its texts, if they are decimal numbers. */
-  scale?: number
+  /** If its texts are decimal numbers; some columns may have empty texts, too, which are none. */
+  decimal?: DecimalForm & { mayBeEmpty?: true }
 }
 
 /** A resource as a table; the cursor of a row is added by the formats that have one. */
@@ -74,6 +83,7 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
           name: stored.name,
           kind: stored.form === 'texts' ? 'list' : 'text',
           nullable,
+          ...decimalOf(stored),
         }),
       ),
       add: (cells, row) => {
@@ -112,10 +122,7 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
       },
     }
   }
-  const scale = form === 'number' ? 0 : form === 'rate' ? QUOTIENT_SCALE : undefined
-  const columns: ExportColumn[] = [
-    { name, kind: kindOf(form), nullable, ...(scale === undefined ? {} : { scale }) },
-  ]
+  const columns: ExportColumn[] = [{ name, kind: kindOf(form), nullable, ...decimalOf(field) }]
   if (column === 'scope') return { columns, add: (cells, _, scope) => cells.push(scope) }
   const names = namesOf(form)
   return {
@@ -126,6 +133,15 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
       else cells.push(names === null ? String(value) : names[Number(value)]!)
     },
   }
+}
+
+function decimalOf({
+  form,
+  decimal,
+}: Pick<Field | StoredField, 'form' | 'decimal'>): Pick<ExportColumn, 'decimal'> {
+  if (form === 'number') return { decimal: { scale: 0 } }
+  if (form === 'rate') return { decimal: { scale: QUOTIENT_SCALE } }
+  return decimal === undefined ? {} : { decimal: { ...decimal, mayBeEmpty: true } }
 }
 
 const prefixed = (prefix: string, name: string) => `${prefix}${name[0]!.toUpperCase()}${name.slice(1)}`

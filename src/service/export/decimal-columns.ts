@@ -10,20 +10,21 @@ export const DECIMAL_PRECISION = 38
 const LIMIT = 10n ** BigInt(DECIMAL_PRECISION)
 
 /**
- * A number as the digits of `decimal(38, scale)`.
+ * A number as the digits of a decimal of {@link DECIMAL_PRECISION} digits; null for an empty text, where that is none.
  *
  * @throws {ExportError} for a text that is not a number of that type without loss; it names the row.
  */
 export function decimalDigits(
   text: string,
-  scale: number,
-  column: ExportColumn,
+  column: Pick<ExportColumn, 'name'> & Required<Pick<ExportColumn, 'decimal'>>,
   resource: Resource,
   exported: ExportedRow,
   remedy: string,
-): bigint {
+): bigint | null {
+  const { scale, isRounded = false, mayBeEmpty } = column.decimal
+  if (text === '' && mayBeEmpty === true) return null
   const number = parseDecimal(text)
-  const digits = number === null ? null : digitsAt(number, scale)
+  const digits = number === null ? null : digitsAt(number, scale, isRounded)
   if (digits === null || digits >= LIMIT || digits <= -LIMIT) {
     throw new ExportError(
       `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} in the row ${describe(resource, exported)}, ` +
@@ -33,11 +34,16 @@ export function decimalDigits(
   return digits
 }
 
-/** Null where digits would be lost. */
-function digitsAt({ digits, scale }: { digits: bigint; scale: number }, wanted: number): bigint | null {
+/** Rounded half away from zero, or null where digits would be lost. */
+function digitsAt(
+  { digits, scale }: { digits: bigint; scale: number },
+  wanted: number,
+  isRounded: boolean,
+): bigint | null {
   if (scale <= wanted) return digits * 10n ** BigInt(wanted - scale)
   const factor = 10n ** BigInt(scale - wanted)
-  return digits % factor === 0n ? digits / factor : null
+  if (!isRounded) return digits % factor === 0n ? digits / factor : null
+  return (2n * digits + (digits < 0n ? -factor : factor)) / (2n * factor)
 }
 
 /** A row by its market and its key. */

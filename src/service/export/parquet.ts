@@ -31,12 +31,15 @@ export type ParquetOptions = {
 }
 
 /** The columns of a resource's Parquet, each with its place among the cells of a row. */
-function columnsOf(resource: Resource, { asText, withoutMarket }: ParquetOptions) {
-  return exportTableOf(resource).columns.flatMap(({ scale, ...column }, at) =>
-    withoutMarket && column.name === 'marketId'
-      ? []
-      : [{ at, ...column, ...(scale === undefined || asText ? {} : { scale }) }],
-  )
+function columnsOf(
+  resource: Resource,
+  { asText, withoutMarket }: ParquetOptions,
+): (ExportColumn & { at: number })[] {
+  return exportTableOf(resource).columns.flatMap(({ decimal, ...column }, at) => {
+    if (withoutMarket && column.name === 'marketId') return []
+    if (decimal === undefined || asText) return [{ at, ...column }]
+    return [{ at, ...column, decimal, nullable: column.nullable || decimal.mayBeEmpty === true }]
+  })
 }
 
 /** The names of the columns of a resource's Parquet. */
@@ -74,12 +77,12 @@ export async function* parquetOf(
     for (const exported of chunk) {
       const values = cells(exported.row, exported.selection)
       for (const [index, column] of columns.entries()) {
-        const { scale } = column
+        const { name, decimal } = column
         const value = values[column.at]!
-        const isDecimal = value !== null && scale !== undefined
+        const isDecimal = value !== null && decimal !== undefined
         group[index]!.set(
           rows,
-          isDecimal ? decimalDigits(value, scale, column, resource, exported, remedy) : value,
+          isDecimal ? decimalDigits(value, { name, decimal }, resource, exported, remedy) : value,
         )
       }
       rows++
@@ -126,10 +129,10 @@ function taken(bytes: ByteWriter): Uint8Array {
 }
 
 function schemaOf(columns: readonly ExportColumn[]): SchemaElement[] {
-  const elements = columns.map(({ name, kind, nullable, scale }): SchemaElement => {
+  const elements = columns.map(({ name, kind, nullable, decimal: form }): SchemaElement => {
     const repetition_type = nullable ? 'OPTIONAL' : 'REQUIRED'
-    if (scale === undefined) return { ...TYPES[kind], name, repetition_type }
-    const decimal = { precision: DECIMAL_PRECISION, scale }
+    if (form === undefined) return { ...TYPES[kind], name, repetition_type }
+    const decimal = { precision: DECIMAL_PRECISION, scale: form.scale }
     return {
       ...{ name, repetition_type, type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 },
       ...{ converted_type: 'DECIMAL', ...decimal, logical_type: { type: 'DECIMAL', ...decimal } },

@@ -1,4 +1,4 @@
-import { EQUITY_LIKE_SHARE } from '../liquidity-providers/description.ts'
+import { AMOUNT, EQUITY_LIKE_SHARE, FRACTION, PENALTY } from '../liquidity-providers/description.ts'
 import { defineResource } from '../resource.ts'
 import { historyTable } from './table.ts'
 
@@ -40,26 +40,31 @@ export const liquidityProviderHistory = defineResource({
       name: 'timeOnBook',
       meaning: 'Fraction of the epoch during which its orders covered its commitment.',
       form: 'text',
+      decimal: FRACTION,
     },
     {
       name: 'feePenalty',
       meaning: 'Fraction of its fees lost for the epoch.',
       form: 'text',
+      decimal: PENALTY,
     },
     {
       name: 'bondPenalty',
       meaning: 'Fraction of its bond lost for the epoch.',
       form: 'text',
+      decimal: PENALTY,
     },
     {
       name: 'requiredLiquidity',
       meaning: 'Amount to be offered on each side of the book, in the smallest unit of the settlement asset.',
       form: 'text',
+      decimal: AMOUNT,
     },
     {
       name: 'equityLikeShare',
       meaning: `${EQUITY_LIKE_SHARE} Null if the market listed none.`,
       form: 'text',
+      decimal: FRACTION,
       ifNull: 'null',
     },
   ],

@@ -1,8 +1,16 @@
+import type { DecimalForm } from '../field.ts'
 import { defineResource } from '../resource.ts'
 import { LIVE_STATUSES, providerTable } from './table.ts'
 
 export const EQUITY_LIKE_SHARE =
   "The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties."
+
+/** The core divides to 16 digits. */
+export const FRACTION: DecimalForm = { scale: 16 }
+/** Fractions times a parameter of the network or of the market. */
+export const PENALTY: DecimalForm = { scale: 20 }
+/** Some are calculated to fractions of the smallest unit, with more digits than a decimal has. */
+export const AMOUNT: DecimalForm = { scale: 0, isRounded: true }
 
 /** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
 export const liquidityProviders = defineResource({
@@ -43,24 +51,27 @@ export const liquidityProviders = defineResource({
         typeName: 'LiquidityProviderFeeShare',
         stored: [
           { name: 'party', meaning: 'The party.', form: 'partyId', isRepeated: true },
-          { name: 'equityLikeShare', meaning: EQUITY_LIKE_SHARE, form: 'text' },
+          { name: 'equityLikeShare', meaning: EQUITY_LIKE_SHARE, form: 'text', decimal: FRACTION },
           {
             name: 'averageEntryValuation',
             meaning:
               'Average market value at which it committed, in the smallest unit of the settlement asset.',
             form: 'text',
+            decimal: AMOUNT,
           },
           {
             name: 'averageScore',
             meaning:
               'How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over all providers of the market.',
             form: 'text',
+            decimal: FRACTION,
           },
           {
             name: 'virtualStake',
             meaning:
               "Its commitment plus its share of the market's growth since then, in the smallest unit of the settlement asset.",
             form: 'text',
+            decimal: AMOUNT,
           },
         ],
       },
@@ -77,21 +88,25 @@ export const liquidityProviders = defineResource({
             name: 'currentEpochFractionOfTimeOnBook',
             meaning: 'Fraction of the current epoch during which its orders covered its commitment.',
             form: 'text',
+            decimal: FRACTION,
           },
           {
             name: 'lastEpochFractionOfTimeOnBook',
             meaning: 'The same for the last completed epoch.',
             form: 'text',
+            decimal: FRACTION,
           },
           {
             name: 'lastEpochFeePenalty',
             meaning: 'Fraction of its fees lost for the last epoch.',
             form: 'text',
+            decimal: PENALTY,
           },
           {
             name: 'lastEpochBondPenalty',
             meaning: 'Fraction of its bond lost for the last epoch.',
             form: 'text',
+            decimal: PENALTY,
           },
           {
             name: 'hysteresisPeriodFeePenalties',
@@ -103,18 +118,21 @@ export const liquidityProviders = defineResource({
             meaning:
               'Amount to be offered on each side of the book, in the smallest unit of the settlement asset.',
             form: 'text',
+            decimal: AMOUNT,
           },
           {
             name: 'notionalVolumeBuys',
             meaning:
               'Volume of its buy orders that counts towards its commitment, in the smallest unit of the settlement asset.',
             form: 'text',
+            decimal: AMOUNT,
           },
           {
             name: 'notionalVolumeSells',
             meaning:
               'Volume of its sell orders that counts towards its commitment, in the smallest unit of the settlement asset.',
             form: 'text',
+            decimal: AMOUNT,
           },
         ],
       },
