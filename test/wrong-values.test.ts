@@ -102,7 +102,9 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
       ['', ' ', '3', '-1', '+1', '00', '1.0', 'EXTERNAL', 'source_external', 'SOURCE_EXTERNAL '],
     ],
   ],
-  exportFormat: [[unparsed('one of ndjson, csv'), ['', ' ', 'json', 'parquet', 'CSV', 'csv ']]],
+  exportFormat: [
+    [unparsed('one of ndjson, csv, parquet'), ['', ' ', 'json', 'Parquet', 'CSV', 'csv ', 'xml']],
+  ],
   fileFormat: [[unparsed('one of csv'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
   exportTimes: [[unparsed('iso, which is for csv'), ['', ' ', 'rfc', 'ISO', '1']]],
   cursor: [[pagination, ['', ' ', 'x', '!', '====', 'AA', 'A'.repeat(5000), '\0', '😀', 'e30', 'c1_x']]],

@@ -38,7 +38,7 @@ type Params = [name: string, value: string | undefined][]
 /** How an export of all markets is written, and which rows after. */
 export type ExportOptions = {
   /** Lines of JSON by default. */
-  format?: 'ndjson' | 'csv' | undefined
+  format?: 'ndjson' | 'csv' | 'parquet' | undefined
   /** With CSV: times as RFC 3339 in UTC. */
   times?: 'iso' | undefined
   /** The cursor of a row of such an export. */

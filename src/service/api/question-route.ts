@@ -1,4 +1,4 @@
-import { TEXT_FORMATS } from '../export/text-formats.ts'
+import { EXPORT_TYPES } from '../export/export-bytes.ts'
 import type { KeptAnswer } from './answer-cache.ts'
 import type { Answers, Sent } from './answers.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
@@ -61,7 +61,7 @@ function sendBody(
     exchange.send(304, { position, vary: 'Accept-Encoding', headers })
     return
   }
-  headers['content-type'] = file === undefined ? JSON_TYPE : TEXT_FORMATS.csv.contentType
+  headers['content-type'] = file === undefined ? JSON_TYPE : EXPORT_TYPES.csv
   if (file !== undefined) headers['content-disposition'] = `attachment; filename="${file}"`
   if (isGzipped) headers['content-encoding'] = 'gzip'
   exchange.send(200, { position, vary: 'Accept-Encoding', headers }, body)

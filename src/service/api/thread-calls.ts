@@ -33,7 +33,7 @@ export type ThreadOptions = {
 }
 
 /** An error as it is sent between threads. */
-type SentError = { message: string; stack: string | undefined; isUnavailable: boolean }
+type SentError = { name: string; message: string; stack: string | undefined; isUnavailable: boolean }
 
 type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
 
@@ -133,18 +133,18 @@ export function answerCalls<Asked, Answer>(
     answer(asked).then(
       (made) => say({ type: 'answer', id, answer: made.answer }, made.bytes),
       (error: Error) => {
-        const { message: text, stack } = error
+        const { name, message: text, stack } = error
         const isUnavailable = error instanceof StoreUnavailableError
-        say({ type: 'error', id, error: { message: text, stack, isUnavailable } })
+        say({ type: 'error', id, error: { name, message: text, stack, isUnavailable } })
       },
     )
   })
   say({ type: 'running' })
 }
 
-function errorOf({ message, stack, isUnavailable }: SentError): Error {
+function errorOf({ name, message, stack, isUnavailable }: SentError): Error {
   if (isUnavailable) return new StoreUnavailableError(message)
-  const error = new Error(message)
+  const error = Object.assign(new Error(message), { name })
   if (stack !== undefined) error.stack = stack
   return error
 }

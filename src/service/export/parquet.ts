@@ -6,7 +6,7 @@ import type { ExportedRow } from './export-rows.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
 
-/** Rows of a row group, which is in memory at a time. */
+/** Rows of a row group, which is in memory at a time, and is written in one go. */
 const GROUP_ROWS = 32_768
 
 /**
@@ -28,6 +28,8 @@ export type ParquetOptions = {
   withoutMarket?: boolean
   /** What to do if a decimal cannot hold a number, as the error says it. */
   remedy?: string
+  /** Rows of a row group, if others wait while it is written. */
+  groupRows?: number
 }
 
 /** The columns of a resource's Parquet, each with its place among the cells of a row. */
@@ -58,17 +60,17 @@ export async function* parquetOf(
   options: ParquetOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
-  const { remedy = 'export with --text' } = options
+  const { remedy = 'export with --text', groupRows = GROUP_ROWS } = options
   const { cells } = exportTableOf(resource)
   const columns = columnsOf(resource, options)
   const bytes = new ByteWriter()
   const file = new ParquetWriter({ writer: bytes, schema: schemaOf(columns), createdBy: 'lyra' })
-  const group = columns.map(createColumn)
+  const group = columns.map((column) => createColumn(column, groupRows))
   let rows = 0
 
   function write(): Uint8Array {
     const columnData = columns.map(({ name }, index) => ({ name, data: group[index]!.take(rows) }))
-    if (rows > 0) file.write({ columnData, rowGroupSize: GROUP_ROWS })
+    if (rows > 0) file.write({ columnData, rowGroupSize: groupRows })
     rows = 0
     return taken(bytes)
   }
@@ -86,7 +88,7 @@ export async function* parquetOf(
         )
       }
       rows++
-      if (rows === GROUP_ROWS) yield write()
+      if (rows === groupRows) yield write()
     }
   }
   yield write()
@@ -101,10 +103,10 @@ type GroupColumn = {
   take(rows: number): BigInt64Array | (CellValue | bigint)[]
 }
 
-function createColumn({ kind, nullable }: ExportColumn): GroupColumn {
+function createColumn({ kind, nullable }: ExportColumn, groupRows: number): GroupColumn {
   const isInteger = kind === 'integer' || kind === 'time'
   if (isInteger && !nullable) {
-    const values = new BigInt64Array(GROUP_ROWS)
+    const values = new BigInt64Array(groupRows)
     return {
       set: (row, value) => {
         values[row] = BigInt(value!)

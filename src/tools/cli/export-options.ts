@@ -1,10 +1,8 @@
 import type { FILTERS } from '#core/resources/filters'
 import type { FilterName } from '#core/resources/resource'
-import type { TextFormatName } from '#service/export/text-formats'
+import type { ExportFormat } from '#service/export/export-bytes'
 import type { GivenTime } from './bound.ts'
 import type { CommonOptions } from './options.ts'
-
-export type FormatName = TextFormatName | 'parquet'
 
 /** The values of filters, by their options. */
 export type GivenFilters = { [Name in FilterName as (typeof FILTERS)[Name]['option']]?: string | undefined }
@@ -16,7 +14,7 @@ export type ExportCommandOptions = CommonOptions &
     to: GivenTime | undefined
     after: string | undefined
     oldestFirst: boolean
-    format: FormatName
+    format: ExportFormat
     out: string | undefined
     text: boolean
     times: 'iso' | undefined

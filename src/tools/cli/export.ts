@@ -15,9 +15,8 @@ import { ApiError } from '#service/api/http/errors'
 import type { QueryPairs } from '#service/api/http/query-string'
 import { parameterReader, parametersOf } from '#service/api/questions/parameters'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '#service/api/streams/export-query'
-import { type ExportedRow, type ExportQuery, exportRows } from '#service/export/export-rows'
-import { parquetOf } from '#service/export/parquet'
-import { exportText, TEXT_FORMATS } from '#service/export/text-formats'
+import { EXPORT_TYPES, exportBytes } from '#service/export/export-bytes'
+import type { ExportQuery } from '#service/export/export-rows'
 import { createLogger } from '#service/log'
 import { type GivenTime, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
@@ -113,9 +112,7 @@ export function command(): Command {
     .option('--after <cursor>', 'resume after the row with this cursor')
     .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
     .addOption(
-      new Option('--format <format>', 'output format')
-        .choices([...Object.keys(TEXT_FORMATS), 'parquet'])
-        .default('ndjson'),
+      new Option('--format <format>', 'output format').choices(Object.keys(EXPORT_TYPES)).default('ndjson'),
     )
     .option('--out <file>', 'file to write (default: standard output); for `all`, the directory')
     .addOption(
@@ -123,7 +120,7 @@ export function command(): Command {
         'iso',
       ]),
     )
-    .option('--text', 'Parquet: write prices, TWAPs, payments and rates as text instead of decimals', false)
+    .option('--text', 'Parquet: write decimals as text, as the core sent them', false)
     .addOption(flagOption('--force', 'overwrite an existing file', 'LYRA_FORCE'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -259,27 +256,11 @@ type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number
 async function* bytesOf(
   query: ExportQuery,
   { format, text: asText, times, out }: ExportCommandOptions,
-  { snapshot, signal, onRows }: Reading,
+  { snapshot, ...reading }: Reading,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
-  if (format === 'parquet') {
-    const rows = counted(exportRows(query, snapshot, signal), onRows)
-    yield* parquetOf(rows, query.resource, { asText })
-    return
-  }
-  const isShown = out === undefined && process.stdout.isTTY
-  for await (const { text, count } of exportText({ ...query, times }, format, snapshot, signal)) {
-    yield isShown ? forTerminal(Buffer.from(text).toString(), format) : text
-    onRows(count)
-  }
-}
-
-async function* counted(
-  chunks: AsyncIterable<ExportedRow[]>,
-  onRows: (count: number) => void,
-): AsyncGenerator<ExportedRow[], void, undefined> {
-  for await (const rows of chunks) {
-    yield rows
-    onRows(rows.length)
+  const isShown = out === undefined && process.stdout.isTTY && format !== 'parquet'
+  for await (const bytes of exportBytes({ ...query, times }, format, snapshot, { asText, ...reading })) {
+    yield isShown ? forTerminal(Buffer.from(bytes).toString(), format) : bytes
   }
 }
 

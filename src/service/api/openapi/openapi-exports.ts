@@ -1,18 +1,21 @@
 import { type Resource, wordsOf } from '#core/resources/resource'
-import { TEXT_FORMATS, type TextFormat } from '../../export/text-formats.ts'
+import { EXPORT_TYPES } from '../../export/export-bytes.ts'
 import { fullExportParametersOf, isOfPagesAlone } from '../streams/export-query.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
-const contentOf = (formats: readonly TextFormat[]) =>
+const contentOf = (types: readonly string[]) =>
   Object.fromEntries(
-    formats.map(({ contentType }) => [contentType.split(';')[0], { schema: { type: 'string' } }]),
+    types.map((type) => {
+      const isText = type !== EXPORT_TYPES.parquet
+      return [type.split(';')[0], { schema: { type: 'string', ...(isText ? {} : { format: 'binary' }) } }]
+    }),
   )
 
-/** All rows in a format, a row a line. */
-export const EXPORT_CONTENT = contentOf(Object.values(TEXT_FORMATS))
-export const CSV_CONTENT = contentOf([TEXT_FORMATS.csv])
+/** All rows in a format. */
+export const EXPORT_CONTENT = contentOf(Object.values(EXPORT_TYPES))
+export const CSV_CONTENT = contentOf([EXPORT_TYPES.csv])
 
 /** The operation that gives all rows of all markets. */
 export function exportOperation(resource: Resource): object {
@@ -21,8 +24,8 @@ export function exportOperation(resource: Resource): object {
   return operation(
     {
       operationId: operationIdOf('export', resource),
-      summary: `Export all ${wordsOf(resource)}${byMarket ? ' of all markets' : ''}, one row per line`,
-      description: `Exports all rows of one snapshot, sorted ${byMarket ? 'by market id, then ' : ''}by key. Each line contains its cursor; to resume after a row, send its cursor.`,
+      summary: `Export all ${wordsOf(resource)}${byMarket ? ' of all markets' : ''}`,
+      description: `Exports all rows of one snapshot, sorted ${byMarket ? 'by market id, then ' : ''}by key. Each line of JSON and CSV contains its cursor; to resume after a row, send its cursor.`,
       tags: ['exports'],
     },
     queryParameters(fullExportParametersOf(resource).filter((parameter) => !isOfPagesAlone(parameter))),

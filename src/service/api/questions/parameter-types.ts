@@ -3,6 +3,7 @@ import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/do
 import { INTERVALS } from '#core/domain/intervals'
 import { readTime } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
+import { EXPORT_TYPES } from '../../export/export-bytes.ts'
 
 /** Rows of a page: maximum and default. */
 export const MAX_PAGE_SIZE = 5000
@@ -24,9 +25,6 @@ const SOURCE_NUMBERS = new Map<string, bigint>([
   ...SOURCES.map((name, number) => [name, BigInt(number)] as const),
   ...SOURCES.map((_, number) => [String(number), BigInt(number)] as const),
 ])
-
-/** Formats of exports over HTTP (export/text-formats.ts). */
-const EXPORT_FORMATS = ['ndjson', 'csv']
 
 /** Buckets of a series: maximum and default. */
 const MAX_BUCKETS = 2_000n
@@ -128,7 +126,7 @@ export const PARAMETER_TYPES = {
   },
   rateInterval: oneOf(themselves(RATE_INTERVALS.keys()), '1d'),
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
-  exportFormat: oneOf(themselves(EXPORT_FORMATS)),
+  exportFormat: oneOf(themselves(Object.keys(EXPORT_TYPES))),
   fileFormat: oneOf(themselves(['csv'])),
   exportTimes: { ...oneOf(themselves(['iso'])), allowed: 'iso, which is for csv' },
   cursor: textLike(CURSOR),

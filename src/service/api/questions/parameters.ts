@@ -94,7 +94,7 @@ export const FORMAT_PARAMETER: Parameter = {
   name: 'format',
   type: TYPES.exportFormat,
   description:
-    'Return all matching rows, or those after `pagination.after`, as lines of JSON or CSV instead of a page. The only other paging parameter allowed with it is `pagination.newestFirst`.',
+    'Return all matching rows, or those after `pagination.after`, as lines of JSON, CSV or Parquet instead of a page. The only other paging parameter allowed with it is `pagination.newestFirst`.',
 }
 
 /** Says how CSV has times. */

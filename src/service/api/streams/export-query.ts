@@ -34,7 +34,7 @@ export function fullExportParametersOf(resource: Resource): readonly Parameter[]
     ...paging.map((parameter) => ({ ...parameter, ...OTHERWISE[parameter.name] })),
     ...filterParametersOf(resource, 'export'),
     ...(resource.scope === null ? [] : [ofMarket]),
-    { ...FORMAT_PARAMETER, description: 'Lines of JSON (default) or CSV.' },
+    { ...FORMAT_PARAMETER, description: 'Lines of JSON (default), CSV or Parquet.' },
     TIMES_PARAMETER,
   ])
 }

@@ -1,7 +1,8 @@
 import type { Resource } from '#core/resources/resource'
+import { EXPORT_TYPES, type ExportFormat } from '../../export/export-bytes.ts'
+import { ExportError } from '../../export/export-error.ts'
 import type { ExportQuery } from '../../export/export-rows.ts'
-import { TEXT_FORMATS, type TextFormatName } from '../../export/text-formats.ts'
-import { emptyStore } from '../http/errors.ts'
+import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { acceptsGzip } from '../http/negotiation.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
@@ -12,7 +13,7 @@ import { watchPace } from './export-pace.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { OpenExport } from './long-reads.ts'
 import { type ExportOptions, RunningExports } from './running-exports.ts'
-import { sendText } from './send-export.ts'
+import { sendBytes } from './send-export.ts'
 
 /** How long one may take; then it is cut off, to be resumed after its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
@@ -25,12 +26,19 @@ export type Exports = {
   ofAllMarkets(resource: Resource): Route
 }
 
+/** That of a thread is no instance of its class here. */
+const isExportError = (error: unknown): error is Error =>
+  error instanceof Error && error.name === ExportError.name
+
+const refusal = (format: ExportFormat, { message }: Error) =>
+  invalidParameter(`parsing field "format": format is "${format}", but a number does not fit: ${message}`)
+
 /** Makes the routes of exports, which together keep to the limits. */
 export function createExports(options: ExportOptions): Exports {
   const { longReads, log, limits } = options
   const running = new RunningExports(options)
 
-  async function sendExport(query: ExportQuery, format: TextFormatName, exchange: Exchange): Promise<void> {
+  async function sendExport(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
     const { request, response, address } = exchange
     const ownStop = await running.begin(address)
     const pace = watchPace(response, limits.exportPace)
@@ -40,18 +48,20 @@ export function createExports(options: ExportOptions): Exports {
       opened = await longReads.openExport(query, format)
       const { position } = opened
       if (position === null) throw emptyStore()
+      // What fails at once is answered with an error.
+      const first = request.method === 'HEAD' ? null : await opened.next()
       const isZipped = acceptsGzip(request)
       const headers = {
-        'content-type': TEXT_FORMATS[format].contentType,
+        'content-type': EXPORT_TYPES[format],
         'content-disposition': `attachment; filename="${query.resource.name}.${format}"`,
         'cache-control': 'no-store',
         ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
       }
       exchange.begin(200, { position, vary: 'Accept-Encoding', headers })
       if (request.method === 'HEAD') response.end()
-      else await sendText(opened, isZipped, response, stop)
+      else await sendBytes({ first, opened }, isZipped, response, stop)
     } catch (error) {
-      if (!response.headersSent) throw error
+      if (!response.headersSent) throw isExportError(error) ? refusal(format, error) : error
       // The head is sent: cutting the answer off is all that can be done.
       if (!response.writableFinished) {
         const { message } = (stop.aborted ? stop.reason : error) as Error
@@ -79,7 +89,7 @@ export function createExports(options: ExportOptions): Exports {
             return pages.answer(exchange)
           const values = readParameters(parseQuery(query))
           const asked = exportQuery(resource, exchange.pathId, values)
-          return sendExport(asked, values.get(FORMAT_PARAMETER.name) as TextFormatName, exchange)
+          return sendExport(asked, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
         },
       }
     },
@@ -89,7 +99,7 @@ export function createExports(options: ExportOptions): Exports {
         path: exportPath(resource),
         answer: async (exchange) => {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
-          const format = (values.get(FORMAT_PARAMETER.name) as TextFormatName | undefined) ?? 'ndjson'
+          const format = (values.get(FORMAT_PARAMETER.name) as ExportFormat | undefined) ?? 'ndjson'
           await sendExport(fullExportQuery(resource, values), format, exchange)
         },
       }

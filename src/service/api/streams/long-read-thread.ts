@@ -57,10 +57,10 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
       return { answer: opened.position }
     }
     case 'next': {
-      const text = (await exports.get(asked.id)?.next()) ?? null
-      if (text === null) return { answer: null }
+      const next = (await exports.get(asked.id)?.next()) ?? null
+      if (next === null) return { answer: null }
       // Memory that holds nothing else is handed over as it is.
-      const bytes = text.byteLength === text.buffer.byteLength ? text : new Uint8Array(text)
+      const bytes = next.byteLength === next.buffer.byteLength ? next : new Uint8Array(next)
       return { answer: bytes, bytes: [bytes.buffer as ArrayBuffer] }
     }
     case 'close': {

@@ -4,8 +4,8 @@ import type { ResourceName } from '#core/resources/resource'
 import type { Position } from '#core/store/pages/page'
 import { type ArrivalQuery, readArrivals } from '#core/store/readings/arrivals'
 import type { Reader } from '#core/store/store'
-import type { ExportQuery } from '../../export/export-rows.ts'
-import { exportText, type TextFormatName } from '../../export/text-formats.ts'
+import { type BytesOptions, type ExportFormat, exportBytes } from '../../export/export-bytes.ts'
+import type { ExportQuery, LineSource, RowSource } from '../../export/export-rows.ts'
 import { type Chunk, chunkOf, type ReadChunk } from '../../stream/chunk-reader.ts'
 import { createReadingTurns, type ReadingLane } from '../../stream/reading-turns.ts'
 import type { ThreadsOptions } from '../making-threads.ts'
@@ -14,11 +14,17 @@ import { startThread } from '../thread-calls.ts'
 /** Concurrent reads of a database server: the other connections are left for pages. */
 const READS_AT_ONCE = 3
 
+/** A row group of a database server's rows is written by the main thread, within milliseconds. */
+const PARQUET: BytesOptions = {
+  ...{ asText: false, groupRows: 4_096 },
+  remedy: 'request format=csv or run lyra export with --text',
+}
+
 /** An export in progress: one snapshot of the store, which lasts until it is closed. */
 export type OpenExport = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
-  /** The text that follows; null at the end. */
+  /** The bytes that follow; null at the end. */
   next(): Promise<Uint8Array | null>
   close(): Promise<void>
 }
@@ -26,7 +32,7 @@ export type OpenExport = {
 /** What reads for longer than a page takes: streams and exports, which take turns with each other. */
 export type LongReads = {
   readChunk: ReadChunk
-  openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
+  openExport(query: ExportQuery, format: ExportFormat): Promise<OpenExport>
   /** Empties the store's WAL, if it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
   /** Whether everything that reads is loaded and runs. */
@@ -50,15 +56,16 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
     openExport: async (query, format) => {
       const snapshot = await turns('export', () => reader.openSnapshot())
       const { lines } = snapshot
-      const pieces = exportText(query, format, {
+      const source: RowSource & LineSource = {
         page: (page) => turns('export', () => snapshot.page(page)),
         read: (reading) => turns('export', () => snapshot.read(reading)),
         ...(lines === undefined ? {} : { lines: (asked) => turns('export', () => lines(asked)) }),
-      })
+      }
+      const pieces = exportBytes(query, format, source, PARQUET)
       const read = () => {
         const piece = pieces.next().then(({ done, value }) => {
           if (done) return null
-          return typeof value.text === 'string' ? Buffer.from(value.text) : value.text
+          return typeof value === 'string' ? Buffer.from(value) : value
         })
         // Reported to the waiting reader, if the client is still connected.
         piece.catch(() => {})
@@ -85,7 +92,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
 /** Requests to the thread. */
 export type LongReadAsked =
   | { type: 'chunk'; query: SentQuery<ArrivalQuery>; lane: ReadingLane }
-  | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: TextFormatName }
+  | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
   | { type: 'shorten log' }
@@ -93,7 +100,7 @@ export type LongReadAsked =
 /** A query as it is sent between threads. */
 export type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
 
-/** Its answers: a stream's next events, an export's position, its next text; nothing for the others. */
+/** Its answers: a stream's next events, an export's position, its next bytes; nothing for the others. */
 export type LongReadAnswer = SentChunk | Position | Uint8Array | null
 
 export type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }

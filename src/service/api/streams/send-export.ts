@@ -5,17 +5,20 @@ import { createGzip } from 'node:zlib'
 import { GZIP_OPTIONS } from '../http/negotiation.ts'
 import type { OpenExport } from './long-reads.ts'
 
-/** Sends the text of an export, as fast as its client reads. Any error destroys the connection: the client has not had all. */
-export async function sendText(
-  opened: OpenExport,
+/** An export whose first piece has been read; null if it has none. */
+type BegunExport = { first: Uint8Array | null; opened: OpenExport }
+
+/** Sends the bytes of an export, as fast as its client reads. Any error destroys the connection: the client has not had all. */
+export async function sendBytes(
+  begun: BegunExport,
   isZipped: boolean,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = Readable.from(piecesOf(opened), { objectMode: false, highWaterMark: 1 })
-  if (!isZipped) return pipeline(text, freeing(response), { signal })
+  const bytes = Readable.from(piecesOf(begun), { objectMode: false, highWaterMark: 1 })
+  if (!isZipped) return pipeline(bytes, freeing(response), { signal })
   const gzip = createGzip(GZIP_OPTIONS)
-  await Promise.all([pipeline(text, freeing(gzip), { signal }), pipeline(gzip, response, { signal })])
+  await Promise.all([pipeline(bytes, freeing(gzip), { signal }), pipeline(gzip, response, { signal })])
 }
 
 /**
@@ -42,7 +45,7 @@ function freeing(to: Writable): Writable {
   })
 }
 
-/** The text of an export, each piece asked for no sooner than the one before has been taken. */
-async function* piecesOf(opened: OpenExport): AsyncGenerator<Uint8Array, void, undefined> {
-  for (let piece = await opened.next(); piece !== null; piece = await opened.next()) yield piece
+/** The bytes of an export, each piece asked for no sooner than the one before has been taken. */
+async function* piecesOf({ first, opened }: BegunExport): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = first; piece !== null; piece = await opened.next()) yield piece
 }

@@ -1,0 +1,55 @@
+import {
+  type ExportedRow,
+  type ExportQuery,
+  exportRows,
+  type LineSource,
+  type RowSource,
+} from './export-rows.ts'
+import { type ParquetOptions, parquetOf } from './parquet.ts'
+import { exportText, TEXT_FORMATS, type TextFormatName } from './text-formats.ts'
+
+export type ExportFormat = TextFormatName | 'parquet'
+
+/** The content types of the formats of exports. */
+export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
+  ndjson: TEXT_FORMATS.ndjson.contentType,
+  csv: TEXT_FORMATS.csv.contentType,
+  parquet: 'application/vnd.apache.parquet',
+}
+
+export type BytesOptions = ParquetOptions & {
+  signal?: AbortSignal
+  /** Called with rows as they are written. */
+  onRows?: (count: number) => void
+}
+
+/**
+ * All rows of a query in a format, piece by piece.
+ *
+ * @throws {ExportError} for a number that a decimal of Parquet cannot hold.
+ */
+export async function* exportBytes(
+  query: ExportQuery,
+  format: ExportFormat,
+  source: RowSource & LineSource,
+  { signal, onRows = () => {}, ...options }: BytesOptions,
+): AsyncGenerator<string | Uint8Array, void, undefined> {
+  if (format === 'parquet') {
+    yield* parquetOf(counted(exportRows(query, source, signal), onRows), query.resource, options)
+    return
+  }
+  for await (const { text, count } of exportText(query, format, source, signal)) {
+    yield text
+    onRows(count)
+  }
+}
+
+async function* counted(
+  chunks: AsyncIterable<ExportedRow[]>,
+  onRows: (count: number) => void,
+): AsyncGenerator<ExportedRow[], void, undefined> {
+  for await (const rows of chunks) {
+    yield rows
+    onRows(rows.length)
+  }
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { pino } from 'pino'
+import { RESOURCES } from '#core/resources/resources'
+import { generateRecords } from '#tools/generate/generate'
+import { createLyraClient } from '../client/src/index.ts'
+import { send } from './fixtures/http.ts'
+import { storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from './fixtures/live-store.ts'
+import { runWell } from './fixtures/program.ts'
+import { hasPython, PYTHON } from './fixtures/python.ts'
+import { serve } from './fixtures/service.ts'
+import { skip } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const POINTS = '/api/v2/export/funding-period-data-points?format=parquet'
+
+for (const kind of STORE_KINDS) {
+  describe(`Parquet over HTTP (${kind.name})`, () => {
+    test('is the file that lyra export writes, for every resource and selection', async (t) => {
+      const store = await storeOfBytes(
+        t,
+        kind,
+        Buffer.concat([...generateRecords({ blocks: 250, events: 0 })]),
+      )
+      const base = await serve(t, store, { inThreads: true })
+      const marketId = (await send(base, '/api/v2/instruments?pagination.first=1')).text.match(
+        /[0-9a-f]{64}/,
+      )![0]
+      const folder = temporaryFolder(t)
+      for (const { kebabName, name, path, scope, filters } of RESOURCES) {
+        const byMarket = scope !== null || filters.some((filter) => filter.name === 'marketId')
+        const query = `format=parquet${scope === null ? `&marketId=${marketId}` : ''}`
+        const requests: [target: string, options: string[]][] = [
+          [`/api/v2/export/${kebabName}?format=parquet`, ['--oldest-first']],
+          byMarket
+            ? [`${path.replace(':marketId', marketId)}?${query}`, ['--market', marketId]]
+            : [`${path}?format=parquet&pagination.newestFirst=false`, ['--oldest-first']],
+        ]
+        for (const [index, [target, options]] of requests.entries()) {
+          const out = join(folder, `${kebabName}-${index}.parquet`)
+          const command = ['export', kebabName, '--store', store, '--format', 'parquet', '--out', out]
+          await runWell(t, [...command, ...options])
+          const answer = await send(base, target)
+          assert.equal(answer.status, 200, answer.text.slice(0, 300))
+          assert.ok(answer.body.equals(readFileSync(out)), `${target}: ${answer.body.length} bytes`)
+          assert.equal(answer.headers['content-type'], 'application/vnd.apache.parquet')
+          assert.equal(answer.headers['content-disposition'], `attachment; filename="${name}.parquet"`)
+          const packed = await send(base, target, { headers: { 'accept-encoding': 'gzip' } })
+          assert.ok(gunzipSync(packed.body).equals(answer.body))
+          const head = await send(base, target, { method: 'HEAD' })
+          assert.deepEqual([head.status, head.body.length], [200, 0])
+        }
+      }
+    })
+
+    test('has many row groups, and every row in them once, in order', async (t) => {
+      if (!hasPython('duckdb'))
+        return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
+      const { store, live } = await createLiveStore(t, kind)
+      for (let block = 0; block < 5; block++)
+        await live.commit(
+          block + 1,
+          Array.from({ length: 3_000 }, (_, index) => pointAt(block * 3_000 + index)),
+        )
+      const base = await serve(t, store, { inThreads: true })
+      const lyra = createLyraClient({ url: base })
+      const response = await fetch(lyra.exportUrl('fundingPeriodDataPoints', {}, { format: 'parquet' }))
+      const file = join(temporaryFolder(t), 'points.parquet')
+      writeFileSync(file, Buffer.from(await response.arrayBuffer()))
+      const program = `
+import duckdb, sys
+print(duckdb.execute("select count(distinct row_group_id) from parquet_metadata(?)", [sys.argv[1]]).fetchone()[0])
+for row in duckdb.execute('select epoch_ns("timestamp"), price from read_parquet(?)', [sys.argv[1]]).fetchall(): print(*row)`
+      const read = spawnSync(PYTHON, ['-c', program, file], { encoding: 'utf8', maxBuffer: 1 << 26 })
+      assert.equal(read.status, 0, read.stderr)
+      const [groups, ...rows] = read.stdout.trim().split('\n')
+      assert.equal(groups, '4')
+      const { text } = await send(base, '/api/v2/export/funding-period-data-points')
+      const sent = text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { timestamp: string; price: string })
+      assert.deepEqual(
+        rows,
+        sent.map(({ timestamp, price }) => `${timestamp} ${price}`),
+      )
+      assert.equal(rows.length, 15_000)
+    })
+
+    test('is refused for a number that no decimal holds, or breaks off there, and says what to do', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const period = (seq: number, fundingPayment: string) =>
+        periodEvent({
+          fundingPayment,
+          fundingRate: '0.1',
+          seq: BigInt(seq),
+          start: timeOf(seq),
+          end: timeOf(seq + 1),
+        })
+      await live.commit(1, [period(1, '0.5')])
+      const said: string[] = []
+      const log = pino({}, { write: (line: string) => said.push(line) })
+      const base = await serve(t, store, { inThreads: true, log })
+      const target = '/api/v2/export/funding-periods?format=parquet'
+      const fault = new RegExp(
+        `funding periods: fundingPayment is "0\\.5" in the row market ${LIVE_MARKET}, start_timestamp ${timeOf(1)}, seq 1, which is not a decimal\\(38, 0\\); request format=csv or run lyra export with --text`,
+      )
+      const { status, text } = await send(base, target)
+      assert.equal(status, 400)
+      assert.match(JSON.parse(text).message, fault)
+      assert.equal((await send(base, target.replace('parquet', 'csv'))).status, 200)
+      // Rows before it are sent by then.
+      await live.commit(
+        2,
+        Array.from({ length: 5_000 }, (_, index) => ({ ...period(index + 2, '7'), start: BigInt(index) })),
+      )
+      const [response] = (await once(get(`${base}${target}`, { agent: false }), 'response')) as [
+        IncomingMessage,
+      ]
+      assert.equal(response.statusCode, 200)
+      await assert.rejects(Array.fromAsync(response), /aborted/)
+      // It is logged once the connection is broken.
+      for (let tried = 0; tried < 100 && said.length === 0; tried++) await sleep(20)
+      assert.match(JSON.parse(said.join('')).msg, fault)
+    })
+
+    test('takes one of the places of exports, and no dates', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [pointAt(1)])
+      const none = await serve(t, store, { limits: { exports: 0 } })
+      assert.equal((await send(none, POINTS)).status, 503)
+      const base = await serve(t, store)
+      assert.equal((await send(base, `${POINTS}&times=iso`)).status, 400)
+      const one = await send(base, `${POINTS}&marketId=${LIVE_MARKET}`)
+      assert.equal(one.body.subarray(0, 4).toString(), 'PAR1')
+    })
+  })
+}
