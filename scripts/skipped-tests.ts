@@ -8,7 +8,7 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
   ],
   [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
   [/nanocat/, 'install nanomsg-utils'],
-  [/nginx|curl/, 'install it'],
+  [/nginx|curl|^Go /, 'install it'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],
   [

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
@@ -165,8 +165,8 @@ for (const [index, { needs, prints }] of [
   })
 }
 
-test('the Python recipe of docs/api.md for a stream reconnects after the last whole event', async (t) => {
-  if (!hasPython()) return skip(t, 'python3 is not installed')
+/** A service whose connections of a stream end in every way; `asked` has the last id that each request gives. */
+async function breakingStream(t: TestContext) {
   const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"row":${id}}\n\n`
   const answers = [
     null,
@@ -187,6 +187,14 @@ test('the Python recipe of docs/api.md for a stream reconnects after the last wh
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.close())
+  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5']
+
+test('the Python recipe of docs/api.md for a stream reconnects after the last whole event', async (t) => {
+  if (!hasPython()) return skip(t, 'python3 is not installed')
+  const { base, asked } = await breakingStream(t)
   const [head, recipe] = ['import http.client', 'def follow('].map(
     (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
   )
@@ -195,13 +203,74 @@ ${recipe!.slice(0, recipe!.indexOf('\nfor row'))}
 time.sleep = lambda seconds: print("wait", seconds)
 for row, last_id in follow("checkpoints"):
     print(row["row"], last_id)`
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const run = startProgram(t, PYTHON, ['-c', program.replaceAll('http://127.0.0.1:3008', base)])
   const { stdout, stderr } = await run.outcome
   assert.match(stderr, /HTTP Error 400/)
   const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1']
   assert.deepEqual(stdout.trim().split('\n'), printed)
-  assert.deepEqual(asked, [undefined, undefined, '2', '3', '4', '5'])
+  assert.deepEqual(asked, ASKED_IDS)
+})
+
+const GO_RECIPE = API_BLOCKS.find(({ language }) => language === 'go')!.text
+
+/** Runs a Go program, without its vendor's tools asking anybody. */
+async function runGo(t: TestContext, program: string) {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'main.go')
+  writeFileSync(file, program)
+  const env = { GOTOOLCHAIN: 'local', GOFLAGS: '', GOPROXY: 'off' }
+  return startProgram(t, 'go', ['run', file], { cwd: folder, env }).outcome
+}
+
+const hasGo = () => spawnSync('go', ['version']).status === 0
+
+test('the Go recipe of docs/api.md for a stream prints the first row, as printed', async (t) => {
+  if (!hasGo()) return skip(t, 'Go is not installed')
+  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  const { code, stdout, stderr } = await runGo(t, GO_RECIPE.replaceAll('http://127.0.0.1:3008', base))
+  assert.equal(code, 0, stderr)
+  const { edges } = await getPage(base, POINTS, 'pagination.newestFirst=false&pagination.first=1')
+  const { timestamp, price } = edges[0]!.node
+  assert.match(stdout, new RegExp(`^s[\\w-]+ ${timestamp} ${price}\nEOF\n$`))
+})
+
+test('the Go recipe of docs/api.md for a stream reconnects after the last whole event, and waits no longer than it is to', async (t) => {
+  if (!hasGo()) return skip(t, 'Go is not installed')
+  const { base, asked } = await breakingStream(t)
+  const gone = `http://127.0.0.1:${await freePort()}`
+  const follower = GO_RECIPE.slice(0, GO_RECIPE.indexOf('const points'))
+    .replace('"encoding/json"', '"os"')
+    .replace('\t"io"\n', '')
+    .replace('time.Sleep(asked)', 'sleep(asked)')
+  const program = `${follower}
+var left = 9
+
+func sleep(asked time.Duration) {
+	fmt.Println("wait", asked)
+	left--
+	if left == 0 {
+		os.Exit(0)
+	}
+}
+
+func main() {
+	use := func(data, id string) error {
+		fmt.Println(data, id)
+		return nil
+	}
+	fmt.Println(follow("${base}/checkpoints", "", 2*time.Second, use))
+	left = 4
+	fmt.Println(follow("${gone}", "", 3*time.Second, use))
+}`
+  const { code, stdout, stderr } = await runGo(t, program)
+  assert.equal(code, 0, stderr)
+  const row = (id: number) => `{"row":${id}} ${id}`
+  assert.deepEqual(stdout.trim().split('\n'), [
+    ...['wait 7s', row(2), 'wait 1s', row(3), 'wait 1s', 'wait 1s', row(5), 'wait 1s'],
+    `${base}/checkpoints: 400 Bad Request`,
+    ...['wait 1s', 'wait 2s', 'wait 3s', 'wait 3s'],
+  ])
+  assert.deepEqual(asked, ASKED_IDS)
 })
 
 test('the Python recipe of docs/api.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
@@ -252,7 +321,7 @@ test('the recipe of docs/api.md for a chart draws one, after the Python blocks b
 })
 
 test('the recipe of docs/export.md for pandas calculates with decimals, as floats and exactly', async (t) => {
-  if (!['pandas', 'pyarrow', 'matplotlib'].every((name) => hasPython(name)))
+  if (!hasPython('pandas', 'pyarrow', 'matplotlib'))
     return skip(
       t,
       'pandas, pyarrow or matplotlib for Python is not installed; LYRA_PYTHON may name a Python with them',

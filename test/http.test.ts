@@ -23,7 +23,7 @@ const PAGES = [
 /** Answered as pages are, but whatever the store. */
 const INFO = '/api/v2/info'
 const SERVICE_PATHS = ['/health', '/ready', '/metrics']
-const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, INFO, '/openapi.json']
+const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, INFO, '/openapi.json', '/openapi-3.0.json']
 
 const EXPOSED =
   'ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Request-Id'
@@ -208,7 +208,7 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     await t.test('an unchanged answer is not sent again', async () => {
-      for (const target of [...PAGES, INFO, '/openapi.json']) {
+      for (const target of [...PAGES, INFO, '/openapi.json', '/openapi-3.0.json']) {
         for (const encoding of ['identity', 'gzip']) {
           const headers = { 'Accept-Encoding': encoding }
           const { headers: first } = await get(base, target, headers)

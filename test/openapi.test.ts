@@ -280,6 +280,7 @@ const TARGETS = [
   '/ready',
   '/metrics',
   '/openapi.json',
+  '/openapi-3.0.json',
   '/nope',
 ]
 

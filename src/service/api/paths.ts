@@ -1,6 +1,8 @@
 import type { Resource } from '#core/resources/resource'
 
 export const DOCUMENT_PATH = '/openapi.json'
+/** The same as OpenAPI 3.0. */
+export const DOCUMENT_30_PATH = '/openapi-3.0.json'
 
 /** What a data node says of itself. */
 export const INFO_PATH = '/api/v2/info'

@@ -8,7 +8,8 @@ import type { Route } from './http/router.ts'
 import { throttled } from './http/throttled.ts'
 import { createNodeAnswers, type NodeAnswers } from './node-answers.ts'
 import { openApiDocument } from './openapi/openapi.ts'
-import { DOCUMENT_PATH, INFO_PATH, TIME_PATH } from './paths.ts'
+import { asOpenApi30 } from './openapi/openapi-3-0.ts'
+import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from './paths.ts'
 import { sendMade } from './question-route.ts'
 import { checkSumOfMaker } from './questions/question.ts'
 
@@ -27,8 +28,7 @@ const NOT_STORED = { 'cache-control': 'no-store' }
 /** The routes that report on the service and describe its API. */
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   const { reader, ingestion, metrics, version, storeName, clusterFaults, log } = options
-  const document = Buffer.from(JSON.stringify(openApiDocument(version)))
-  const checkSum = checkSumOfMaker(document)
+  const document = openApiDocument(version)
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
   const { registry } = metrics
@@ -38,16 +38,8 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   return [
     { path: INFO_PATH, answer: (exchange) => sendOfNode(exchange, info) },
     { path: TIME_PATH, answer: (exchange) => sendOfNode(exchange, vegaTime) },
-    {
-      path: DOCUMENT_PATH,
-      answer: async (exchange) => {
-        await sendMade(
-          exchange,
-          { body: document, checkSum, position: null, version: null },
-          acceptsGzip(exchange.request),
-        )
-      },
-    },
+    documentRoute(DOCUMENT_PATH, document),
+    documentRoute(DOCUMENT_30_PATH, asOpenApi30(document)),
     {
       path: '/health',
       isUnlimited: true,
@@ -80,6 +72,17 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       },
     },
   ]
+}
+
+function documentRoute(path: string, document: object): Route {
+  const body = Buffer.from(JSON.stringify(document))
+  const made = { body, checkSum: checkSumOfMaker(body), position: null, version: null }
+  return {
+    path,
+    answer: async (exchange) => {
+      await sendMade(exchange, made, acceptsGzip(exchange.request))
+    },
+  }
 }
 
 async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {

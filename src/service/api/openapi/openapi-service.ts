@@ -1,6 +1,6 @@
 import { JSON_TYPE } from '../http/exchange.ts'
 import type { UnreadyReason } from '../http/readiness.ts'
-import { DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../paths.ts'
+import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../paths.ts'
 import { closedObject, valueSchema } from '../questions/node-schemas.ts'
 import {
   COMMON_HEADERS,
@@ -124,10 +124,15 @@ export const SERVICE_OPERATIONS = {
   '/metrics': serviceOperation('getMetrics', 'Get the metrics of the service in Prometheus text format', {
     200: answer('The metrics.', TEXT, 'text/plain'),
   }),
-  [DOCUMENT_PATH]: serviceOperation('getOpenApi', 'Get this document', {
+  [DOCUMENT_PATH]: documentOperation('getOpenApi', 'Get this document'),
+  [DOCUMENT_30_PATH]: documentOperation('getOpenApi30', 'Get this document as OpenAPI 3.0'),
+}
+
+function documentOperation(operationId: string, summary: string): object {
+  return serviceOperation(operationId, summary, {
     200: { ...answer('The document.', DOCUMENT), headers: CACHE_HEADERS },
     304: { description: 'Not modified.', headers: CACHE_HEADERS },
-  }),
+  })
 }
 
 function serviceOperation(operationId: string, summary: string, responses: object): object {
