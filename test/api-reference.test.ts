@@ -12,7 +12,7 @@ import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { serve, serveFile } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
 const ESTIMATES = '/api/v2/funding-estimates/{marketId}'
@@ -84,6 +84,16 @@ describe('the API reference', () => {
     assert.match(await operation.locator('.try-bar').innerText(), /200/)
     await operation.getByText('Response headers').click()
     assert.match(await operation.locator('.headers').innerText(), /x-block-height/)
+    // A file of bytes is not shown as text.
+    await fill('pagination.first', '')
+    const format = operation.locator('[data-parameter="format"]')
+    await format.selectOption('parquet')
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    await eventually(
+      () => shown.innerText(),
+      (text) => text === 'A Parquet file, which the code above downloads.',
+    )
+    await format.selectOption('')
 
     // Responses are folded; opened, they show the document's description.
     const folded = operation.locator('.response')
@@ -203,9 +213,10 @@ describe('the API reference', () => {
   test('writes requests as Python that runs without a library', async (t) => {
     if (!hasPython()) return skip(t, 'Python is not installed')
     const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+    const cwd = temporaryFolder(t)
     const run = (path: string, given: [place: string, name: string, value: string][]) => {
       const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
-      return startProgram(t, PYTHON, ['-c', pythonSample({ base, path, given: parameters })])
+      return startProgram(t, PYTHON, ['-c', pythonSample({ base, path, given: parameters })], { cwd })
     }
     const page = await run(DATA_POINTS, [
       ['path', 'marketId', MARKET],
@@ -218,6 +229,12 @@ describe('the API reference', () => {
     const lines = await run('/api/v2/export/checkpoints', [['query', 'format', 'csv']]).outcome
     const { text: exported } = await send(base, '/api/v2/export/checkpoints?format=csv')
     assert.deepEqual(lines.stdout.split(/\r?\n/), exported.split('\r\n'))
+    for (const path of ['/api/v2/export/checkpoints', CHECKPOINTS]) {
+      const { code, stderr } = await run(path, [['query', 'format', 'parquet']]).outcome
+      assert.equal(code, 0, stderr)
+      const { body } = await send(base, `${path}?format=parquet`)
+      assert.ok(readFileSync(join(cwd, 'rows.parquet')).equals(body), path)
+    }
     assert.match((await run('/metrics', []).outcome).stdout, /^lyra_\w+ /m)
     const stream = run('/api/v2/stream/checkpoints', [['query', 'afterBlock', '0']])
     await stream.printed(/^data: \{"hash"/m)
@@ -234,6 +251,8 @@ describe('the API reference', () => {
     assert.equal(curlSample(quoted), `curl '${base}${CHECKPOINTS}' \\\n  -H 'X-Request-Id: it'\\''s'`)
     const stream = { base, path: '/api/v2/stream/checkpoints', given: [] }
     assert.equal(curlSample(stream), `curl -N '${base}/api/v2/stream/checkpoints'`)
+    const parquet = { ...asked, given: [{ in: 'query', name: 'format', value: 'parquet' }] }
+    assert.equal(curlSample(parquet), `curl -OJ '${base}${CHECKPOINTS}?format=parquet'`)
     const cases: [path: string, given: [place: string, name: string, value: string][], code: RegExp][] = [
       [CHECKPOINTS, [], /lyra\.checkpointsPage\(\{\}, \{\}\)/],
       [CHECKPOINTS, [['query', 'pagination.after', 'AagU']], /checkpointsPage\(\{\}, \{ after: 'AagU' \}\)/],
@@ -284,6 +303,11 @@ describe('the API reference', () => {
           ['query', 'times', 'iso'],
         ],
         /fetch\('.*\/position-funding\/aa\?format=csv&times=iso'\)[\s\S]*response\.text/,
+      ],
+      [
+        '/api/v2/export/checkpoints',
+        [['query', 'format', 'parquet']],
+        /import \{ writeFile \} from 'node:fs\/promises'\n\nconst response[\s\S]*await writeFile\('rows\.parquet', Buffer\.from\(await response\.arrayBuffer\(\)\)\)$/,
       ],
       ['/api/v2/funding-rates', [], /await lyra\.fundingRates\(\)/],
       [

@@ -22,9 +22,14 @@ export function curlSample(asked: Asked): string {
   const headers = asked.given
     .filter((parameter) => parameter.in === 'header')
     .map(({ name, value }) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
-  // -N: curl shows each event of a stream when it arrives.
-  return `curl ${asked.path in STREAMS ? '-N ' : ''}${quoted(addressOf(asked))}${headers.join('')}`
+  // -N: curl shows each event of a stream when it arrives. -OJ: it writes a file by the name that the service gives it.
+  const how = asked.path in STREAMS ? '-N ' : isParquet(asked) ? '-OJ ' : ''
+  return `curl ${how}${quoted(addressOf(asked))}${headers.join('')}`
 }
+
+/** Whether the answer is a file that no one reads as text. */
+const isParquet = ({ given }: Asked) =>
+  given.some(({ name, value }) => name === 'format' && value === 'parquet')
 
 /** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or options alone. */
 const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options' }> = {
@@ -93,11 +98,12 @@ export function typescriptSample(asked: Asked): string {
     const options = sent.length === 0 ? '' : `, { headers: ${object(sent)} }`
     const isKnown = headers.some(([name]) => name === 'If-None-Match') ? ' && response.status !== 304' : ''
     return [
+      ...(isParquet(asked) ? [`import { writeFile } from 'node:fs/promises'`, ''] : []),
       `const response = await fetch(${literal(addressOf(asked))}${options})`,
       `if (!response.ok${isKnown}) throw new Error(await response.text())`,
-      asked.path.endsWith('.json')
-        ? 'console.log(await response.json())'
-        : 'console.log(await response.text())',
+      isParquet(asked)
+        ? `await writeFile('rows.parquet', Buffer.from(await response.arrayBuffer()))`
+        : `console.log(await response.${asked.path.endsWith('.json') ? 'json' : 'text'}())`,
     ].join('\n')
   }
   if (call.takes === 'page') {
@@ -134,11 +140,19 @@ export function pythonSample(asked: Asked): string {
     asked.path.startsWith('/api/v2/export/') ||
     asked.given.some(({ name }) => name === 'format')
   const isStream = asked.path in STREAMS
+  const opened = `urllib.request.urlopen(${request}, timeout=60) as response`
+  if (isParquet(asked)) {
+    const lines = [
+      `with ${opened}, open("rows.parquet", "wb") as file:`,
+      '    shutil.copyfileobj(response, file)',
+    ]
+    return ['import shutil', 'import urllib.request', '', ...lines].join('\n')
+  }
   return [
     ...(isText || isStream ? [] : ['import json']),
     'import urllib.request',
     '',
-    `with urllib.request.urlopen(${request}, timeout=60) as response:`,
+    `with ${opened}:`,
     ...(isText || isStream
       ? ['    for line in response:', '        print(line.decode(), end="", flush=True)']
       : ['    print(json.dumps(json.load(response), indent=2))']),

@@ -4,6 +4,9 @@ import { type Asked, addressOf } from './samples.ts'
 /** Characters of an answer that are shown; a page of thousands of rows would take seconds to lay out. */
 const MAX_SHOWN = 20_000
 
+/** Of bytes that are no text. */
+const PARQUET_TYPE = 'application/vnd.apache.parquet'
+
 /** What has come of an answer. */
 type Answer = {
   status: number
@@ -101,6 +104,12 @@ async function* read(asked: Asked, signal: AbortSignal): AsyncGenerator<Answer, 
   if (response.headers.get('content-type')?.startsWith('application/json')) {
     const text = indented(await response.text())
     yield { ...head, ms: ms(), text: text.slice(0, MAX_SHOWN), isCut: text.length > MAX_SHOWN, isWhole: true }
+    return
+  }
+  if (response.headers.get('content-type') === PARQUET_TYPE) {
+    await response.body?.cancel()
+    const text = 'A Parquet file, which the code above downloads.'
+    yield { ...head, ms: ms(), text, isCut: false, isWhole: true }
     return
   }
   const reader = response.body?.getReader()
