@@ -81,12 +81,9 @@ export function clientTypes(): string {
     ),
     recordType(
       'StreamFilters',
-      'The filters of the stream of each resource: those of its list, without times.',
+      'The filters of the stream of each resource: those of its list, without times; the market is optional.',
       RESOURCES,
-      (resource) => {
-        const name = filtersName(resource)
-        return (resource.dateRange ? `Omit<${name}, 'from' | 'to'>` : name) + neededType(resource, 'stream')
-      },
+      streamFiltersType,
     ),
     '/** The lists that have streams and exports, too. */\nexport type ResourceName = keyof StreamFilters\n',
     filteredType('FilteredName', 'The lists of which some filter must be given.', 'list', LISTS),
@@ -209,7 +206,9 @@ function schemaText(types: Map<string, string>, schema: JsonSchema): string {
 
 /** The lists or streams of which some filter must be given, as a union. */
 function filteredType(name: string, meaning: string, kind: RequestKind, lists: readonly Resource[]): string {
-  const filtered = lists.filter(({ scope, required }) => scope !== null || required[kind] !== undefined)
+  const filtered = lists.filter(
+    ({ scope, required }) => (kind === 'list' && scope !== null) || required[kind] !== undefined,
+  )
   return `${comment(meaning)}export type ${name} = ${filtered.map((list) => `'${list.name}'`).join(' | ')}\n`
 }
 
@@ -250,6 +249,13 @@ function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredFie
 
 const filtersName = ({ nodeName, scope, filters, dateRange }: Resource) =>
   scope === null && filters.length === 0 && !dateRange ? 'Record<string, never>' : `${nodeName}Filters`
+
+function streamFiltersType(resource: Resource): string {
+  const { scope, dateRange } = resource
+  const name = filtersName(resource)
+  const ofList = dateRange ? `Omit<${name}, 'from' | 'to'>` : name
+  return (scope === null ? ofList : `Partial<${ofList}>`) + neededType(resource, 'stream')
+}
 
 /** The one filter that a kind of request needs. */
 function neededType({ filters, required }: Resource, kind: RequestKind): string {

@@ -8,6 +8,7 @@ import { liquidityProviders } from '#core/resources/liquidity-providers/descript
 import type { Resource, Selection } from '#core/resources/resource'
 import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '#core/store/readings/arrivals'
 import type { Reader } from '#core/store/store'
+import { idOf } from './fixtures/event-stream.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -101,6 +102,43 @@ for (const kind of STORE_KINDS) {
       const all = await readAll(reader, points, { marketId: LIVE_MARKET })
       assert.equal(all.rows.length, total + 2)
       assertInOrder(all.rows)
+    })
+
+    test('returns the rows of all markets by event, however many markets and rows the blocks have', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const random = createRandom(5)
+      // The first market alone has more points than are read at a time; those of the others are read together.
+      const markets = Array.from({ length: 150 }, (_, index) => idOf(`${index}`))
+      const all: LiveBlock[] = []
+      const expected: [string, bigint][] = []
+      for (let height = 58; height <= 65; height++) {
+        const points = Array.from({ length: 2_700 }, (_, n) => ({
+          ...pointAt(height, { source: n % 5 === 0 ? 1 : 2 }),
+          marketId: n < 2_100 ? markets[0]! : markets[n % 150]!,
+          timestamp: timeOf(random.integer(100)) + BigInt(height * 2_700 + n),
+        }))
+        all.push({ height, events: points })
+        for (const { marketId, timestamp } of points) expected.push([marketId, timestamp])
+      }
+      await live.commitAll(all)
+      const reader = await openReader(t, store)
+      const { rows, calls } = await readAll(reader, fundingPeriodDataPoints, {})
+      assert.equal(rows.length, 8 * 2_700)
+      assertInOrder(rows)
+      assert.deepEqual(
+        rows.map(({ row, marketId }) => [marketId, BigInt(row[0]!)]),
+        expected,
+      )
+      assert.ok(calls >= expected.length / LIMIT, `${calls} calls`)
+      const external = await readAll(reader, fundingPeriodDataPoints, { source: 1n })
+      assert.equal(external.rows.length, (8 * 2_700) / 5)
+      assertInOrder(external.rows)
+      const of = await readAll(reader, fundingPeriodDataPoints, { seq: 2n })
+      assert.deepEqual(
+        of.rows.map(({ row }) => row[1]),
+        of.rows.map(() => '2'),
+      )
+      assert.equal(of.rows.length, rows.filter(({ row }) => row[1] === '2').length)
     })
 
     const readsNoFurther = async (t: TestContext) => {

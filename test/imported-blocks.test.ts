@@ -159,8 +159,11 @@ for (const kind of STORE_KINDS) {
           inScope(async (scope) => {
             const store = kind.create(scope)
             const followers = RESOURCES.flatMap((resource) => {
-              const isByMarket = resource.scope !== null || resource.required.stream !== undefined
-              const selections = isByMarket ? [MARKET, idOf('9')].map((marketId) => ({ marketId })) : [{}]
+              const ofMarkets = [MARKET, idOf('9')].map((marketId) => ({ marketId }))
+              const selections = [
+                ...(resource.required.stream === undefined ? [{}] : []),
+                ...(resource.scope === null && resource.required.stream === undefined ? [] : ofMarkets),
+              ]
               return selections.map((selection) => new StreamFollower(store, resource, selection))
             })
             const look = async (most?: number) => {

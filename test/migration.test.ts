@@ -265,11 +265,11 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
     store,
     'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
   )
-  await beforeFinalImports(kind, store, 6)
+  await beforeFinalImports(kind, store, 7)
 }
 
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 3): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 4): Promise<void> {
   await runSql(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -277,6 +277,8 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 3):
       primary key (market, source, blocks));
     create table kept_from (resource text not null, missing_from bigint not null, height bigint not null,
       primary key (resource, missing_from));
+    drop index funding_periods_by_height;
+    drop index funding_period_block_spans_by_blocks;
     drop table since;
     drop table funding_payments;
     drop table funding_period_series_made;

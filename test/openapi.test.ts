@@ -33,7 +33,7 @@ const ID = 'https://lyra.invalid/openapi.json'
 const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
   RESOURCES.flatMap((resource): [string, readonly string[]][] => [
     [resource.path, resource.required.list ?? []],
-    [streamPath(resource), resource.required.stream ?? (resource.scope === null ? [] : [resource.scope])],
+    [streamPath(resource), resource.required.stream ?? []],
   ]),
 )
 

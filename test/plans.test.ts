@@ -5,7 +5,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
-import type { Filter, Key, Resource, Selection } from '#core/resources/resource'
+import {
+  type Filter,
+  isOfAllMarkets,
+  type Key,
+  type Resource,
+  type Row,
+  type Selection,
+} from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { HEAD_ROOM } from '#core/store/pages/edges'
 import { filtersBySpan } from '#core/store/pages/locate'
@@ -17,6 +24,7 @@ import type { Statement } from '#core/store/pages/statement'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect, readerConfig, writerConfig } from '#core/store/postgres/connection'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/page-statements'
+import { readArrivals } from '#core/store/readings/arrivals'
 import { READ_LAST_TIMESTAMP } from '#core/store/readings/counted-points'
 import { edgesStatement, existsStatement } from '#core/store/sqlite/page-statements'
 import { TABLES } from '#core/store/tables'
@@ -53,6 +61,25 @@ const PAGES: PlannedPage[] = RESOURCES.flatMap((resource) => {
     )
     .flatMap((page) => [null, 0.5].map((depth) => ({ resource, ...page, depth })))
 })
+
+/** Streams of every resource: of each choice of filters that they take, of one market and of all. */
+const STREAMS = RESOURCES.flatMap((resource) => {
+  const { filters, required, scope } = resource
+  const choices = [[], ...filters.map(({ name }) => [name])].filter(
+    (names) => required.stream === undefined || names.some((name) => required.stream!.includes(name)),
+  )
+  const markets = scope === null ? [[]] : [[scope], []]
+  return markets.flatMap((market) => choices.map((names) => ({ resource, names: [...market, ...names] })))
+})
+
+/** Which index finds the rows of some blocks among those of all markets. */
+const BY_PLACE: Record<Resource['storage']['arrivals'], RegExp> = {
+  'all rows': /_by_height\b/,
+  'block spans': /\bfunding_period_block_spans_by_blocks\b/,
+}
+
+/** Of these tables there are a few rows for each market. */
+const SHORT = /^(?:instruments|instrument_terms|assets|markets|stream|gaps|imported|since)$/
 
 /** More providers for each market than fit on a page. */
 const LISTS = { markets: 10, points: 10, parties: 1_000, events: 0 }
@@ -167,6 +194,39 @@ describe('the plans of pages', () => {
     })
   }
 
+  for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
+    test(`every stream is read by an index, that of all markets by one on its blocks (${kind.name})`, async (t) => {
+      const store = kind.create(t)
+      await fill(t, store, scaled(2_000, 20_000))
+      const planned = await (kind.name === 'sqlite'
+        ? openPlannedSqlite(t, store)
+        : openPlannedPostgres(t, store))
+      const facts = factsOf((await planned.rows({ text: FACTS, values: [] }))[0] as string[])
+      for (const { resource, names } of STREAMS) {
+        const values: Selection = { ...facts, marketId: facts.providersMarketId, source: 2n }
+        if (resource.scope !== null) values.marketId = facts.marketId
+        const selection: Selection = Object.fromEntries(names.map((name) => [name, values[name]]))
+        const lacks = { first: 0n, gaps: [], tail: { height: facts.height / 2n, index: 0 } }
+        const query = { resource, selection, lacks, asOf: null, limit: LIMIT, pass: null }
+        const where = `the stream of ${resource.name}, by ${names}`
+        const reading = readArrivals(query)
+        let usesPlace = false
+        let step = reading.next()
+        while (step.done !== true) {
+          const statement = step.value as Statement
+          const plan = await planned.plan(statement)
+          for (const table of plan.scanned)
+            assert.ok(SHORT.test(table), `${where}: ${table} is read whole:\n${plan.text}`)
+          usesPlace ||= BY_PLACE[resource.storage.arrivals].test(plan.text)
+          step = reading.next(await planned.rows(statement))
+        }
+        // A period's rows may come later.
+        assert.ok(step.value!.rows.length > 0 || names.includes('seq'), where)
+        if (isOfAllMarkets(resource, selection)) assert.ok(usesPlace, where)
+      }
+    })
+  }
+
   // SQLite plans each prepared statement anew, and has only one index to choose.
   for (const kind of STORE_KINDS.filter(({ name }) => name === 'postgres')) {
     test('a writer that started with empty tables does not scan all points', async (t) => {
@@ -184,6 +244,56 @@ describe('the plans of pages', () => {
     })
   }
 })
+
+/** A database that tells how it runs statements: by which indexes, and which tables it scans. */
+type Planned = {
+  rows(statement: Statement): Promise<Row[]>
+  plan(statement: Statement): Promise<{ text: string; scanned: string[] }>
+}
+
+function openPlannedSqlite(t: TestContext, path: string): Planned {
+  const database = new DatabaseSync(path, { readOnly: true })
+  t.after(() => database.close())
+  const prepare = (text: string) => database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
+  return {
+    rows: async ({ text, values }) =>
+      prepare(text)
+        .all(...values)
+        .map((row) => Object.values(row) as Row),
+    plan: async ({ text, values }) => {
+      const steps = prepare(`explain query plan ${text}`)
+        .all(...values)
+        .map(({ detail }) => String(detail))
+      const names = steps.flatMap((step) => /^SCAN (\w+)(?! USING .*INDEX)/.exec(step)?.[1] ?? [])
+      const tables = TABLES.map(({ name }) => name)
+      return { text: steps.join('\n'), scanned: names.filter((name) => tables.includes(name)) }
+    },
+  }
+}
+
+async function openPlannedPostgres(t: TestContext, store: string): Promise<Planned> {
+  const client = await connect({ ...readerConfig(parsePostgresAddress(store), false), pipeline: false })
+  t.after(() => client.end())
+  await client.query('set default_transaction_read_only = off')
+  await client.query(`vacuum (analyze) ${TABLES.map(({ name }) => name).join(', ')}`)
+  return {
+    rows: async ({ text, values }) =>
+      (await client.query({ text, values: [...values], rowMode: 'array' })).rows,
+    plan: async ({ text, values }) => {
+      await client.query(`prepare arrivals as ${text}`)
+      const literals = values.length === 0 ? '' : `(${values.map((value) => `'${value}'`).join(', ')})`
+      const explained = await client.query(`explain (format json) execute arrivals ${literals}`)
+      await client.query('deallocate arrivals')
+      const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
+      const scanned = nodesOf(plan).flatMap((node) =>
+        node['Node Type'] === 'Seq Scan' ? [node['Relation Name']!] : [],
+      )
+      return { text: JSON.stringify(plan, null, 1), scanned }
+    },
+  }
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
 function checkSqlitePlans(path: string): void {
   const database = new DatabaseSync(path, { readOnly: true })

@@ -111,27 +111,43 @@ describe('the cursor of a stream', () => {
     assert.notEqual(encodeStreamCursor(checkpoints, {}, lacks), id)
   })
 
-  test('belongs to one resource and market, and uses the characters of all cursors', () => {
+  test('belongs to one resource and market, or to all markets, and uses the characters of all cursors', () => {
     const place: Lacks = {
       first: 3n,
       gaps: [{ height: 5n, index: 2, to: 9n }],
       tail: { height: 2n ** 63n - 1n, index: 70_000 },
     }
     const [market, other] = [{ marketId: idOf('a') }, { marketId: idOf('b') }]
-    for (const resource of RESOURCES) {
-      const selection = resource.scope === null ? {} : market
+    const streams = RESOURCES.flatMap((resource) =>
+      (resource.scope === null ? [{}] : [market, {}]).map((selection) => ({ resource, selection })),
+    )
+    for (const { resource, selection } of streams) {
       const cursor = encodeStreamCursor(resource, selection, place)
       assert.match(cursor, /^[A-Za-z0-9_-]+$/)
       assert.deepEqual(decodeStreamCursor(resource, selection, cursor), place)
       for (const foreign of RESOURCES) {
-        if (foreign !== resource) assert.equal(decodeStreamCursor(foreign, market, cursor), null)
+        if (foreign === resource) continue
+        for (const one of [market, {}]) assert.equal(decodeStreamCursor(foreign, one, cursor), null)
       }
-      if (resource.scope !== null) assert.equal(decodeStreamCursor(resource, other, cursor), null)
+      for (const one of resource.scope === null ? [] : [market, other, {}]) {
+        const isSame = JSON.stringify(one) === JSON.stringify(selection)
+        assert.deepEqual(decodeStreamCursor(resource, one, cursor), isSame ? place : null)
+      }
       for (let at = 0; at < cursor.length; at++) {
         const changed = `${cursor.slice(0, at)}${cursor[at] === 'x' ? 'y' : 'x'}${cursor.slice(at + 1)}`
         assert.equal(decodeStreamCursor(resource, selection, changed), null, changed)
         assert.equal(decodeStreamCursor(resource, selection, cursor.slice(0, at)), null)
       }
+    }
+  })
+
+  // Versions up to 0.2 know no stream of all markets: they took an id by what it begins with, up to its ranges.
+  test('of all markets is none of those that earlier versions took', () => {
+    const lacks: Lacks = { first: 3n, gaps: [], tail: { height: 30n, index: 1 } }
+    for (const resource of RESOURCES.filter(({ scope }) => scope !== null)) {
+      const id = encodeStreamCursor(resource, {}, lacks)
+      assert.equal(id, { 2: 's2a_3_u-1_6QUu', 4: 's4a_3_u-1_MZ8k' }[resource.tag])
+      for (const { tag } of RESOURCES) assert.ok(!id.startsWith(`s${tag}_`))
     }
   })
 

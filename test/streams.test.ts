@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fingerprintOf } from '#core/resources/fingerprint'
 import type { ServerEvent } from '../client/src/event-stream.ts'
+import { idOf } from './fixtures/event-stream.ts'
 import { getPage, metricsOf, query, send, statusOf } from './fixtures/http.ts'
 import { type Listener, listen, rowsOf } from './fixtures/listen.ts'
 import {
@@ -16,6 +17,7 @@ import {
   marketData,
   OTHER_MARKET,
   openLiveStore,
+  periodEvent,
   pointAt,
   provision,
   serveLive,
@@ -32,6 +34,7 @@ import { until } from './fixtures/until.ts'
 const FIRST = [checkpointAt(1), pointAt(1)]
 
 const POINT_STREAM = '/api/v2/stream/funding-period-data-points'
+const PERIOD_STREAM = '/api/v2/stream/funding-periods'
 const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
 const PROVIDER_STREAM = '/api/v2/stream/liquidity-providers'
 
@@ -150,10 +153,12 @@ for (const kind of STORE_KINDS) {
       const { live, base } = await serveLive(t, kind, FIRST)
       const activity = createActivity(live, 5)
       const random = createRandom(6)
+      const [ofOne, ofOther] = [LIVE_MARKET, OTHER_MARKET].map(pointsPath) as [string, string]
       const followed = [
-        { target: `${POINT_STREAM}?marketId=${LIVE_MARKET}`, path: pointsPath(LIVE_MARKET) },
-        { target: `${POINT_STREAM}?marketId=${OTHER_MARKET}`, path: pointsPath(OTHER_MARKET) },
-        { target: CHECKPOINT_STREAM, path: '/api/v2/checkpoints' },
+        { target: `${POINT_STREAM}?marketId=${LIVE_MARKET}`, paths: [ofOne] },
+        { target: `${POINT_STREAM}?marketId=${OTHER_MARKET}`, paths: [ofOther] },
+        { target: POINT_STREAM, paths: [ofOne, ofOther] },
+        { target: CHECKPOINT_STREAM, paths: ['/api/v2/checkpoints'] },
       ]
       const had = followed.map(() => [] as ServerEvent[])
       const listeners = await Promise.all(
@@ -177,12 +182,12 @@ for (const kind of STORE_KINDS) {
         await sleep(random.integer(150))
         await cut()
       }
-      for (const [index, { path }] of followed.entries()) {
-        const paged = await rowsOf(base, path)
+      for (const [index, { paths, target }] of followed.entries()) {
+        const paged = (await Promise.all(paths.map((path) => rowsOf(base, path)))).flat()
         const streamed = () => [...had[index]!, ...listeners[index]!.events]
-        await until(() => streamed().length >= paged.length, `the rows of ${path}`)
+        await until(() => streamed().length >= paged.length, `the rows of ${target}`)
         await sleep(200)
-        assertSameRows(dataOf(streamed()), paged, path)
+        assertSameRows(dataOf(streamed()), paged, target)
         listeners[index]!.cut()
       }
       t.diagnostic(`${cuts} cuts of ${followed.length} streams, up to block ${live.height}`)
@@ -221,6 +226,59 @@ for (const kind of STORE_KINDS) {
         id = listener.id
       }
       t.diagnostic(`${kills} kills, ${events.length} rows, up to block ${live.height}`)
+    })
+
+    test('send the rows of all markets if no market is named, and resume after any of them', async (t) => {
+      const { live, base } = await serveLive(t, kind, FIRST)
+      const points = await listen(base, `${POINT_STREAM}?afterBlock=0`)
+      const external = await listen(base, `${POINT_STREAM}?source=SOURCE_EXTERNAL`)
+      const periods = await listen(base, PERIOD_STREAM)
+      const markets = Array.from({ length: 70 }, (_, index) => idOf(`${index}`))
+      const expected: string[] = [LIVE_MARKET]
+      for (let height = 2; height <= 20; height++) {
+        const source = height === 9 ? 1 : 2
+        await live.commit(height, [
+          ...markets.map((marketId) => pointAt(height, { marketId, source })),
+          ...markets.map((marketId) => periodEvent({ marketId, seq: BigInt(height) })),
+        ])
+        expected.push(...markets)
+      }
+      const marketsOf = ({ events }: Listener) =>
+        events.map(({ data }) => (JSON.parse(data) as { marketId: string }).marketId)
+      await until(() => points.events.length >= expected.length, 'the points')
+      assert.deepEqual(marketsOf(points), expected)
+      await until(() => periods.events.length >= 19 * 70, 'the periods')
+      assert.deepEqual(marketsOf(periods), expected.slice(1))
+      assert.deepEqual(marketsOf(external), markets)
+      const paged = await rowsOf(base, pointsPath(markets[3]!))
+      assert.deepEqual(
+        dataOf(points.events).filter((_, index) => expected[index] === markets[3]),
+        paged.reverse(),
+      )
+      for (const [target, { events }] of [
+        [POINT_STREAM, points],
+        [PERIOD_STREAM, periods],
+      ] as const) {
+        for (const at of [0, 700, events.length - 2]) {
+          const rest = await listen(base, target, events[at]!.id)
+          await until(() => rest.events.length >= events.length - at - 1, `${target} after ${at}`)
+          assert.deepEqual(dataOf(rest.events), dataOf(events.slice(at + 1)))
+          rest.cut()
+        }
+      }
+      // A row of an export of all markets is a beginning, too.
+      const { text } = await send(base, '/api/v2/export/funding-period-data-points?format=ndjson')
+      const line = text.split('\n').findLast((one) => one.includes(markets[0]!))!
+      const { cursor, ...node } = JSON.parse(line) as { cursor: string; timestamp: string }
+      const after = await listen(base, `${POINT_STREAM}?after=${cursor}`)
+      const from = points.events.findIndex(
+        ({ data }) => data.includes(markets[0]!) && data.includes(node.timestamp),
+      )
+      assert.ok(from >= 0)
+      const rest = dataOf(points.events.slice(from + 1))
+      await until(() => after.events.length >= rest.length, 'the rows after that of the export')
+      assert.deepEqual(dataOf(after.events), rest)
+      for (const listener of [points, external, periods, after]) listener.cut()
     })
 
     test('send a provider only when its figures change, also after a restart of the service', async (t) => {
@@ -366,7 +424,13 @@ describe('a stream', () => {
     const ofOther = await listen(base, `${POINT_STREAM}?marketId=${OTHER_MARKET}`)
     ofOther.cut()
     const market = `marketId=${LIVE_MARKET}`
+    const ofAll = await listen(base, POINT_STREAM)
+    ofAll.cut()
     for (const [target, headers] of [
+      [`${POINT_STREAM}?after=${ofOther.id}`],
+      [`${POINT_STREAM}?after=${page.pageInfo.endCursor}`],
+      [`${PERIOD_STREAM}?after=${ofAll.id}`],
+      [`${POINT_STREAM}?${market}&after=${ofAll.id}`],
       [`${POINT_STREAM}?${market}&after=${page.pageInfo.endCursor}`],
       [`${POINT_STREAM}?${market}&after=${ofOther.id}`],
       [`${POINT_STREAM}?${market}`, { 'last-event-id': 'abc' }],
@@ -390,6 +454,8 @@ describe('a stream', () => {
       for (const [target, head] of [
         [`${CHECKPOINT_STREAM}?after=`, 's1'],
         [`${POINT_STREAM}?${market}&after=`, `s2_${fingerprintOf(LIVE_MARKET)}`],
+        [`${POINT_STREAM}?after=`, 's2a'],
+        [`${PERIOD_STREAM}?after=`, 's4a'],
         [`${PROVIDER_STREAM}?${market}&after=`, 's3'],
       ] as const) {
         const text = `${head}_${body}`

@@ -187,10 +187,9 @@ const TARGETS: readonly Target[] = [
     return ['list' in description ? { ...target, ...needOf(description.list.required.list) } : target]
   }),
   ...RESOURCES.flatMap((resource): Target[] => {
-    const { path, scope, required } = resource
+    const { path, required } = resource
     const { needed, without } = needOf(required.list)
     const parameters = exportParametersOf(resource)
-    const ofMarket = { needed: { marketId: MARKET }, without: NO_MARKET }
     return [
       {
         ...{ path, parameters, needed: { ...needed, format: 'csv' }, without, ...EXPORT },
@@ -199,7 +198,7 @@ const TARGETS: readonly Target[] = [
       { path: exportPath(resource), parameters: fullExportParametersOf(resource), ...EXPORT },
       {
         ...{ path: streamPath(resource), parameters: streamParametersOf(resource) },
-        ...(scope === null ? needOf(required.stream) : ofMarket),
+        ...needOf(required.stream),
       },
     ]
   }),
@@ -235,10 +234,9 @@ for (const kind of ANY_STORE_KIND) {
           const { name } = parameter
           for (const [faultOf, value] of wrongValuesOf(parameter)) {
             const fault = faultOf(name, value)
-            const isMissing = value === '' && name === 'marketId' && without === NO_MARKET
             // One that is refused anyway may be refused for its value first: either error names it.
             const expected = isRefused(name) && fault.detail !== undefined ? pagination(name, value) : fault
-            await refused(given([name, value]), isMissing ? NO_MARKET : expected)
+            await refused(given([name, value]), expected)
           }
           if (isRefused(name)) await refused(given([name, '1']), pagination(name, '1'))
           for (const again of new Set([name, snakeCase(name)]))

@@ -145,7 +145,7 @@ function listMethods(connection: Connection): Walks & Pages & Streams {
   }
   for (const name of Object.keys(STREAM_PATHS) as ResourceName[]) {
     const method = `stream${name[0]!.toUpperCase()}${name.slice(1)}`
-    const filtersOfStream = filtersOf(name, STREAM_FILTER_NAMES[name])
+    const filtersOfStream: Parameter = { name: 'filters', properties: STREAM_FILTER_NAMES[name] }
     methods[method] = (...given: [StreamFilters[typeof name]?, StreamOptions?]) => {
       checkArguments(method, [filtersOfStream, STREAM_OPTIONS], given)
       const [filters = {}, options] = given
@@ -176,7 +176,7 @@ function reportMethods(connection: Connection): Reports {
 }
 
 /** The filters of a list; the market must be given if it is a part of the path. */
-function filtersOf(name: ListName, names: readonly string[] = FILTER_NAMES[name] ?? []) {
+function filtersOf(name: ListName) {
   const required = PATHS[name]?.includes(':marketId') ? 'marketId' : undefined
-  return { name: 'filters', properties: names, required } as const
+  return { name: 'filters', properties: FILTER_NAMES[name] ?? [], required } as const
 }

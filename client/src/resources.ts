@@ -747,12 +747,12 @@ export type Filters = {
   marketSummaries: MarketSummaryFilters
 }
 
-/** The filters of the stream of each resource: those of its list, without times. */
+/** The filters of the stream of each resource: those of its list, without times; the market is optional. */
 export type StreamFilters = {
   checkpoints: Record<string, never>
   fundingPayments: Omit<FundingPaymentFilters, 'from' | 'to'>
-  fundingPeriodDataPoints: Omit<FundingPeriodDataPointFilters, 'from' | 'to'>
-  fundingPeriods: Omit<FundingPeriodFilters, 'from' | 'to'>
+  fundingPeriodDataPoints: Partial<Omit<FundingPeriodDataPointFilters, 'from' | 'to'>>
+  fundingPeriods: Partial<Omit<FundingPeriodFilters, 'from' | 'to'>>
   instruments: InstrumentFilters
   liquidityProviderHistory: Omit<LiquidityProviderEpochFilters, 'from' | 'to'>
   liquidityProviders: LiquidityProviderFilters
@@ -770,11 +770,7 @@ export type FilteredName =
   | 'liquidityProviders'
 
 /** The same of streams. */
-export type FilteredStreamName =
-  | 'fundingPeriodDataPoints'
-  | 'fundingPeriods'
-  | 'liquidityProviderHistory'
-  | 'liquidityProviders'
+export type FilteredStreamName = 'liquidityProviderHistory' | 'liquidityProviders'
 
 /** The names of the filters of each list. */
 export const FILTER_NAMES: Record<ListName, readonly string[]> = {

@@ -195,3 +195,8 @@ export function keyOf({ key }: Resource, row: Row): Key {
 export function scopeOf({ scope }: Resource, selection: Selection): string | null {
   return scope === null ? null : selection[scope]!
 }
+
+/** Whether rows of all markets are asked for at once, of a resource whose cursors and nodes are bound to one. */
+export function isOfAllMarkets({ scope }: Resource, selection: Selection): boolean {
+  return scope !== null && selection[scope] === undefined
+}

@@ -403,5 +403,11 @@ export function schemaSteps(types: SchemaTypes): string[] {
   create index funding_payments_by_place on funding_payments (height, event_index, market_id, party_id);
   create index funding_payments_by_time on funding_payments (timestamp, market_id, seq, party_id);
     `,
+
+    `
+  -- How streams of all markets find the rows of some blocks.
+  create index funding_periods_by_height on funding_periods (height, event_index, market_id);
+  create index funding_period_block_spans_by_blocks on funding_period_block_spans (blocks, market);
+    `,
   ]
 }

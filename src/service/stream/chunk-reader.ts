@@ -87,13 +87,16 @@ export function chunkOf(query: ArrivalQuery, arrivals: Arrivals): Chunk {
 
 /** The text of rows; `cutAfter`: the position of the last of them, if the piece ends early. */
 function textOf(
-  { resource, selection, lacks, limit }: ArrivalQuery,
+  query: ArrivalQuery,
   { rows, coverage, reached }: Arrivals,
 ): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
+  const { resource, selection, lacks, limit } = query
   const eventOf = (index: number, upTo: Place, next: Place | null) => {
     const received = advance(lacks, coverage, outsideImport(upTo, next, coverage))
     const id = encodeStreamCursor(resource, selection, received)
-    return eventText(resource, id, resource.node(rows[index]!.row, selection))
+    const { row, marketId } = rows[index]!
+    const node = resource.node(row, marketId === undefined ? selection : { ...selection, marketId })
+    return eventText(resource, id, node)
   }
   const pieces: string[] = []
   let bytes = 0
@@ -103,7 +106,7 @@ function textOf(
     bytes += Buffer.byteLength(text)
     const before = rows[index - 1]
     if (bytes > MAX_PIECE_BYTES - MAX_IDS_BYTES && before !== undefined) {
-      const cutAfter = isSameEvent(before.place, place) ? placeWithin(resource, before) : before.place
+      const cutAfter = isSameEvent(before.place, place) ? placeWithin(query, before) : before.place
       pieces[index - 1] = eventOf(index - 1, cutAfter, place)
       return { bytes: Buffer.from(pieces.join('')), cutAfter, limit: index }
     }

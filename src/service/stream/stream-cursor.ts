@@ -3,10 +3,10 @@ import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
 import { type Lacks, MAX_GAPS, type PlaceRange } from '#core/domain/lacks'
 import type { Place } from '#core/domain/place'
 import { fingerprintOf } from '#core/resources/fingerprint'
-import type { Resource, Selection } from '#core/resources/resource'
+import { isOfAllMarkets, type Resource, type Selection } from '#core/resources/resource'
 import { idColumns } from '#core/store/readings/arrivals'
 
-/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id, or `a` behind the tag for all markets; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
@@ -35,11 +35,14 @@ export function decodeStreamCursor(resource: Resource, selection: Selection, tex
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
   const head = `${headOf(resource, selection).join('_')}_`
   if (!text.startsWith(head)) return null
-  return lacksOf(text.slice(head.length, end).split('_'), idColumns(resource).length)
+  return lacksOf(text.slice(head.length, end).split('_'), idColumns({ resource, selection }).length)
 }
 
-function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): string[] {
-  const tag = `s${resourceTag}`
+function headOf(resource: Resource, selection: Selection): string[] {
+  const { scope } = resource
+  const tag = `s${resource.tag}`
+  // No tag ends with a letter: the other ids of the resource begin otherwise, whatever their market.
+  if (isOfAllMarkets(resource, selection)) return [`${tag}a`]
   return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
 }
 

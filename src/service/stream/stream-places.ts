@@ -101,5 +101,5 @@ function leastFollowed(entries: ReadonlySet<FollowedSelection>): FollowedSelecti
 /** What distinguishes a selection of a resource from every other one. */
 export function selectionKey({ name, filters, scope }: Resource, selection: Selection): string {
   const values = filters.map((filter) => selection[filter.name])
-  return [name, scope === null ? '' : selection[scope], ...values].join(' ')
+  return [name, scope === null ? '' : (selection[scope] ?? ''), ...values].join(' ')
 }

@@ -1,12 +1,18 @@
 import { conditionOf } from '../../resources/filters.ts'
-import { type Filter, type Resource, type Selection, scopeOf } from '../../resources/resource.ts'
+import {
+  type Filter,
+  isOfAllMarkets,
+  type Resource,
+  type Selection,
+  scopeOf,
+} from '../../resources/resource.ts'
 import { FIND_MARKET } from '../statements.ts'
 import type { Reading } from './page.ts'
 import type { KeySpan } from './scan.ts'
 
 /** Where the rows of a selection lie. */
 export type Located = {
-  /** The number of the market in scope; null if rows do not name it by that. */
+  /** The number of the market in scope; null if rows do not name it by that, or those of all markets are asked for. */
   market: bigint | null
   /** Between which times; null if no table says so. */
   span: KeySpan | null
@@ -30,6 +36,7 @@ export function* locateRows(
   selection: Selection,
   known?: bigint,
 ): Reading<Located | null> {
+  if (isOfAllMarkets(resource, selection)) return { market: null, span: null }
   const { scopeBy, span } = resource.storage
   let market = known ?? null
   if (scopeBy === 'number' && market === null) {

@@ -1,5 +1,5 @@
 import { conditionOf, FILTERS, fixingFilter } from '../../resources/filters.ts'
-import type { FilterName, Resource } from '../../resources/resource.ts'
+import { type FilterName, isOfAllMarkets, type Resource } from '../../resources/resource.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 import { type Role, type Slots, templateOf } from './statement-template.ts'
@@ -143,10 +143,10 @@ export function selectionConditions(
   placeholderOf: (value: 'market' | FilterName) => string,
   within?: Within,
 ): string[] {
-  const { resource, market } = asked
+  const { resource, selection, market } = asked
   const { storage, scope } = resource
   const conditions: string[] = []
-  if (scope !== null) {
+  if (scope !== null && !isOfAllMarkets(resource, selection)) {
     if (storage.scopeBy === undefined) throw new TypeError(`${resource.name}: scopeBy is not said`)
     if (storage.scopeBy === 'number' && market === null)
       throw new TypeError('the number of the market is not known')

@@ -4,8 +4,15 @@ import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
 import { isBefore, type Place } from '../../domain/place.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { BLOCKS_OF_SPAN } from '../../resources/funding-period-data-points/table.ts'
-import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/resource.ts'
-import { type Located, locateRows } from '../pages/locate.ts'
+import {
+  isOfAllMarkets,
+  type Key,
+  type KeyValue,
+  type Resource,
+  type Row,
+  type Selection,
+} from '../../resources/resource.ts'
+import { filtersBySpan, type Located, locateRows } from '../pages/locate.ts'
 import type { Reading } from '../pages/page.ts'
 import { type KeySpan, selectsNothing } from '../pages/scan.ts'
 import { columnList, filterConditions, fromClause, selectionConditions } from '../pages/scan-sql.ts'
@@ -14,6 +21,9 @@ import { readCoverage, readPosition } from './coverage.ts'
 
 /** Runs of blocks whose points are read at a time. */
 const SPANS_AT_ONCE = 16
+
+/** Markets whose points of a run of blocks are read at a time, at most. */
+const MARKETS_AT_ONCE = 64
 
 /**
  * Rows that are read at a time, found or not; a few times as many may be if the blocks of one run hold more. What
@@ -51,26 +61,35 @@ export type Arrivals = {
   pass: Pass | null
 }
 
-/** A row and the event that it comes from. */
-export type ArrivedRow = { row: Row; place: Place }
+/** A row and the event that it comes from. `marketId` is its market, if rows of all markets are asked for. */
+export type ArrivedRow = { row: Row; place: Place; marketId?: string }
 
 /**
  * How far blocks have been read that hold more rows than are read at a time. Points lie in the order of their times,
  * so that the first ones by event are known only once all have been looked at.
  */
 export type Pass = {
-  /** The last of the blocks, and the times that their points lie between. */
+  /** The last of the blocks. */
   through: bigint
-  first: bigint
-  last: bigint
-  /** The source being read, and the point up to which it has been. */
-  source: bigint
-  after: readonly [timestamp: bigint, seq: bigint]
+  /** Of all markets, by number: the last one that has been read. */
+  passed: bigint
+  /** The market that is read in parts; null between two of them. */
+  part: MarketPart | null
   /** How many of the first rows are kept: the limit of the query that it began with. */
   limit: number
   /** The first rows by event, of those looked at so far. */
   found: ArrivedRow[]
 }
+
+/** A market of which more points are to be looked at than are read at a time. */
+type MarketPart = MarketSpan & {
+  /** The source being read, and the point up to which it has been. */
+  source: bigint
+  after: readonly [timestamp: bigint, seq: bigint]
+}
+
+/** Points of one market between two times. */
+type MarketSpan = { market: bigint; first: bigint; last: bigint }
 
 /**
  * Reads rows by when they came; null in an empty store, or one that holds less than `asOf`: a replica that lags, or a
@@ -132,75 +151,131 @@ type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: P
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
-  const { limit, resource } = query
-  const rows = (yield rowsStatement(query, range, limit + 1)).map(arrivedRow)
+  const { limit } = query
+  const rows = (yield rowsStatement(query, range, limit + 1)).map(arrivedRowOf(query))
   const [last, next] = [rows[limit - 1], rows[limit]]
   const { rows: kept, reached } = cutAt(limit, rows, range.to)
   const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
   return {
     ...{ rows: kept, readRows: rows.length, pass: null },
-    reached: isTorn ? placeWithin(resource, last!) : reached,
+    reached: isTorn ? placeWithin(query, last!) : reached,
   }
 }
 
 export const isSameEvent = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
-/** The columns that tell the rows of one event apart: ids of the key. */
-export const idColumns = ({ key }: Resource) =>
-  key.filter(({ type }) => type === 'id').map(({ column }) => column)
+/** A stream: what is followed of a resource. */
+type Followed = { resource: Resource; selection: Selection }
+
+/** The columns that tell the rows of one event apart: ids of the key, and the market if rows of all are asked for. */
+export function idColumns({ resource, selection }: Followed): string[] {
+  const { key, storage } = resource
+  const ids = key.filter(({ type }) => type === 'id').map(({ column }) => column)
+  return isOfAllMarkets(resource, selection) && storage.scopeBy === 'id' ? ['market_id', ...ids] : ids
+}
 
 /** The position after a row and before the next one of its event. */
-export function placeWithin(resource: Resource, { row, place: { height, index } }: ArrivedRow): Place {
+export function placeWithin({ resource }: Followed, { row, place, marketId }: ArrivedRow): Place {
+  const { height, index } = place
   const ids = resource.key.flatMap(({ type }, at) => (type === 'id' ? [String(row[at])] : []))
-  return { height, index: index - 1, within: ids }
+  return { height, index: index - 1, within: marketId === undefined ? ids : [marketId, ...ids] }
 }
 
 function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
-  const { selection, span } = asked
   const spans = yield spansStatement(asked, range)
   let readRows = STATEMENTS_IN_ROWS
   if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
-  const enough = span === null ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
+  const isDense = filtersBySpan(asked.resource, asked.selection).length === 0
+  const enough = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
-    const part = within(span, rangeOfSpans(spans.slice(0, count), isWhole, range))
-    const [[total]] = (yield countStatement(asked, part)) as [Row]
+    const { through, first, last } = rangeOfSpans(spans.slice(0, count), isWhole, range)
+    const area: Area =
+      asked.market === null
+        ? { runs: runsOf(range, through), passed: 0n, upTo: null }
+        : within(asked.span, { market: asked.market, first, last })
+    const [[total]] = (yield countStatement(asked, area)) as [Row]
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
     if (Number(total) > MAX_READ_ROWS) {
-      const [source] = sourcesOf(selection) as [bigint]
-      return yield* continuePass({ ...part, source, after: BEFORE_ALL, limit, found: [] }, asked, range)
+      const part = 'runs' in area ? null : partOf(area, asked.selection)
+      return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
     }
-    const rows = yield pointsStatement(asked, { ...range, to: part.through }, part, limit + 1)
-    return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
+    const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
+    return { ...cutAt(limit, rows.map(arrivedRowOf(asked)), through), readRows, pass: null }
   }
 }
 
-/** Blocks with the times that a period's points among theirs lie between. */
-function within(period: KeySpan | null, { through, first, last }: PassRange): PassRange {
-  if (period === null) return { through, first, last }
-  return { through, first: greatest([first, period.first]), last: least([last, period.last]) }
+/** The points of a market that are among those of a period. */
+function within(period: KeySpan | null, { market, first, last }: MarketSpan): MarketSpan {
+  if (period === null) return { market, first, last }
+  return { market, first: greatest([first, period.first]), last: least([last, period.last]) }
+}
+
+/** A market, to be read in parts from its beginning on. */
+function partOf(span: MarketSpan, selection: Selection): MarketPart {
+  const [source] = sourcesOf(selection) as [bigint]
+  return { ...span, source, after: BEFORE_ALL }
 }
 
 /** Looks at the next rows of a pass; the rows come with the last ones. */
 function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
-  const { limit } = pass
-  const blocks = { ...range, to: pass.through }
-  const [next] = yield windowStatement(asked, pass)
+  if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
+  const { part } = pass
+  const [next] = yield windowStatement(part)
   const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
-  const rows = yield pointsStatement(asked, blocks, pass, limit + 1, { ...pass, upTo })
-  const found = [...pass.found, ...rows.map(arrivedRow)]
+  const found = yield* foundWith(pass, asked, range, part, { ...part, upTo })
+  if (next !== undefined) return unfinished({ ...pass, found, part: { ...part, after: upTo } }, range)
+  const sources = sourcesOf(asked.selection)
+  const source = sources[sources.indexOf(part.source) + 1]
+  if (source !== undefined)
+    return unfinished({ ...pass, found, part: { ...part, source, after: BEFORE_ALL } }, range)
+  if (asked.market !== null) return finished({ ...pass, found })
+  return unfinished({ ...pass, found, part: null, passed: part.market }, range)
+}
+
+/** Looks at the rows of the next markets, as many as are read at a time; or begins with a part of a single one. */
+function* continueWithMarkets(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
+  const runs = runsOf(range, pass.through)
+  const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
+  if (markets.length === 0) return finished(pass)
+  let count = 0
+  for (let total = 0; count < markets.length; count++) {
+    total += Number(markets[count]!.at(-1))
+    if (total > MAX_READ_ROWS) break
+  }
+  if (count === 0) {
+    const [market, first, last] = markets[0]!.map((value) => BigInt(value!)) as [bigint, bigint, bigint]
+    return unfinished({ ...pass, part: partOf({ market, first, last }, asked.selection) }, range)
+  }
+  const upTo = BigInt(markets[count - 1]![0]!)
+  const found = yield* foundWith(pass, asked, range, { runs, passed: pass.passed, upTo })
+  const done = { ...pass, found, passed: upTo }
+  return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : unfinished(done, range)
+}
+
+/** The first rows of a pass, with those of a further area. */
+function* foundWith(
+  { limit, through, found }: Pass,
+  asked: Asked,
+  range: PlaceRange,
+  area: Area,
+  window?: Window,
+): Reading<ArrivedRow[]> {
+  const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1, window)
+  return [...found, ...rows.map(arrivedRowOf(asked))]
     .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
     .slice(0, limit + 1)
-  const readRows = MAX_READ_ROWS
-  const going = { rows: [], reached: range, readRows }
-  if (next !== undefined) return { ...going, pass: { ...pass, after: upTo, found } }
-  const sources = sourcesOf(asked.selection)
-  const source = sources[sources.indexOf(pass.source) + 1]
-  if (source !== undefined) return { ...going, pass: { ...pass, source, after: BEFORE_ALL, found } }
-  return { ...cutAt(limit, found, pass.through), readRows, pass: null }
+}
+
+function unfinished(pass: Pass, reached: PlaceRange): RangeRead {
+  return { rows: [], reached, readRows: MAX_READ_ROWS, pass }
+}
+
+function finished({ limit, found, through }: Pass): RangeRead {
+  return { ...cutAt(limit, found, through), readRows: MAX_READ_ROWS, pass: null }
 }
 
 /** The rows up to a limit, and the place that they reach: the end of a block if none is left. */
@@ -210,10 +285,14 @@ function cutAt(limit: number, rows: ArrivedRow[], through: bigint): Pick<RangeRe
   return { rows: kept, reached: kept.at(-1)!.place }
 }
 
-/** Blocks that are read at once, and between which times their points lie. */
-type PassRange = Pick<Pass, 'through' | 'first' | 'last'>
+/** The points of one market between two times, or those of some runs of blocks: of the markets after one, up to another. */
+type Area = MarketSpan | { runs: readonly [first: bigint, last: bigint]; passed: bigint; upTo: bigint | null }
 
-function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange): PassRange {
+const runsOf = ({ height }: PlaceRange, through: bigint) =>
+  [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
+
+/** Up to which block points are read, and between which times they lie. */
+function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange) {
   const first = least(spans.map(([, from]) => BigInt(from!)))
   const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
   const end = (BigInt(spans.at(-1)![0]!) + 1n) * BLOCKS_OF_SPAN - 1n
@@ -238,12 +317,15 @@ const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
 /** Between which times the points of the first runs of blocks lie. */
 function spansStatement({ market }: Asked, { height, to }: PlaceRange): Statement {
+  const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
+  const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
   return {
-    text: `select cast(blocks as text), cast(first_timestamp as text), cast(last_timestamp as text)
+    text: `select cast(blocks as text), cast(min(first_timestamp) as text), cast(max(last_timestamp) as text)
       from funding_period_block_spans
-      where market = $1 and blocks between $2 and $3
+      where ${ofMarket} blocks between $1 and $2
+      group by funding_period_block_spans.blocks
       order by funding_period_block_spans.blocks limit ${SPANS_AT_ONCE}`,
-    values: [market!, height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN],
+    values,
   }
 }
 
@@ -252,7 +334,7 @@ function rowsStatement(asked: Asked, { height, index, within, to }: PlaceRange, 
   const { resource, selection, market } = asked
   const { table } = resource.storage
   const values: KeyValue[] = [height, BigInt(within === undefined ? index : index + 1), to, BigInt(limit)]
-  const ids = idColumns(resource).map((column) => `${table}.${column}`)
+  const ids = idColumns(asked).map((column) => `${table}.${column}`)
   const after = within === undefined ? [] : within.map((id) => `$${values.push(id)}`)
   const compared = ['height', 'event_index', ...(within === undefined ? [] : ids)]
   const conditions = selectionConditions(
@@ -260,68 +342,122 @@ function rowsStatement(asked: Asked, { height, index, within, to }: PlaceRange, 
     (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
   )
   conditions.push(`(${compared.join(', ')}) > (${['$1', '$2', ...after].join(', ')}) and height <= $3`)
+  const marketId = isOfAllMarkets(resource, selection) ? `${table}.market_id, ` : ''
   return {
-    text: `select ${columnList(resource)}, ${PLACE_COLUMNS} from ${fromClause(resource)}
+    text: `select ${columnList(resource)}, ${marketId}${PLACE_COLUMNS} from ${fromClause(resource)}
       where ${conditions.join(' and ')}
       order by ${[`${table}.height`, `${table}.event_index`, ...ids].join(', ')} limit $4`,
     values,
   }
 }
 
-/** How many points lie between two times; of each source no more are counted than one too many. */
-function countStatement({ selection, market }: Asked, { first, last }: PassRange): Statement {
+/** The select of the points of an area and of one source, with further conditions. */
+function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string): string {
+  if (!('runs' in area)) {
+    const { market, first, last } = area
+    return `from funding_period_data_points
+      where market = ${bind(market)} and source = ${source}
+        and timestamp between ${bind(first)} and ${bind(last)}`
+  }
+  // A cross join: SQLite then reads the spans first.
+  return `from (${spansOfMarkets(area, bind)}) as span cross join funding_period_data_points
+    where funding_period_data_points.market = span.market and source = ${source}
+      and timestamp between first_time and last_time`
+}
+
+/** Between which times the points of each market of an area lie. */
+function spansOfMarkets(
+  { runs, passed, upTo }: Exclude<Area, MarketSpan>,
+  bind: (value: KeyValue) => string,
+): string {
+  const end = upTo === null ? '' : `and market <= ${bind(upTo)}`
+  return `select market, min(first_timestamp) as first_time, max(last_timestamp) as last_time
+    from funding_period_block_spans
+    where blocks between ${bind(runs[0])} and ${bind(runs[1])} and market > ${bind(passed)} ${end}
+    group by market`
+}
+
+/** Collects the values of a statement. */
+function binding(values: KeyValue[]): (value: KeyValue) => string {
+  return (value) => `$${values.push(value)}`
+}
+
+/** How many points an area has; of each source no more are counted than one too many. */
+function countStatement({ selection }: Asked, area: Area): Statement {
+  const values: KeyValue[] = []
   const counts = sourcesOf(selection).map(
-    (source) => `(select count(*) from (select 1 from funding_period_data_points
-      where market = $1 and source = ${source} and timestamp between $2 and $3
+    (source) =>
+      `(select count(*) from (select 1 ${pointsOf(area, source, binding(values))}
       limit ${MAX_READ_ROWS + 1}) as of_source)`,
   )
-  return { text: `select ${counts.join(' + ')}`, values: [market!, first, last] }
+  return { text: `select ${counts.join(' + ')}`, values }
+}
+
+/** The next markets of an area, between which times their points lie, and how many each has, as above. */
+function marketsStatement({ selection }: Asked, area: Exclude<Area, MarketSpan>): Statement {
+  const values: KeyValue[] = []
+  const counts = sourcesOf(selection).map(
+    (source) => `(select count(*) from (select 1 from funding_period_data_points
+      where funding_period_data_points.market = span.market and source = ${source}
+        and timestamp between first_time and last_time
+      limit ${MAX_READ_ROWS + 1}) as of_source)`,
+  )
+  return {
+    text: `select cast(span.market as text), cast(first_time as text), cast(last_time as text), ${counts.join(' + ')}
+      from (${spansOfMarkets(area, binding(values))} order by market limit ${MARKETS_AT_ONCE}) as span
+      order by span.market`,
+    values,
+  }
 }
 
 /** A source's points from one key on up to another one. */
-type Window = Pick<Pass, 'source' | 'after'> & { upTo: Pass['after'] }
+type Window = Pick<MarketPart, 'source' | 'after'> & { upTo: MarketPart['after'] }
 
-/** A market's points of some blocks, which are known to lie between two times; or those of them in a window. */
+/** The first points of some blocks, which are known to lie in an area; or those of them in a window. */
 function pointsStatement(
   { resource, selection, market }: Asked,
   { height, index, to }: PlaceRange,
-  { first, last }: PassRange,
+  area: Area,
   limit: number,
   window?: Window,
 ): Statement {
-  const values: KeyValue[] = [market!, height, BigInt(index), to, first, last, BigInt(limit)]
-  const bind = (value: KeyValue) => `$${values.push(value)}`
-  const conditions = [
-    'timestamp between $5 and $6 and (height, event_index) > ($2, $3) and height <= $4',
-    ...filterConditions({ resource, selection: withoutRun(selection) }, (name) => bind(selection[name]!)),
-  ]
-  if (window !== undefined) {
-    const [after, upTo] = [window.after, window.upTo].map((key) => key.map(bind).join(', '))
-    conditions.push(`(timestamp, seq) > (${after}) and (timestamp, seq) <= (${upTo})`)
-  }
+  const values: KeyValue[] = [height, BigInt(index), to, BigInt(limit)]
+  const bind = binding(values)
+  const ofAll = market === null
   // Sources as literals, so that the planner knows them.
-  const parts = (window === undefined ? sourcesOf(selection) : [window.source]).map(
-    (
-      source,
-    ) => `select timestamp, seq, source, price, twap, height, event_index from funding_period_data_points
-      where market = $1 and source = ${source} and ${conditions.join(' and ')}`,
-  )
+  const parts = (window === undefined ? sourcesOf(selection) : [window.source]).map((source) => {
+    const conditions = [
+      pointsOf(area, source, bind),
+      '(height, event_index) > ($1, $2) and height <= $3',
+      ...filterConditions({ resource, selection: withoutRun(selection) }, (name) => bind(selection[name]!)),
+    ]
+    if (window !== undefined) {
+      const [after, upTo] = [window.after, window.upTo].map((key) => key.map(bind).join(', '))
+      conditions.push(`(timestamp, seq) > (${after}) and (timestamp, seq) <= (${upTo})`)
+    }
+    const numbered = ofAll ? 'funding_period_data_points.market, ' : ''
+    return `select ${numbered}timestamp, seq, source, price, twap, height, event_index
+      ${conditions.join(' and ')}`
+  })
+  const [marketId, markets] = ofAll
+    ? ['market_id, ', ' join markets on markets.market = arrived.market']
+    : ['', '']
   return {
-    text: `select ${POINT_COLUMNS}, ${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived
-      order by arrived.height, arrived.event_index limit $7`,
+    text: `select ${POINT_COLUMNS}, ${marketId}${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived${markets}
+      order by arrived.height, arrived.event_index limit $4`,
     values,
   }
 }
 
 /** The last of the points that are read at a time, by its key; none if no more are left. */
-function windowStatement({ market }: Asked, { source, first, last, after }: Pass): Statement {
+function windowStatement({ market, source, first, last, after }: MarketPart): Statement {
   return {
     text: `select cast(timestamp as text), cast(seq as text) from funding_period_data_points
       where market = $1 and source = ${source} and timestamp between $2 and $3
         and (timestamp, seq) > ($4, $5)
       order by funding_period_data_points.timestamp, funding_period_data_points.seq
       limit 1 offset ${MAX_READ_ROWS - 1}`,
-    values: [market!, first, last, ...after],
+    values: [market, first, last, ...after],
   }
 }
 
@@ -352,6 +488,8 @@ export function* readPlace(resource: Resource, selection: Selection, key: Key): 
 
 const placeOf = ([height, index]: Row): Place => ({ height: BigInt(height!), index: Number(index) })
 
-function arrivedRow(row: Row): ArrivedRow {
-  return { row, place: placeOf(row.slice(-2)) }
+/** Reads a row of a statement above. */
+function arrivedRowOf({ resource, selection }: Followed): (row: Row) => ArrivedRow {
+  if (!isOfAllMarkets(resource, selection)) return (row) => ({ row, place: placeOf(row.slice(-2)) })
+  return (row) => ({ row, place: placeOf(row.slice(-2)), marketId: String(row.at(-3)) })
 }

@@ -126,7 +126,7 @@ function faultsOf(resource: Resource, kind: RequestKind): Record<string, ApiErro
   return {
     ...(missing === null ? {} : { missing }),
     ...(byMarket ? { marketId: invalidMarketId('abc') } : {}),
-    ...(scope === 'marketId' ? { missingMarketId: missingMarketId() } : {}),
+    ...(scope === 'marketId' && kind === 'list' ? { missingMarketId: missingMarketId() } : {}),
     ...(has('partyId') ? { partyId: invalidPartyId('abc') } : {}),
     ...(has('traderId') ? { partyId: invalidTraderId('abc') } : {}),
   }

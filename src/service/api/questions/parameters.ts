@@ -82,7 +82,7 @@ export function filterParametersOf({ filters, required }: Resource, kind: Reques
   })
 }
 
-/** The market id of a resource that needs one: in the path, or a stream's query. */
+/** The market id of a resource that needs one, in the path. */
 export const PATH_MARKET_ID: Parameter = {
   name: 'marketId',
   type: TYPES.marketId,

@@ -1,6 +1,8 @@
 import type { Place } from '#core/domain/place'
 import { decodeCursor } from '#core/resources/cursor'
-import type { Resource, Selection } from '#core/resources/resource'
+import { filterOf } from '#core/resources/filters'
+import { decodeMarketCursor } from '#core/resources/market-cursor'
+import { isOfAllMarkets, type Resource, type Selection } from '#core/resources/resource'
 import type { Position } from '#core/store/pages/page'
 import { readPlace } from '#core/store/readings/arrivals'
 import type { Reader } from '#core/store/store'
@@ -11,8 +13,8 @@ import { selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
   byName,
+  filterParameter,
   filterParametersOf,
-  PATH_MARKET_ID,
   type Parameter,
   type ParameterValues,
 } from '../questions/parameters.ts'
@@ -36,7 +38,7 @@ const START_PARAMETERS: readonly Parameter[] = [
 export function streamParametersOf(resource: Resource): readonly Parameter[] {
   return byName([
     ...START_PARAMETERS,
-    ...(resource.scope === null ? [] : [{ ...PATH_MARKET_ID, isRequired: true }]),
+    ...(resource.scope === null ? [] : [filterParameter(filterOf(resource.scope))]),
     ...filterParametersOf(resource, 'stream'),
   ])
 }
@@ -57,8 +59,7 @@ export async function streamRequest(
   lastEventId: string,
   reader: Reader,
 ): Promise<StreamRequest> {
-  const marketId = resource.scope === null ? null : ((values.get('marketId') as string | undefined) ?? '')
-  const selection = selectionOf(resource, 'stream', marketId, values)
+  const selection = selectionOf(resource, 'stream', null, values)
   const after = values.get('after') as string | undefined
   const afterBlock = values.get('afterBlock') as bigint | undefined
   if (after !== undefined && afterBlock !== undefined) {
@@ -86,10 +87,13 @@ async function placeOfCursor(
   cursor: string,
   reader: Reader,
 ): Promise<Place> {
-  const key = decodeCursor(resource, selection, cursor)
-  const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
-  if (typeof key === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
-  const place = await reader.read(() => readPlace(resource, selection, key))
+  const isOfAll = isOfAllMarkets(resource, selection)
+  const found = isOfAll ? decodeMarketCursor(resource, cursor) : decodeCursor(resource, selection, cursor)
+  const row = isOfAll ? 'a row in an export of all markets' : 'a row'
+  const allowed = `allowed is the id of an event of this stream, or the cursor of ${row}`
+  if (typeof found === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
+  const [rowSelection, key] = 'key' in found ? [{ marketId: found.marketId }, found.key] : [selection, found]
+  const place = await reader.read(() => readPlace(resource, rowSelection, key))
   if (place === null)
     throw invalidPagination(`${name} is the cursor of a row that no longer exists; ${allowed}`)
   return place
