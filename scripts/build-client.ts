@@ -12,6 +12,7 @@ import {
   type ValueForm,
 } from '#core/resources/field'
 import { FILTERS } from '#core/resources/filters'
+import { marketSummaries } from '#core/resources/market-summaries'
 import type { Filter, RequestKind, Resource } from '#core/resources/resource'
 import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
 import { PAGE_INFO } from '#service/api/openapi/openapi'
@@ -19,11 +20,15 @@ import { exportPath, streamPath } from '#service/api/paths'
 import type { Parameter } from '#service/api/questions/parameters'
 import type { JsonSchema, Question } from '#service/api/questions/question'
 import { QUESTIONS } from '#service/api/questions/questions'
+import { SUMMARY_STREAM_PARAMETERS } from '#service/api/streams/summary-stream-request'
 
 const ROOT = dirname(import.meta.dirname)
 
 /** The lists that are made of nodes of others. */
 const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
+
+/** What the stream of summaries takes besides the filters of the list. */
+const [EVERY] = SUMMARY_STREAM_PARAMETERS.filter(({ name }) => name === 'every') as [Parameter]
 
 /** The file that this writes. */
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
@@ -81,20 +86,29 @@ export function clientTypes(): string {
     ),
     recordType(
       'StreamFilters',
-      'The filters of the stream of each resource: those of its list, without times; the market is optional.',
-      RESOURCES,
+      'The filters of each stream: those of the list, without times; the market is optional.',
+      LISTS,
       streamFiltersType,
     ),
-    '/** The lists that have streams and exports, too. */\nexport type ResourceName = keyof StreamFilters\n',
+    `/** The parts of a market's summary that have changed; the whole at first. */
+export type MarketSummaryChange = Pick<${marketSummaries.nodeName}, 'marketId'> & Partial<${marketSummaries.nodeName}>\n`,
+    recordType('StreamNodes', 'What each stream sends.', LISTS, ({ name, nodeName }) =>
+      name === marketSummaries.name ? 'MarketSummaryChange' : nodeName,
+    ),
+    'export type StreamName = keyof StreamNodes\n',
+    `/** The lists that have exports, too. */\nexport type ResourceName = Exclude<StreamName, ${OTHERS.map(({ name }) => `'${name}'`).join(' | ')}>\n`,
     filteredType('FilteredName', 'The lists of which some filter must be given.', 'list', LISTS),
-    filteredType('FilteredStreamName', 'The same of streams.', 'stream', RESOURCES),
+    filteredType('FilteredStreamName', 'The same of streams.', 'stream', LISTS),
     namesType('FILTER_NAMES', 'ListName', 'The names of the filters of each list.', LISTS, filterNames),
     namesType(
       'STREAM_FILTER_NAMES',
-      'ResourceName',
-      'The names of the filters of the stream of each resource.',
-      RESOURCES,
-      (resource) => filterNames({ ...resource, dateRange: false }),
+      'StreamName',
+      'The names of the filters of each stream.',
+      LISTS,
+      (resource) => [
+        ...filterNames({ ...resource, dateRange: false }),
+        ...(resource === marketSummaries ? [EVERY.name] : []),
+      ],
     ),
     `/** Where each list is; \`:marketId\` stands for the market of the filters. */
 export const PATHS: Record<ListName, string> = {
@@ -104,9 +118,9 @@ ${LISTS.map(({ name, path }) => `${name}: '${path}',`).join('\n')}
 export const EXPORT_PATHS: Record<ResourceName, string> = {
 ${RESOURCES.map((resource) => `${resource.name}: '${exportPath(resource)}',`).join('\n')}
 }\n`,
-    `/** Where the stream of each resource is. */
-export const STREAM_PATHS: Record<ResourceName, string> = {
-${RESOURCES.map((resource) => `${resource.name}: '${streamPath(resource)}',`).join('\n')}
+    `/** Where each stream is. */
+export const STREAM_PATHS: Record<StreamName, string> = {
+${LISTS.map((resource) => `${resource.name}: '${streamPath(resource)}',`).join('\n')}
 }\n`,
     `/** The methods that answer with one object. */
 export type Reports = {\n${reports.map(({ method }) => method).join('\n')}\n}\n`,
@@ -253,6 +267,8 @@ const filtersName = ({ nodeName, scope, filters, dateRange }: Resource) =>
 function streamFiltersType(resource: Resource): string {
   const { scope, dateRange } = resource
   const name = filtersName(resource)
+  if (resource === marketSummaries)
+    return `${name} & {\n${comment(EVERY.description)}${EVERY.name}?: number | undefined\n}`
   const ofList = dateRange ? `Omit<${name}, 'from' | 'to'>` : name
   return (scope === null ? ofList : `Partial<${ofList}>`) + neededType(resource, 'stream')
 }

@@ -9,14 +9,15 @@ import type { Freshness } from '#core/store/pages/page'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import type { Reader } from '#core/store/store'
 import { createAnswerCache, type KeptAnswer, type KeptUntil } from '#service/api/answer-cache'
+import { idOf } from './fixtures/event-stream.ts'
 import { type Answer, metricsOf, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
+import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, SQLITE, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, SQLITE, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',
@@ -101,6 +102,20 @@ for (const kind of STORE_KINDS) {
       const made = sockets.length - ((await fromMemory()) - before)
       // A few are generated at a time.
       assert.ok(made <= 16, `made ${made} times`)
+    })
+
+    test('are left by a commit that changes another resource, in however many markets', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [checkpointAt(1)])
+      const reader = await openReader(t, store)
+      const { version } = await reader.freshness(null)
+      const markets = Array.from({ length: 300 }, (_, index) => idOf(`${index}`))
+      await live.commit(
+        2,
+        markets.map((marketId) => pointAt(2, { marketId })),
+      )
+      const { changed } = await reader.freshness(version)
+      assert.deepEqual(changed, [{ resource: 'fundingPeriodDataPoints', scope: null }])
     })
 
     test('are dropped when rows are pruned', async (t) => {

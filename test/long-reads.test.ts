@@ -5,13 +5,17 @@ import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
+import type { Resource, Selection } from '#core/resources/resource'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { createBacklog } from '#service/api/http/backlog'
 import { longReadsOf, startLongReads } from '#service/api/streams/long-reads'
 import { createStreamFollower } from '#service/api/streams/stream-route-follower'
-import type { Follower } from '#service/stream/follower'
+import { ArrivalFeed } from '#service/stream/arrival-feed'
+import { ChunkReader, type ReadChunk } from '#service/stream/chunk-reader'
+import type { Follower, Start } from '#service/stream/follower'
 import { Hub } from '#service/stream/hub'
 import { createReadingTurns, type ReadingLane } from '#service/stream/reading-turns'
+import { selectionKey } from '#service/stream/stream-places'
 import { send } from './fixtures/http.ts'
 import {
   checkpointAt,
@@ -64,11 +68,18 @@ async function listen(t: TestContext, base: string, target: string): Promise<{ t
   return heard
 }
 
-function openHub(t: TestContext, reader: Reader): Hub {
-  const { readChunk } = longReadsOf(reader, 1)
-  const hub = new Hub({ reader, readChunk, onNotice: () => {} })
+/** A hub, and how a follower of it follows the rows of a selection. */
+function openHub(t: TestContext, reader: Pick<Reader, 'freshness'>, readChunk: ReadChunk) {
+  const hub = new Hub({ reader, onNotice: () => {} })
   t.after(() => hub.close())
-  return hub
+  const follow = (resource: Resource, selection: Selection, follower: Follower, start: Start) =>
+    hub.follow(
+      selectionKey(resource, selection),
+      () => new ArrivalFeed(new ChunkReader(resource, selection, readChunk)),
+      follower,
+      (feed) => feed.join(follower, start),
+    )
+  return { hub, follow }
 }
 
 const eventsIn = (text: string) => text.split('\nevent: ').length - 1
@@ -87,13 +98,13 @@ for (const kind of ANY_STORE_KIND) {
           return reader.read(reading)
         },
       }
-      const hub = openHub(t, counting)
+      const { hub, follow } = openHub(t, counting, longReadsOf(counting, 1).readChunk)
       const selection = { marketId: LIVE_MARKET }
       const listeners = Array.from({ length: 500 }, createListener)
       const joined = listeners.map((listener, index) => {
         const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
         const start = { after: { height: height + 1n, index: 0 } }
-        return hub.follow(fundingPeriodDataPoints, selection, listener, start)
+        return follow(fundingPeriodDataPoints, selection, listener, start)
       })
       await sleep(1_200)
       for (let height = 2; height <= 6; height++) {
@@ -125,9 +136,9 @@ for (const kind of ANY_STORE_KIND) {
           return found
         },
       }
-      const hub = openHub(t, reader)
+      const { hub, follow } = openHub(t, reader, longReadsOf(reader, 1).readChunk)
       const listener = createListener()
-      const joined = hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+      const joined = follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       await first.promise
       await live.commit(2, [pointAt(2)])
       await sleep(300)
@@ -150,9 +161,9 @@ for (const kind of ANY_STORE_KIND) {
           return opened.freshness(since)
         },
       }
-      const hub = openHub(t, reader)
+      const { hub, follow } = openHub(t, reader, longReadsOf(reader, 1).readChunk)
       const listener = createListener()
-      await hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+      await follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       hub.committed()
       await sleep(1_500)
       assert.ok(looks <= 4, `${looks} reads in 1.5 s`)
@@ -190,7 +201,7 @@ for (const kind of ANY_STORE_KIND) {
         await live.commit(height, [{ ...checkpointAt(height), blockHash }])
       }
       const reader = await openReader(t, store)
-      const hub = openHub(t, reader)
+      const { hub, follow } = openHub(t, reader, longReadsOf(reader, 1).readChunk)
       const listener = createListener()
       const pieces: number[] = []
       const take = listener.send.bind(listener)
@@ -199,7 +210,7 @@ for (const kind of ANY_STORE_KIND) {
         take(bytes, sharers)
       }
       const start = { after: { height: 0n, index: 0 } }
-      await hub.follow(checkpoints, {}, listener, start)
+      await follow(checkpoints, {}, listener, start)
       assert.equal(eventsIn(listener.text), rows)
       assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
       assert.ok(pieces.length > 3)
@@ -241,9 +252,8 @@ describe('the reader for streams and exports', () => {
   test('refuses followers while it cannot read', async (t) => {
     const longReads = startLongReads('', SILENT)
     const { readChunk } = longReads
-    const hub = new Hub({ reader: { freshness: never }, readChunk, onNotice: () => {} })
-    t.after(() => hub.close())
-    await assert.rejects(hub.follow(checkpoints, {}, createListener(), 'now'), StoreUnavailableError)
+    const { follow } = openHub(t, { freshness: never }, readChunk)
+    await assert.rejects(follow(checkpoints, {}, createListener(), 'now'), StoreUnavailableError)
     await longReads.close()
   })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { marketSummaries } from '#core/resources/market-summaries'
 import { RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '#service/api/paths'
 import { restParametersOf } from '#service/api/questions/csv-file'
@@ -8,6 +9,7 @@ import { byName, PATH_MARKET_ID, type Parameter } from '#service/api/questions/p
 import { QUESTIONS } from '#service/api/questions/questions'
 import { exportParametersOf, fullExportParametersOf } from '#service/api/streams/export-query'
 import { streamParametersOf } from '#service/api/streams/stream-route-request'
+import { SUMMARY_STREAM_PARAMETERS } from '#service/api/streams/summary-stream-request'
 import { type Params, query, statusOf } from './fixtures/http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { HEIGHT, MARKET } from './fixtures/sample.ts'
@@ -82,6 +84,7 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
     ],
   ],
   buckets: [[unparsed('an integer from 1 to 2000'), [...NO_INTEGERS, '0', '-1', '2001', INT64]]],
+  seconds: [[unparsed('an integer from 1 to 60'), [...NO_INTEGERS, '0', '-1', '61', INT64]]],
   interval: [[unparsed('one of 1s, 2s, 5s, 10s, '), ['', ' ', '3s', '1S', '1h ', '60m', '0s', '-1h']]],
   rateInterval: [[unparsed('one of 8h, 1d'), ['', ' ', '1h', '8H', '24h', '1d ']]],
   units: [
@@ -186,6 +189,7 @@ const TARGETS: readonly Target[] = [
     if ('isFile' in description) return [target, { ...target, ...FILE }]
     return ['list' in description ? { ...target, ...needOf(description.list.required.list) } : target]
   }),
+  { path: streamPath(marketSummaries), parameters: SUMMARY_STREAM_PARAMETERS },
   ...RESOURCES.flatMap((resource): Target[] => {
     const { path, required } = resource
     const { needed, without } = needOf(required.list)

@@ -3,6 +3,7 @@ import { type Connection, type ConnectionOptions, createConnection } from './con
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
 import { type ExportOptions, exportTarget, type PageOptions, pageTarget, reportTarget } from './requests.ts'
 import {
+  EXPORT_PATHS,
   FILTER_NAMES,
   type FilteredName,
   type FilteredStreamName,
@@ -16,6 +17,8 @@ import {
   STREAM_FILTER_NAMES,
   STREAM_PATHS,
   type StreamFilters,
+  type StreamName,
+  type StreamNodes,
 } from './resources.ts'
 import type { Health, Readiness } from './service.ts'
 import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
@@ -26,12 +29,13 @@ type SignalledPageOptions = PageOptions & Signalled
 
 type UrlOptions = PageOptions & Pick<ExportOptions, 'format' | 'times'>
 
-const RESOURCE: Parameter = { name: 'resource', allowed: Object.keys(STREAM_PATHS) }
+const RESOURCE: Parameter = { name: 'resource', allowed: Object.keys(EXPORT_PATHS) }
 const PAGE = { first: true, after: true, last: true, before: true, newestFirst: true } as const
 const SIGNAL_OPTIONS = optionsOf<Signalled>({ signal: true })
 const WALK_OPTIONS = optionsOf<WalkOptions>({ pageSize: true, newestFirst: true, after: true, signal: true })
 const PAGE_OPTIONS = optionsOf<SignalledPageOptions>({ ...PAGE, signal: true })
 const STREAM_OPTIONS = optionsOf<StreamOptions>({ after: true, afterBlock: true, signal: true })
+const STATE_OPTIONS = optionsOf<Omit<StreamOptions, 'afterBlock'>>({ after: true, signal: true })
 const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true, times: true })
 const EXPORT_OPTIONS = optionsOf<ExportOptions>({
   ...{ format: true, times: true, after: true, newestFirst: true },
@@ -65,13 +69,19 @@ type Pages = {
   ) => Promise<Page<Nodes[Name]>>
 }
 
+/** A stream of state has no past to begin in. */
+type OptionsOfStream<Name extends StreamName> = Name extends ResourceName
+  ? StreamOptions
+  : Omit<StreamOptions, 'afterBlock'>
+
 /**
  * Each row of a resource as it comes, and again whenever it changes, until the signal is aborted: `streamCheckpoints`, ...
+ * Of market summaries what has changed.
  */
 type Streams = {
-  [Name in ResourceName as `stream${Capitalize<Name>}`]: (
-    ...asked: Arguments<Name, FilteredStreamName, StreamFilters[Name], StreamOptions>
-  ) => Rows<StreamRow<Nodes[Name]>>
+  [Name in StreamName as `stream${Capitalize<Name>}`]: (
+    ...asked: Arguments<Name, FilteredStreamName, StreamFilters[Name], OptionsOfStream<Name>>
+  ) => Rows<StreamRow<StreamNodes[Name]>>
 }
 
 /**
@@ -143,11 +153,11 @@ function listMethods(connection: Connection): Walks & Pages & Streams {
       return readPage(connection, name, filters, options)
     }
   }
-  for (const name of Object.keys(STREAM_PATHS) as ResourceName[]) {
+  for (const name of Object.keys(STREAM_PATHS) as StreamName[]) {
     const method = `stream${name[0]!.toUpperCase()}${name.slice(1)}`
     const filtersOfStream: Parameter = { name: 'filters', properties: STREAM_FILTER_NAMES[name] }
     methods[method] = (...given: [StreamFilters[typeof name]?, StreamOptions?]) => {
-      checkArguments(method, [filtersOfStream, STREAM_OPTIONS], given)
+      checkArguments(method, [filtersOfStream, name in EXPORT_PATHS ? STREAM_OPTIONS : STATE_OPTIONS], given)
       const [filters = {}, options] = given
       return followStream(connection, name, filters, options)
     }

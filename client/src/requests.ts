@@ -10,6 +10,7 @@ import {
   STREAM_FILTER_NAMES,
   STREAM_PATHS,
   type StreamFilters,
+  type StreamName,
 } from './resources.ts'
 
 /** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
@@ -84,7 +85,7 @@ export function pageTarget<Name extends ListName>(
 }
 
 /** The target of a request for a stream. */
-export function streamTarget<Name extends ResourceName>(
+export function streamTarget<Name extends StreamName>(
   resource: Name,
   filters: StreamFilters[Name],
   { after, afterBlock }: StreamStart,

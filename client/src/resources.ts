@@ -747,7 +747,7 @@ export type Filters = {
   marketSummaries: MarketSummaryFilters
 }
 
-/** The filters of the stream of each resource: those of its list, without times; the market is optional. */
+/** The filters of each stream: those of the list, without times; the market is optional. */
 export type StreamFilters = {
   checkpoints: Record<string, never>
   fundingPayments: Omit<FundingPaymentFilters, 'from' | 'to'>
@@ -756,10 +756,31 @@ export type StreamFilters = {
   instruments: InstrumentFilters
   liquidityProviderHistory: Omit<LiquidityProviderEpochFilters, 'from' | 'to'>
   liquidityProviders: LiquidityProviderFilters
+  marketSummaries: MarketSummaryFilters & {
+    /** Seconds between two events of a market, at least. The default is 5, with `marketId` 1. */
+    every?: number | undefined
+  }
 }
 
-/** The lists that have streams and exports, too. */
-export type ResourceName = keyof StreamFilters
+/** The parts of a market's summary that have changed; the whole at first. */
+export type MarketSummaryChange = Pick<MarketSummary, 'marketId'> & Partial<MarketSummary>
+
+/** What each stream sends. */
+export type StreamNodes = {
+  checkpoints: Checkpoint
+  fundingPayments: FundingPayment
+  fundingPeriodDataPoints: FundingPeriodDataPoint
+  fundingPeriods: FundingPeriod
+  instruments: Instrument
+  liquidityProviderHistory: LiquidityProviderEpoch
+  liquidityProviders: LiquidityProvider
+  marketSummaries: MarketSummaryChange
+}
+
+export type StreamName = keyof StreamNodes
+
+/** The lists that have exports, too. */
+export type ResourceName = Exclude<StreamName, 'marketSummaries'>
 
 /** The lists of which some filter must be given. */
 export type FilteredName =
@@ -784,8 +805,8 @@ export const FILTER_NAMES: Record<ListName, readonly string[]> = {
   marketSummaries: ['marketId'],
 }
 
-/** The names of the filters of the stream of each resource. */
-export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
+/** The names of the filters of each stream. */
+export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
   checkpoints: [],
   fundingPayments: ['partyId', 'marketId'],
   fundingPeriodDataPoints: ['marketId', 'source', 'seq'],
@@ -793,6 +814,7 @@ export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
   instruments: ['marketId'],
   liquidityProviderHistory: ['marketId', 'partyId'],
   liquidityProviders: ['marketId', 'partyId'],
+  marketSummaries: ['marketId', 'every'],
 }
 
 /** Where each list is; `:marketId` stands for the market of the filters. */
@@ -818,8 +840,8 @@ export const EXPORT_PATHS: Record<ResourceName, string> = {
   liquidityProviders: '/api/v2/export/liquidity-providers',
 }
 
-/** Where the stream of each resource is. */
-export const STREAM_PATHS: Record<ResourceName, string> = {
+/** Where each stream is. */
+export const STREAM_PATHS: Record<StreamName, string> = {
   checkpoints: '/api/v2/stream/checkpoints',
   fundingPayments: '/api/v2/stream/funding-payments',
   fundingPeriodDataPoints: '/api/v2/stream/funding-period-data-points',
@@ -827,6 +849,7 @@ export const STREAM_PATHS: Record<ResourceName, string> = {
   instruments: '/api/v2/stream/instruments',
   liquidityProviderHistory: '/api/v2/stream/liquidity-provider-history',
   liquidityProviders: '/api/v2/stream/liquidity-providers',
+  marketSummaries: '/api/v2/stream/market-summaries',
 }
 
 /** The methods that answer with one object. */

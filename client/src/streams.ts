@@ -2,7 +2,7 @@ import { type Connection, mayPass } from './connection.ts'
 import { LyraApiError } from './errors.ts'
 import { createEventStreamReader } from './event-stream.ts'
 import { type StreamStart, streamTarget } from './requests.ts'
-import type { Nodes, ResourceName, StreamFilters } from './resources.ts'
+import type { StreamFilters, StreamName, StreamNodes } from './resources.ts'
 import { wait } from './wait.ts'
 
 /** The service says something every 15 seconds; a connection that is silent for longer than this is dead. */
@@ -19,13 +19,13 @@ export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }
  *
  * @throws {LyraApiError} for a request that the service refuses for good.
  */
-export async function* followStream<Name extends ResourceName>(
+export async function* followStream<Name extends StreamName>(
   connection: Connection,
   resource: Name,
   filters: StreamFilters[Name],
   { after, afterBlock, signal }: StreamOptions = {},
-): AsyncGenerator<StreamRow<Nodes[Name]>, void, undefined> {
-  let cursor = after
+): AsyncGenerator<StreamRow<StreamNodes[Name]>, void, undefined> {
+  let cursor = after === '' ? undefined : after
   let failed = 0
   let retryMs = 0
   while (!signal?.aborted) {
@@ -36,13 +36,14 @@ export async function* followStream<Name extends ResourceName>(
       clearTimeout(watch)
       watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
     }
-    const rows: StreamRow<Nodes[Name]>[] = []
+    const rows: StreamRow<StreamNodes[Name]>[] = []
     /** An id that came without a row, after the last row. */
     let idle: string | null = null
     const read = createEventStreamReader({
       onEvent: ({ event, data, id }) => {
         idle = null
-        if (event === resource) rows.push({ row: JSON.parse(data) as Nodes[Name], cursor: id })
+        if (event === resource)
+          rows.push({ row: JSON.parse(data) as StreamNodes[Name], cursor: id || (cursor ?? '') })
       },
       onId: (id) => {
         idle = id
@@ -68,7 +69,8 @@ export async function* followStream<Name extends ResourceName>(
         // The caller may take its time over a row, in which nothing is read.
         clearTimeout(watch)
         for (const row of rows.splice(0)) {
-          cursor = row.cursor
+          // Of several changes that belong together, only the last one has an id.
+          if (row.cursor !== '') cursor = row.cursor
           yield row
         }
         if (idle !== null) cursor = idle

@@ -59,6 +59,7 @@ const STREAMS: Record<string, string> = {
   '/api/v2/stream/instruments': 'streamInstruments',
   '/api/v2/stream/liquidity-provider-history': 'streamLiquidityProviderHistory',
   '/api/v2/stream/liquidity-providers': 'streamLiquidityProviders',
+  '/api/v2/stream/market-summaries': 'streamMarketSummaries',
 }
 
 /** What parameters are called by the client, if it is not their own name. */

@@ -16,7 +16,7 @@ export type StoreVersion = { version: bigint; mark: string }
 /** Commits that a store remembers the changes of: a reader looks again long before there are so many more. */
 const REMEMBERED = 64
 
-/** A commit with more changes is stored as one that changes everything. */
+/** A commit with more changes is stored as one that changes the rows of all markets of these resources. */
 const MAX_CHANGES = 200
 
 /** The stored value for changes of everything. */
@@ -92,7 +92,11 @@ export function changesOf(batch: Batch): Change[] {
 type Written = [ResourceName, string | null]
 
 function writeChanges(changes: readonly Change[] | null): string {
-  if (changes === null || changes.length > MAX_CHANGES) return EVERYTHING
+  if (changes === null) return EVERYTHING
+  if (changes.length > MAX_CHANGES) {
+    const resources = new Set(changes.map(({ resource }) => resource))
+    return writeChanges([...resources].map((resource) => ({ resource, scope: null })))
+  }
   return JSON.stringify(changes.map(({ resource, scope }): Written => [resource, scope]))
 }
 

@@ -112,7 +112,7 @@ export function createApp(options: AppOptions): App {
   const streams = createStreams({
     reader,
     turns: turns.usual,
-    readChunk: longReads.readChunk,
+    longReads,
     commitsTo: options.commitsTo,
     backlog,
     metrics,

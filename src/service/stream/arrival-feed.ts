@@ -6,6 +6,7 @@ import { sharedRuns } from '#core/shared-runs'
 import type { Pass } from '#core/store/readings/arrivals'
 import type { ChunkReader } from './chunk-reader.ts'
 import { allDrained, type Follower, idText, type Start, sendToAll } from './follower.ts'
+import type { Feed } from './hub.ts'
 
 /** How often a follower without a row for a while is sent its cursor, milliseconds. */
 const CURSOR_INTERVAL_MS = 5_000
@@ -20,7 +21,7 @@ type Level = { lacks: Lacks; coverage: Coverage }
  * The rows of one selection as they arrive, for any number of followers: read once, sent to all, in the order of the
  * events that they come from.
  */
-export class ArrivalFeed {
+export class ArrivalFeed implements Feed {
   readonly #chunks: ChunkReader
   /** Followers that have received everything sent by the feed. */
   readonly #followers = new Set<Follower>()
@@ -71,7 +72,6 @@ export class ArrivalFeed {
     return level !== null && (level.lacks.gaps.length > 0 || level.coverage.first > 1n)
   }
 
-  /** Says to all followers that the stream is alive, and how far it is. */
   keepAlive(): void {
     if (this.#level === null) return
     sendToAll(this.#followers, Buffer.concat([Buffer.from(': \n'), this.#cursorBytes(this.#level.lacks)]))

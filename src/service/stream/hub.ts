@@ -1,10 +1,6 @@
-import type { Resource, Selection } from '#core/resources/resource'
 import { type SharedRuns, sharedRuns } from '#core/shared-runs'
 import type { Reader } from '#core/store/store'
-import { ArrivalFeed } from './arrival-feed.ts'
-import { ChunkReader, type ReadChunk } from './chunk-reader.ts'
-import type { Follower, Start } from './follower.ts'
-import { selectionKey } from './stream-places.ts'
+import type { Follower } from './follower.ts'
 
 /** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
 const POLL_INTERVAL_MS = 100
@@ -18,16 +14,26 @@ const REPORTS_MS = 10_000
 /** How often a stream on which nothing comes says that it is alive. */
 const KEEP_ALIVE_MS = 15_000
 
+/** What is followed: a reading of the store for any number of followers. */
+export type Feed = {
+  /** Reads what is new, and sends it. */
+  pull(): Promise<void>
+  leave(follower: Follower): void
+  /** Whether there may be something new although the position has not moved. */
+  readonly awaitsGaps: boolean
+  /** Says to all followers that the stream is alive, and how far it is. */
+  keepAlive(): void
+}
+
 export type HubOptions = {
   reader: Pick<Reader, 'freshness'>
-  readChunk: ReadChunk
   /** Called with a fault that keeps a feed from being read; reading is tried again. */
   onNotice: (message: string) => void
 }
 
-/** A selection that is followed. */
+/** A feed with followers. */
 type Followed = {
-  feed: ArrivalFeed
+  feed: Feed
   pulls: SharedRuns<void>
   followers: Set<Follower>
   /** The position of the store when the feed was last read. */
@@ -41,7 +47,7 @@ type Followed = {
  */
 export class Hub {
   readonly #options: HubOptions
-  readonly #bySelection = new Map<string, Followed>()
+  readonly #byKey = new Map<string, Followed>()
   readonly #keyOf = new Map<Follower, string>()
   /** Runs while anyone follows. */
   #timer: NodeJS.Timeout | null = null
@@ -63,16 +69,23 @@ export class Hub {
   }
 
   /**
-   * Follows a selection until {@link Hub.leave}. Resolves once the follower has received the rows that it was missing,
-   * or later.
+   * Follows a feed until {@link Hub.leave}.
+   *
+   * @param key what distinguishes it from others
+   * @param create makes it for its first follower
+   * @param join adds the follower to it, and resolves once that has received what it was missing, or later
    */
-  async follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void> {
-    const key = selectionKey(resource, selection)
-    const followed = this.#bySelection.get(key) ?? this.#followFirst(key, resource, selection)
+  async follow<Of extends Feed>(
+    key: string,
+    create: () => Of,
+    follower: Follower,
+    join: (feed: Of) => Promise<void>,
+  ): Promise<void> {
+    const followed = this.#byKey.get(key) ?? this.#followFirst(key, create())
     followed.followers.add(follower)
     this.#keyOf.set(follower, key)
     this.#timer ??= setInterval(() => this.#tick(), POLL_INTERVAL_MS)
-    await followed.feed.join(follower, start)
+    await join(followed.feed as Of)
     if (follower.isClosed) this.leave(follower)
   }
 
@@ -80,18 +93,18 @@ export class Hub {
     const key = this.#keyOf.get(follower)
     if (key === undefined) return
     this.#keyOf.delete(follower)
-    const { feed, followers } = this.#bySelection.get(key)!
+    const { feed, followers } = this.#byKey.get(key)!
     feed.leave(follower)
     followers.delete(follower)
-    if (followers.size === 0) this.#bySelection.delete(key)
-    if (this.#bySelection.size === 0) this.close()
+    if (followers.size === 0) this.#byKey.delete(key)
+    if (this.#byKey.size === 0) this.close()
   }
 
   /** Reports a commit of the store's writer: the feeds are read at once. */
   committed(): void {
     this.#reportedAt = performance.now()
     this.#hasUnreadCommit = true
-    if (this.#bySelection.size > 0) void this.#polls.fresh()
+    if (this.#byKey.size > 0) void this.#polls.fresh()
   }
 
   close(): void {
@@ -99,15 +112,15 @@ export class Hub {
     this.#timer = null
   }
 
-  #followFirst(key: string, resource: Resource, selection: Selection): Followed {
+  #followFirst(key: string, feed: Feed): Followed {
     const followed: Followed = {
-      feed: new ArrivalFeed(new ChunkReader(resource, selection, this.#options.readChunk)),
+      feed,
       pulls: sharedRuns(() => this.#pull(followed)),
       followers: new Set(),
       height: null,
       isFailing: false,
     }
-    this.#bySelection.set(key, followed)
+    this.#byKey.set(key, followed)
     return followed
   }
 
@@ -128,7 +141,7 @@ export class Hub {
     const now = performance.now()
     const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) this.#lookedForGapsAt = now
-    for (const { feed, pulls, height } of this.#bySelection.values()) {
+    for (const { feed, pulls, height } of this.#byKey.values()) {
       const hasMoved = this.#height !== null && this.#height !== height
       if (hasMoved || (looksForGaps && feed.awaitsGaps)) void pulls.fresh()
     }
@@ -141,7 +154,7 @@ export class Hub {
       await followed.feed.pull()
       followed.height = position
       followed.isFailing = false
-      if (![...this.#bySelection.values()].some(({ isFailing }) => isFailing)) this.#fault = null
+      if (![...this.#byKey.values()].some(({ isFailing }) => isFailing)) this.#fault = null
     } catch (error) {
       followed.isFailing = true
       this.#reportFault(error as Error)
@@ -159,6 +172,6 @@ export class Hub {
     const now = performance.now()
     if (now - this.#keptAliveAt < KEEP_ALIVE_MS) return
     this.#keptAliveAt = now
-    for (const { feed } of this.#bySelection.values()) feed.keepAlive()
+    for (const { feed } of this.#byKey.values()) feed.keepAlive()
   }
 }

@@ -4,7 +4,8 @@ import type { Account } from '../shares.ts'
 /** A stream that is open. */
 export type OpenStream = {
   resource: Resource
-  selection: Selection
+  /** What is read for it and all others of the same key. */
+  key: string
   /** The address that it counts for. */
   address: string
   /** Ends it to make room for another one: its client reconnects automatically. */
@@ -53,12 +54,11 @@ export function createStreamPlaces(
   }
 
   function giveWay(stream: OpenStream): void {
-    leave(entries.get(selectionKey(stream.resource, stream.selection))!, stream)
+    leave(entries.get(stream.key)!, stream)
     stream.end()
   }
 
-  function entryFor({ resource, selection, address }: OpenStream): FollowedSelection | null {
-    const key = selectionKey(resource, selection)
+  function entryFor({ resource, key, address }: OpenStream): FollowedSelection | null {
     const known = entries.get(key)
     if (known !== undefined) return known
     const entry = { key, resource, followers: new Set<OpenStream>(), owner: address }

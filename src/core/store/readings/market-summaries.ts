@@ -5,7 +5,7 @@ import { liquidityProviders } from '../../resources/liquidity-providers/descript
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import { type KeyValue, keyOf, type ResourceName, type Row } from '../../resources/resource.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { Freshness, Page, PageQuery, Reading } from '../pages/page.ts'
+import type { Freshness, Page, PageQuery, Position, Reading } from '../pages/page.ts'
 import { columnList, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
 import { READ_POINTS_SEQ, seqOfData } from './known-seqs.ts'
@@ -59,13 +59,39 @@ const MAX_KEPT = 10_000
 /** The summaries of markets as of a commit, and the averages in them, by market. */
 type Kept = {
   version: StoreVersion
+  /** The mark of the commit from which on it is known when rows have changed. */
+  since: string
   /** The last missing block; null if none is. */
   lastGap: bigint | null
   rows: ReadonlyMap<string, Row>
+  /** The version as of which a row was first found as it is. */
+  changedAt: ReadonlyMap<string, bigint>
   averages: ReadonlyMap<string, RateAverages>
 }
 
-/** Reads pages of market summaries. Summaries are cached: a page costs only the changes since the previous one. */
+/** What an answer is as of, for the next question. */
+export type SummariesVersion = Pick<Kept, 'version' | 'since'>
+
+/** Asks for the summaries that differ from those of an earlier answer: of some markets, or of all after one. */
+export type SummariesQuery = {
+  markets: readonly string[] | null
+  after: string | null
+  /** The earlier answer; null for all summaries. */
+  than: SummariesVersion | null
+}
+
+export type ChangedSummaries = {
+  position: Position
+  version: SummariesVersion
+  rows: Row[]
+  /** The market to continue after; null at the end. */
+  reached: string | null
+}
+
+/** How many of all markets are looked at for one answer. */
+const MARKETS_AT_ONCE = 1_000
+
+/** Reads market summaries, which are cached: only those of changed markets are read again. */
 export class MarketSummaries {
   #kept: Kept | null = null;
 
@@ -77,16 +103,76 @@ export class MarketSummaries {
     const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, position, version }
     if (position === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
+    const { rows } = yield* this.#refresh(kept, state, position, ids, adjacentRuns)
+    return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
+  }
+
+  /** The summaries that have changed; null while the store holds no block. */
+  *changed({ markets, after, than }: SummariesQuery): Reading<ChangedSummaries | null> {
+    const kept = this.#kept
+    const state = yield* readFreshness(kept?.version ?? null)
+    const { position } = state
+    if (position === null) return null
+    const { ids, more } =
+      markets === null ? yield* readMarketPage(pageAfter(after)) : yield* readMarkets(markets)
+    const runsOf = markets === null ? adjacentRuns : singleRuns
+    const { rows, changedAt, version, since } = yield* this.#refresh(kept, state, position, ids, runsOf)
+    const hasChanged = (id: string) => than?.since !== since || changedAt.get(id)! > than.version.version
+    return {
+      position,
+      version: { version, since },
+      rows: ids.filter(hasChanged).map((id) => rows.get(id)!),
+      reached: more ? ids.at(-1)! : null,
+    }
+  }
+
+  /** Reads the summaries of some markets that are not as they were, or not there. */
+  *#refresh(
+    kept: Kept | null,
+    state: Freshness,
+    position: Position,
+    ids: readonly string[],
+    runsOf: RunsOf,
+  ): Reading<Kept> {
+    const { version, changed } = state
     const [gap] = yield { text: READ_LAST_GAP, values: [] }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
-    const { rows, averages } = unchangedParts(kept, state, lastGap, BigInt(position.timestamp))
-    const runs = staleRuns(ids, rows)
-    if (runs.length > 0) yield* readRows(runs, rows, averages, lastGap, BigInt(position.timestamp))
-    const page = ids.map((marketId) => rows.get(marketId)!)
+    const at = BigInt(position.timestamp)
+    const { rows, averages } = unchangedParts(kept, state, lastGap, at)
+    const runs = runsOf(
+      ids.filter((id) => !rows.has(id)),
+      ids,
+    )
+    if (runs.length > 0) yield* readRows(runs, rows, averages, lastGap, at)
+    // Of another store, or a much older version, nothing is comparable.
+    const before = changed === null ? null : kept
+    const changedAt = new Map(before?.changedAt)
+    for (const id of runs.flat()) {
+      if (!isSameRow(before?.rows.get(id), rows.get(id)!)) changedAt.set(id, version.version)
+    }
+    const refreshed = { version, since: before?.since ?? version.mark, lastGap, rows, changedAt, averages }
     // A reading of an older snapshot may end after one of a newer one.
-    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = { version, lastGap, rows, averages }
-    return { ...none, rows: page, more, hasRowsAtOrBefore }
+    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = refreshed
+    return refreshed
   }
+}
+
+function isSameRow(one: Row | undefined, other: Row): boolean {
+  return one?.every((value, at) => value === other[at]) ?? false
+}
+
+function pageAfter(after: string | null): PageQuery {
+  const cursor = after === null ? null : [after]
+  return { resource: marketSummaries, selection: {}, descending: false, cursor, limit: MARKETS_AT_ONCE }
+}
+
+/** Those of some markets that any row names. */
+function* readMarkets(markets: readonly string[]): Reading<{ ids: string[]; more: boolean }> {
+  const rows: Row[] = yield {
+    text: 'select market_id from markets where market_id = $1',
+    each: markets.map((id) => [id]),
+  }
+  return { ids: rows.map(([id]) => String(id)), more: false }
 }
 
 /** The rows and averages that still hold, in maps of their own. */
@@ -96,16 +182,16 @@ function unchangedParts(
   lastGap: bigint | null,
   at: bigint,
 ): { rows: Map<string, Row>; averages: Map<string, RateAverages> } {
-  const none = { rows: new Map(), averages: new Map() }
-  if (kept === null || changed === null) return none
+  if (kept === null || changed === null) return { rows: new Map(), averages: new Map() }
   // Whether averages are known depends on the last gap.
   const rows = new Map(kept.lastGap === lastGap ? kept.rows : [])
   const averages = new Map(kept.averages)
   for (const { resource, scope } of changed) {
     if (!PARTS.has(resource)) continue
-    if (scope === null) return none
-    rows.delete(scope)
-    if (resource === fundingPeriods.name) averages.delete(scope)
+    for (const parts of resource === fundingPeriods.name ? [rows, averages] : [rows]) {
+      if (scope === null) parts.clear()
+      else parts.delete(scope)
+    }
   }
   for (const [marketId, { until }] of averages) {
     if (until > at) continue
@@ -118,12 +204,16 @@ function unchangedParts(
 /** Markets that follow each other in the order of their ids. */
 type Run = [string, ...string[]]
 
-/** The markets without a row, in runs: a run is read by the same statements as one market. */
-function staleRuns(ids: readonly string[], rows: ReadonlyMap<string, Row>): Run[] {
+/** Puts markets to be read into runs, each read by the same statements as one market, and without any other. */
+type RunsOf = (stale: readonly string[], all: readonly string[]) => Run[]
+
+/** Of a page of all markets: those that follow each other on it. */
+const adjacentRuns: RunsOf = (stale, all) => {
+  const isStale = new Set(stale)
   const runs: Run[] = []
   let isOpen = false
-  for (const id of ids) {
-    if (rows.has(id)) isOpen = false
+  for (const id of all) {
+    if (!isStale.has(id)) isOpen = false
     else if (isOpen) runs.at(-1)!.push(id)
     else {
       runs.push([id])
@@ -132,6 +222,9 @@ function staleRuns(ids: readonly string[], rows: ReadonlyMap<string, Row>): Run[
   }
   return runs
 }
+
+/** Of some of the markets: each alone. */
+const singleRuns: RunsOf = (stale) => stale.map((id) => [id])
 
 /** Adds the rows of the markets of some runs, which are all there are between the first and the last of a run. */
 function* readRows(

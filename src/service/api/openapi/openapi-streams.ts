@@ -1,6 +1,9 @@
+import { marketSummaries } from '#core/resources/market-summaries'
 import { type Resource, wordsOf } from '#core/resources/resource'
+import type { Parameter } from '../questions/parameters.ts'
 import { STREAM_TYPE } from '../streams/stream-route.ts'
 import { streamParametersOf } from '../streams/stream-route-request.ts'
+import { SUMMARY_STREAM_PARAMETERS } from '../streams/summary-stream-request.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
@@ -16,16 +19,30 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 }
 
+const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of markets. First each market's summary is sent, whole; then, after a block, only the top-level parts that differ from what was sent before, with the market's id. A part that is null is sent as null. Not every state in between is sent.
+
+To reconnect, send the last id received in \`Last-Event-ID\` or \`after\`: if the service remembers it, only summaries that have changed since are sent, whole; otherwise all. Slow readers and silence are treated as in other streams.`
+
 /** The operation that sends the rows of a resource as they come. */
 export function streamOperation(resource: Resource): object {
+  return operationOf(resource, `Stream new ${wordsOf(resource)}`, DESCRIPTION, streamParametersOf(resource))
+}
+
+/** The operation that sends the state of markets as it changes. */
+export function summaryStreamOperation(): object {
+  const summary = 'Stream the state of markets'
+  return operationOf(marketSummaries, summary, SUMMARIES_DESCRIPTION, SUMMARY_STREAM_PARAMETERS)
+}
+
+function operationOf(
+  resource: Resource,
+  summary: string,
+  description: string,
+  parameters: readonly Parameter[],
+): object {
   return operation(
-    {
-      operationId: operationIdOf('stream', resource),
-      summary: `Stream new ${wordsOf(resource)}`,
-      description: DESCRIPTION,
-      tags: ['live updates'],
-    },
-    [...queryParameters(streamParametersOf(resource)), LAST_EVENT_ID],
+    { operationId: operationIdOf('stream', resource), summary, description, tags: ['live updates'] },
+    [...queryParameters(parameters), LAST_EVENT_ID],
     {
       200: {
         description: 'The stream.',

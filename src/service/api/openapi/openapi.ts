@@ -1,3 +1,4 @@
+import { marketSummaries } from '#core/resources/market-summaries'
 import { wordsOf } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '../paths.ts'
@@ -7,7 +8,7 @@ import { ERROR_SCHEMA, HEADERS } from './openapi-answers.ts'
 import { exportOperation } from './openapi-exports.ts'
 import { PARAMETERS } from './openapi-parameters.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
-import { streamOperation } from './openapi-streams.ts'
+import { streamOperation, summaryStreamOperation } from './openapi-streams.ts'
 import { questionOperation } from './question-operation.ts'
 
 const DESCRIPTION = `Funding, liquidity and checkpoint data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
@@ -29,7 +30,7 @@ export function openApiDocument(version: string): object {
     security: [],
     tags: [
       { name: 'market data', description: 'Paged lists, and reports about one market or all markets.' },
-      { name: 'live updates', description: 'Streams of new rows.' },
+      { name: 'live updates', description: 'Streams of new rows, and of the state of markets.' },
       { name: 'exports', description: 'All rows of all markets.' },
       { name: 'service', description: 'Health and metrics of the service, and this document.' },
     ],
@@ -41,6 +42,7 @@ export function openApiDocument(version: string): object {
         ]),
       ),
       ...Object.fromEntries(RESOURCES.map((list) => [streamPath(list), streamOperation(list)])),
+      [streamPath(marketSummaries)]: summaryStreamOperation(),
       ...Object.fromEntries(RESOURCES.map((list) => [exportPath(list), exportOperation(list)])),
       ...SERVICE_OPERATIONS,
     },

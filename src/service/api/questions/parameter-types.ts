@@ -30,6 +30,9 @@ const SOURCE_NUMBERS = new Map<string, bigint>([
 const MAX_BUCKETS = 2_000n
 export const DEFAULT_BUCKETS = 500n
 
+/** Seconds between two events of a market's state, at most. */
+const MAX_SECONDS = 60n
+
 /** Intervals of funding rates, and the default range of each, in nanoseconds. */
 const DAY = 86_400_000_000_000n
 export const RATE_INTERVALS: ReadonlyMap<string, bigint> = new Map([
@@ -112,6 +115,11 @@ export const PARAMETER_TYPES = {
       maximum: Number(MAX_BUCKETS),
       default: Number(DEFAULT_BUCKETS),
     },
+  },
+  seconds: {
+    parse: (text) => parseInteger(text, SIGNED, 1n, MAX_SECONDS),
+    allowed: `an integer from 1 to ${MAX_SECONDS}`,
+    schema: { type: 'integer', minimum: 1, maximum: Number(MAX_SECONDS) },
   },
   interval: { ...INTERVAL, schema: { title: 'SeriesInterval', ...INTERVAL.schema } },
   units: {

@@ -49,6 +49,10 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
       const bytes = new Uint8Array(chunk.bytes)
       return { answer: { ...chunk, bytes }, bytes: [bytes.buffer] }
     }
+    case 'summaries': {
+      const { reads } = await open()
+      return { answer: await reads.readSummaries(asked.query) }
+    }
     case 'export': {
       const { reads } = await open()
       const query = { ...asked.query, resource: resourceNamed(asked.query.resource) }

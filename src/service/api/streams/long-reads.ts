@@ -3,11 +3,17 @@ import { moduleBeside } from '#core/module-beside'
 import type { ResourceName } from '#core/resources/resource'
 import type { Position } from '#core/store/pages/page'
 import { type ArrivalQuery, readArrivals } from '#core/store/readings/arrivals'
+import {
+  type ChangedSummaries,
+  MarketSummaries,
+  type SummariesQuery,
+} from '#core/store/readings/market-summaries'
 import type { Reader } from '#core/store/store'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../../export/export-bytes.ts'
 import type { ExportQuery, LineSource, RowSource } from '../../export/export-rows.ts'
 import { type Chunk, chunkOf, type ReadChunk } from '../../stream/chunk-reader.ts'
 import { createReadingTurns, type ReadingLane } from '../../stream/reading-turns.ts'
+import type { ReadSummaries } from '../../stream/summary-feed.ts'
 import type { ThreadsOptions } from '../making-threads.ts'
 import { startThread } from '../thread-calls.ts'
 
@@ -32,6 +38,7 @@ export type OpenExport = {
 /** What reads for longer than a page takes: streams and exports, which take turns with each other. */
 export type LongReads = {
   readChunk: ReadChunk
+  readSummaries: ReadSummaries
   openExport(query: ExportQuery, format: ExportFormat): Promise<OpenExport>
   /** Empties the store's WAL, if it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
@@ -47,12 +54,14 @@ export type LongReads = {
  */
 export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
   const turns = createReadingTurns(atOnce)
+  const summaries = new MarketSummaries()
   return {
     readChunk: (query, lane) =>
       turns(lane, async () => {
         const arrivals = await reader.read(() => readArrivals(query))
         return arrivals === null ? null : chunkOf(query, arrivals)
       }),
+    readSummaries: (query) => turns('live', () => reader.read(() => summaries.changed(query))),
     openExport: async (query, format) => {
       const snapshot = await turns('export', () => reader.openSnapshot())
       const { lines } = snapshot
@@ -92,6 +101,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
 /** Requests to the thread. */
 export type LongReadAsked =
   | { type: 'chunk'; query: SentQuery<ArrivalQuery>; lane: ReadingLane }
+  | { type: 'summaries'; query: SummariesQuery }
   | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
@@ -100,8 +110,8 @@ export type LongReadAsked =
 /** A query as it is sent between threads. */
 export type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
 
-/** Its answers: a stream's next events, an export's position, its next bytes; nothing for the others. */
-export type LongReadAnswer = SentChunk | Position | Uint8Array | null
+/** Its answers: a stream's next events, summaries, an export's position, its next bytes; nothing for the others. */
+export type LongReadAnswer = SentChunk | ChangedSummaries | Position | Uint8Array | null
 
 export type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
 
@@ -129,6 +139,7 @@ export function startLongReads(
       const chunk = (await thread.ask({ type: 'chunk', query: sent, lane })) as SentChunk | null
       return chunk && { ...chunk, bytes: Buffer.from(chunk.bytes.buffer) }
     },
+    readSummaries: (query) => thread.ask({ type: 'summaries', query }) as Promise<ChangedSummaries | null>,
     openExport: async ({ resource, ...query }, format) => {
       const id = count++
       const sent = { ...query, resource: resource.name }

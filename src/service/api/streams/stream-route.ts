@@ -1,13 +1,18 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge } from 'prom-client'
+import { marketSummaries } from '#core/resources/market-summaries'
 import type { Resource } from '#core/resources/resource'
-import { RESOURCES } from '#core/resources/resources'
+import { LISTS, RESOURCES } from '#core/resources/resources'
+import type { Position } from '#core/store/pages/page'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { listenForCommits } from '../../commits.ts'
 import type { Account } from '../../shares.ts'
-import type { ReadChunk } from '../../stream/chunk-reader.ts'
+import { ArrivalFeed } from '../../stream/arrival-feed.ts'
+import { ChunkReader } from '../../stream/chunk-reader.ts'
+import type { Follower } from '../../stream/follower.ts'
 import { Hub } from '../../stream/hub.ts'
-import { createStreamPlaces, type StreamPlaces } from '../../stream/stream-places.ts'
+import { createStreamPlaces, type StreamPlaces, selectionKey } from '../../stream/stream-places.ts'
+import { SummaryFeed } from '../../stream/summary-feed.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { ApiError, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -17,9 +22,11 @@ import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import type { Turns } from '../http/turns.ts'
 import { streamPath } from '../paths.ts'
-import { parameterReader } from '../questions/parameters.ts'
+import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
+import type { LongReads } from './long-reads.ts'
 import { createStreamFollower, type StreamFollower } from './stream-route-follower.ts'
-import { type StreamRequest, streamParametersOf, streamRequest } from './stream-route-request.ts'
+import { streamParametersOf, streamRequest } from './stream-route-request.ts'
+import { SUMMARY_STREAM_PARAMETERS, summaryStreamRequest } from './summary-stream-request.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
 
@@ -34,7 +41,7 @@ export type StreamRoutesOptions = {
   /** What a request reads before it is accepted has its turn among pages. */
   turns: Turns
   /** Reads what followers are sent. */
-  readChunk: ReadChunk
+  longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
   commitsTo: string
   backlog: Backlog
   metrics: Metrics
@@ -50,23 +57,37 @@ export type Streams = {
   end(): void
 }
 
+/** A stream that is asked for. */
+type AskedStream = {
+  /** What is read for it and all others of the same key. */
+  key: string
+  position: Position
+  /** Resolves once the follower has been sent what it was missing, or later. */
+  follow(follower: Follower): Promise<void>
+}
+
+/** A stream that clients can ask for. */
+type OfferedStream = {
+  resource: Resource
+  parameters: Parameters<typeof parameterReader>[0]
+  ask(values: ParameterValues, lastEventId: string): Promise<AskedStream>
+}
+
 export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, turns, readChunk, backlog, metrics, limits, log, account } = options
-  const hub = new Hub({ reader, readChunk, onNotice: (message) => log.warn(message) })
+  const { reader, turns, longReads, backlog, metrics, limits, log, account } = options
+  const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
+  const summaryFeed = new SummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
   const dropped = addMetrics(metrics, places)
 
-  async function answer(
-    exchange: Exchange,
-    resource: Resource,
-    { selection, start, position }: StreamRequest,
-  ): Promise<void> {
+  async function answer(exchange: Exchange, resource: Resource, asked: AskedStream): Promise<void> {
     const { request, response, address } = exchange
+    const { key, position } = asked
     if (response.destroyed) return
     let follower: StreamFollower | null = null
-    const leave = places.take({ resource, selection, address, end: () => follower?.end() })
+    const leave = places.take({ resource, key, address, end: () => follower?.end() })
     if (leave === null) throw unavailable('too many streams are open; try again later')
     response.once('close', leave)
     const headers = {
@@ -90,7 +111,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     })
     // The server keeps a connection whose client has ended its side: here that client is gone.
     response.socket?.once('end', () => response.destroy())
-    hub.follow(resource, selection, created, start).catch((error: unknown) => {
+    asked.follow(created).catch((error: unknown) => {
       // The client reconnects automatically, and the status of that answer gives the reason.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
         log.warn(`a stream ends: ${error.message}`)
@@ -99,20 +120,47 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     })
   }
 
+  const rowsOf = (resource: Resource): OfferedStream => ({
+    resource,
+    parameters: streamParametersOf(resource),
+    ask: async (values, lastEventId) => {
+      const { selection, start, position } = await streamRequest(resource, values, lastEventId, reader)
+      const key = selectionKey(resource, selection)
+      const feed = () => new ArrivalFeed(new ChunkReader(resource, selection, longReads.readChunk))
+      const follow = (follower: Follower) =>
+        hub.follow(key, feed, follower, (rows) => rows.join(follower, start))
+      return { key, position, follow }
+    },
+  })
+
+  const summaries: OfferedStream = {
+    resource: marketSummaries,
+    parameters: SUMMARY_STREAM_PARAMETERS,
+    ask: async (values, lastEventId) => {
+      const { pace, after, position } = await summaryStreamRequest(values, lastEventId, reader)
+      // One reading serves all of them.
+      const key = marketSummaries.name
+      const follow = (follower: Follower) =>
+        hub.follow(
+          key,
+          () => summaryFeed,
+          follower,
+          (feed) => feed.join(follower, pace, after),
+        )
+      return { key, position, follow }
+    },
+  }
+
   return {
-    routes: RESOURCES.map((resource) => {
-      const readParameters = parameterReader(streamParametersOf(resource), IGNORED)
+    routes: [...RESOURCES.map(rowsOf), summaries].map(({ resource, parameters, ask }) => {
+      const readParameters = parameterReader(parameters, IGNORED)
       return {
         path: streamPath(resource),
         answer: async (exchange) => {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
           const lastEventId = String(exchange.request.headers['last-event-id'] ?? '')
           const { address, request } = exchange
-          const asked = await turns(
-            () => streamRequest(resource, values, lastEventId, reader),
-            address,
-            request.socket,
-          )
+          const asked = await turns(() => ask(values, lastEventId), address, request.socket)
           await answer(exchange, resource, asked)
         },
       }
@@ -133,7 +181,7 @@ function addMetrics({ registry }: Metrics, places: StreamPlaces): Counter {
     labelNames: ['resource'],
     registers,
     collect() {
-      for (const { name } of RESOURCES) this.set({ resource: name }, 0)
+      for (const { name } of LISTS) this.set({ resource: name }, 0)
       for (const [resource, count] of places.counts()) this.set({ resource }, count)
     },
   })

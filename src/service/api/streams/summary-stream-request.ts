@@ -1,0 +1,55 @@
+import { marketSummaries } from '#core/resources/market-summaries'
+import type { Position } from '#core/store/pages/page'
+import type { Reader } from '#core/store/store'
+import { decodeSummaryId } from '../../stream/summary-events.ts'
+import type { SummaryPace } from '../../stream/summary-feed.ts'
+import { emptyStore, invalidPagination } from '../http/errors.ts'
+import { selectionOf } from '../questions/page-request.ts'
+import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
+import { byName, filterParametersOf, type Parameter, type ParameterValues } from '../questions/parameters.ts'
+
+/** Seconds between two changes of a market: of all markets, and of one. */
+const EVERY = { ofAll: 5n, ofOne: 1n }
+
+export const SUMMARY_STREAM_PARAMETERS: readonly Parameter[] = byName([
+  {
+    name: 'after',
+    type: PARAMETER_TYPES.cursor,
+    description:
+      'The id of an event of such a stream: if the service remembers it, only markets that have changed since are sent first. `Last-Event-ID` takes precedence.',
+  },
+  {
+    name: 'every',
+    type: PARAMETER_TYPES.seconds,
+    description: `Seconds between two events of a market, at least. The default is ${EVERY.ofAll}, with \`marketId\` ${EVERY.ofOne}.`,
+  },
+  ...filterParametersOf(marketSummaries, 'stream'),
+])
+
+/** A request for a stream of summaries, checked; `after` is what the id that it carries names. */
+export type SummaryStreamRequest = { pace: SummaryPace; after: string | null; position: Position }
+
+/**
+ * Checks a request's parameters, in the order of docs/api.md's table of errors.
+ *
+ * @param lastEventId the header of a reconnecting client; otherwise empty
+ *
+ * @throws {ApiError} 400 if a parameter is malformed; 503 for an empty store.
+ */
+export async function summaryStreamRequest(
+  values: ParameterValues,
+  lastEventId: string,
+  reader: Reader,
+): Promise<SummaryStreamRequest> {
+  const { marketId = null } = selectionOf(marketSummaries, 'stream', null, values)
+  const seconds = values.get('every') as bigint | undefined
+  const everyMs = 1_000 * Number(seconds ?? (marketId === null ? EVERY.ofAll : EVERY.ofOne))
+  const [name, id] =
+    lastEventId === '' ? ['after', values.get('after') as string | undefined] : ['Last-Event-ID', lastEventId]
+  const after = id === undefined ? null : decodeSummaryId(marketId, id)
+  if (id !== undefined && after === null)
+    throw invalidPagination(`${name} is not an id of this stream; allowed is that of one of its events`)
+  const { position } = await reader.freshness(null)
+  if (position === null) throw emptyStore()
+  return { pace: { marketId, everyMs }, after, position }
+}

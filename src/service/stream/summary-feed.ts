@@ -1,0 +1,281 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { marketSummaries } from '#core/resources/market-summaries'
+import type { Row } from '#core/resources/resource'
+import { sharedRuns } from '#core/shared-runs'
+import type {
+  ChangedSummaries,
+  SummariesQuery,
+  SummariesVersion,
+} from '#core/store/readings/market-summaries'
+import { allDrained, type Follower, idText, sendToAll } from './follower.ts'
+import type { Feed } from './hub.ts'
+import { changeNode, encodeSummaryId, nameOfReading, piecesOf } from './summary-events.ts'
+
+/** How often the store is read at most, milliseconds: the shortest pace of a follower. */
+const READ_INTERVAL_MS = 1_000
+
+/** How long a follower waits for a replica that lags, milliseconds. */
+const LAG_WAIT_MS = 500
+
+/** Readings whose ids are known. */
+const REMEMBERED = 1_000
+
+/** Reads the summaries that have changed; null while the store holds no block. */
+export type ReadSummaries = (query: SummariesQuery) => Promise<ChangedSummaries | null>
+
+/** A stream of summaries: of a market, or of all (null), and how often a follower is sent changes at most. */
+export type SummaryPace = { marketId: string | null; everyMs: number }
+
+/** The summaries that followers of one stream have been sent, by market. */
+type Sent = {
+  /** The number of the reading that they are of, and what ids name it by. */
+  reading: number
+  id: string
+  rows: ReadonlyMap<string, Row>
+  /** All of them as text, once someone has been sent that. */
+  whole: readonly Buffer[] | null
+}
+
+/** Those who follow the same at the same pace have been sent the same. */
+type Group = SummaryPace & {
+  followers: Set<Follower>
+  /** Those who are being sent what the others have. */
+  joining: number
+  sent: Sent | null
+  sentAt: number
+}
+
+/**
+ * The state of markets for any number of followers: read once for all of them, and written once for those who follow the
+ * same. A follower is sent the summaries whole, and from then on the parts that differ.
+ */
+export class SummaryFeed implements Feed {
+  readonly #read: ReadSummaries
+  readonly #groups = new Map<string, Group>()
+  /** The rows as of the last reading, and the number of the reading that has changed each last. */
+  readonly #entries = new Map<string, { row: Row; changedAt: number }>()
+  /** The markets that the last reading was of; null for all. */
+  #markets: ReadonlySet<string> | null = new Set()
+  #version: SummariesVersion | null = null
+  #height = -1n
+  #reading = 0
+  #name = ''
+  /** The numbers of the last readings, by the names that ids have for them. */
+  readonly #readings = new Map<string, number>()
+  /** Whether there may be something new. */
+  #isStale = true
+  #readAt = Number.NEGATIVE_INFINITY
+  readonly #reads = sharedRuns(() => this.#readChanges())
+  readonly #looks = sharedRuns(() => this.#look())
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(read: ReadSummaries) {
+    this.#read = read
+  }
+
+  /** There may be something new: sends it to those whose time has come, and later to the others. */
+  pull(): Promise<void> {
+    this.#isStale = true
+    return this.#looks.fresh()
+  }
+
+  /** Not every change moves the position. */
+  get awaitsGaps(): boolean {
+    return true
+  }
+
+  /**
+   * Sends a follower the summaries, and from then on changes. Resolves once it has the summaries.
+   *
+   * @param after what its last id names: of that, only markets are sent that have changed since; null if it has none
+   */
+  async join(follower: Follower, pace: SummaryPace, after: string | null): Promise<void> {
+    const group = this.#groups.get(keyOf(pace)) ?? {
+      ...{ ...pace, followers: new Set<Follower>() },
+      ...{ joining: 0, sent: null, sentAt: Number.NEGATIVE_INFINITY },
+    }
+    // While nobody follows, nobody says what is new.
+    if (this.#groups.size === 0) this.#isStale = true
+    this.#groups.set(keyOf(pace), group)
+    group.joining++
+    try {
+      while (group.sent === null && !follower.isClosed) await this.#begin(group)
+      let had = after === null ? undefined : this.#readings.get(after)
+      for (let sent: Sent | null = null; !follower.isClosed && sent !== group.sent; had = sent.reading) {
+        sent = group.sent!
+        for (const piece of this.#textSince(sent, had)) {
+          follower.send(piece, 1)
+          await follower.drained()
+        }
+      }
+      if (!follower.isClosed) group.followers.add(follower)
+    } finally {
+      group.joining--
+      this.#forgetIfEmpty(group)
+    }
+  }
+
+  leave(follower: Follower): void {
+    for (const group of this.#groups.values()) {
+      if (group.followers.delete(follower)) this.#forgetIfEmpty(group)
+    }
+  }
+
+  keepAlive(): void {
+    for (const { followers, sent } of this.#groups.values()) {
+      if (sent !== null) sendToAll(followers, Buffer.from(`: \n${idText(sent.id)}`))
+    }
+  }
+
+  #forgetIfEmpty(group: Group): void {
+    if (group.joining > 0 || group.followers.size > 0) return
+    this.#groups.delete(keyOf(group))
+    if (this.#groups.size === 0) clearTimeout(this.#timer)
+  }
+
+  /** A group begins with what is stored now. */
+  async #begin(group: Group): Promise<void> {
+    const { marketId } = group
+    if (this.#isStale || !this.#isRead(marketId)) await this.#reads.fresh()
+    if (this.#isRead(marketId)) group.sent ??= this.#latestOf(group)
+    else await sleep(LAG_WAIT_MS)
+  }
+
+  /** Whether the last reading was of a market, or of all. */
+  #isRead(marketId: string | null): boolean {
+    return this.#markets === null || (marketId !== null && this.#markets.has(marketId))
+  }
+
+  #latestOf({ marketId }: SummaryPace): Sent {
+    const rows = new Map<string, Row>()
+    for (const id of marketId === null ? this.#entries.keys() : [marketId]) {
+      const entry = this.#entries.get(id)
+      if (entry !== undefined) rows.set(id, entry.row)
+    }
+    return { reading: this.#reading, id: encodeSummaryId(marketId, this.#name), rows, whole: null }
+  }
+
+  /** The summaries, or those that have changed since a reading. */
+  #textSince(sent: Sent, reading: number | undefined): readonly Buffer[] {
+    const { rows, id } = sent
+    const textOf = (some: readonly Row[]) =>
+      piecesOf(
+        some.map((row) => marketSummaries.node(row, {})),
+        id,
+      )
+    if (reading === undefined) {
+      sent.whole ??= textOf([...rows.values()])
+      return sent.whole
+    }
+    // One that was sent more at another pace goes back to what the others have.
+    const since = Math.min(reading, sent.reading)
+    const changed = [...rows].filter(([market]) => this.#entries.get(market)!.changedAt > since)
+    return textOf(changed.map(([, row]) => row))
+  }
+
+  /** Sends what is new to those whose time has come, and has the others wait for theirs. */
+  async #look(): Promise<void> {
+    if (this.#nextAt() <= performance.now()) {
+      if (this.#isStale) await this.#reads.fresh()
+      const now = performance.now()
+      const due = [...this.#groups.values()].filter(
+        ({ sent, sentAt, everyMs }) => sent !== null && sentAt + everyMs <= now,
+      )
+      await Promise.all(due.map((group) => this.#sendChanges(group, now)))
+    }
+    clearTimeout(this.#timer)
+    const wait = this.#nextAt() - performance.now()
+    if (wait === Number.POSITIVE_INFINITY) return
+    // A reading that fails is repeated, and reported, at the next pull.
+    this.#timer = setTimeout(() => this.#looks.fresh().catch(() => {}), Math.max(wait, 1)).unref()
+  }
+
+  /** When there may be something to send, on the clock of `performance`. */
+  #nextAt(): number {
+    const times = [...this.#groups.values()].flatMap(({ sent, sentAt, everyMs }) =>
+      sent !== null && (this.#isStale || sent.reading !== this.#reading) ? [sentAt + everyMs] : [],
+    )
+    return Math.max(Math.min(...times), this.#isStale ? this.#readAt + READ_INTERVAL_MS : 0)
+  }
+
+  async #sendChanges(group: Group, now: number): Promise<void> {
+    const before = group.sent!.rows
+    const sent = this.#latestOf(group)
+    group.sent = sent
+    const nodes = [...sent.rows].flatMap(([market, row]) => changeNode(row, before.get(market)) ?? [])
+    if (nodes.length === 0) return
+    group.sentAt = now
+    // Those who join meanwhile are sent all of it at once.
+    const followers = [...group.followers]
+    for (const [index, piece] of piecesOf(nodes, sent.id).entries()) {
+      if (index > 0) await allDrained(followers)
+      sendToAll(followers, piece)
+    }
+  }
+
+  async #readChanges(): Promise<void> {
+    this.#isStale = false
+    this.#readAt = performance.now()
+    const followed = [...this.#groups.values()].map(({ marketId }) => marketId)
+    const markets = followed.includes(null) ? null : new Set(followed as string[])
+    try {
+      const answers = await this.#ask(markets)
+      if (!this.#take(answers, markets)) this.#isStale = true
+    } catch (error) {
+      this.#isStale = true
+      throw error
+    }
+  }
+
+  /** Asks for what has changed of the markets that have been read, and for all of the others. */
+  async #ask(markets: ReadonlySet<string> | null): Promise<ChangedSummaries[]> {
+    const answers: ChangedSummaries[] = []
+    const ask = async (some: readonly string[] | null, than: SummariesVersion | null) => {
+      let after: string | null = null
+      do {
+        const answer: ChangedSummaries | null = await this.#read({ markets: some, after, than })
+        if (answer === null) return
+        answers.push(answer)
+        after = answer.reached
+      } while (after !== null)
+    }
+    if (markets === null) {
+      await ask(null, this.#markets === null ? this.#version : null)
+      return answers
+    }
+    const { true: known = [], false: added = [] } = Object.groupBy(markets, (id) => `${this.#isRead(id)}`)
+    if (known.length > 0) await ask(known, this.#version)
+    if (added.length > 0) await ask(added, null)
+    return answers
+  }
+
+  /** Takes a reading, as of the first of its answers; returns whether it is not older than the last one. */
+  #take(answers: readonly ChangedSummaries[], markets: ReadonlySet<string> | null): boolean {
+    const [first] = answers
+    // A replica may lag behind what another one has answered.
+    if (first === undefined || BigInt(first.position.height) < this.#height) return false
+    const reading = this.#reading + 1
+    const name = nameOfReading(first)
+    let isNew = name !== this.#name
+    for (const id of this.#entries.keys()) if (markets?.has(id) === false) this.#entries.delete(id)
+    for (const row of answers.flatMap(({ rows }) => rows)) {
+      const id = String(row[0])
+      const known = this.#entries.get(id)
+      if (known !== undefined && changeNode(row, known.row) === null) continue
+      this.#entries.set(id, { row, changedAt: reading })
+      isNew = true
+    }
+    this.#markets = markets
+    this.#version = first.version
+    this.#height = BigInt(first.position.height)
+    if (!isNew) return true
+    this.#reading = reading
+    this.#name = name
+    this.#readings.delete(name)
+    this.#readings.set(name, reading)
+    if (this.#readings.size > REMEMBERED) this.#readings.delete(this.#readings.keys().next().value!)
+    return true
+  }
+}
+
+const keyOf = ({ marketId, everyMs }: SummaryPace) => `${marketId} ${everyMs}`

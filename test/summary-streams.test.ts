@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SummariesQuery } from '#core/store/readings/market-summaries'
+import { StoreUnavailableError } from '#core/store/store'
+import { longReadsOf } from '#service/api/streams/long-reads'
+import { type Follower, MAX_PIECE_BYTES } from '#service/stream/follower'
+import { SummaryFeed } from '#service/stream/summary-feed'
+import type { ServerEvent } from '../client/src/event-stream.ts'
+import { idOf } from './fixtures/event-stream.ts'
+import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
+import { type Listener, listen } from './fixtures/listen.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  periodEvent,
+  perpetualMarket,
+  pointAt,
+  serveLive,
+} from './fixtures/live-store.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
+import { serve } from './fixtures/service.ts'
+import { openReader, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const STREAM = '/api/v2/stream/market-summaries'
+const LIST = '/api/v2/market-summaries'
+
+type Summary = Record<string, unknown> & { marketId: string }
+
+const changesOf = ({ events }: Listener) => events.map(({ data }) => JSON.parse(data) as Summary)
+
+/** The state that follows from what a listener has been sent. */
+function stateOf(listener: Listener): Record<string, Summary> {
+  const markets: Record<string, Summary> = {}
+  for (const change of changesOf(listener))
+    markets[change.marketId] = { ...markets[change.marketId], ...change }
+  return markets
+}
+
+/** The state as pages give it. */
+async function pagedState(base: string): Promise<Record<string, Summary>> {
+  const { edges } = await getPage(base, LIST)
+  return Object.fromEntries(edges.map(({ node }) => [(node as Summary).marketId, node as Summary]))
+}
+
+async function untilEqual(listener: Listener, base: string, what: string): Promise<void> {
+  const paged = JSON.stringify(sorted(await pagedState(base)))
+  await until(() => JSON.stringify(sorted(stateOf(listener))) === paged, what)
+}
+
+const sorted = (state: Record<string, Summary>) =>
+  Object.entries(state).toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+for (const kind of STORE_KINDS) {
+  describe(`the stream of market summaries (${kind.name})`, () => {
+    test('sends every summary whole, then the parts that change, and ends up as the page', async (t) => {
+      const { live, base } = await serveLive(t, kind, [perpetualMarket(LIVE_MARKET), pointAt(1)])
+      const all = await listen(base, `${STREAM}?every=1`)
+      const one = await listen(base, `${STREAM}?marketId=${LIVE_MARKET.toUpperCase()}`)
+      const other = await listen(base, `${STREAM}?marketId=${OTHER_MARKET}`)
+      await until(() => all.events.length === 1 && one.events.length === 1, 'the first summaries')
+      assert.deepEqual(stateOf(all), await pagedState(base))
+      assert.deepEqual(stateOf(one), stateOf(all))
+      assert.ok(all.events.every(({ event }) => event === 'marketSummaries'))
+      for (const { id } of [all, one, other]) assert.match(id, /^[A-Za-z0-9_-]+$/)
+      assert.deepEqual(other.events, [])
+
+      await live.commit(2, [pointAt(2)])
+      await until(() => all.events.length === 2 && one.events.length === 2, 'the changed part')
+      assert.deepEqual(Object.keys(changesOf(all)[1]!), ['marketId', 'lastInternalPoint'])
+      assert.deepEqual(changesOf(all), changesOf(one))
+      await live.commit(3, [pointAt(3, { marketId: OTHER_MARKET }), periodEvent({ marketId: OTHER_MARKET })])
+      await untilEqual(all, base, 'the other market')
+      await until(() => other.events.length === 1, 'its own stream')
+      assert.deepEqual(changesOf(other), [(await pagedState(base))[OTHER_MARKET]])
+      // A period that ends: one part becomes null, another one is there.
+      await live.commit(4, [
+        periodEvent({ marketId: OTHER_MARKET, end: 5n, fundingPayment: '1', fundingRate: '0.1' }),
+      ])
+      await untilEqual(all, base, 'the ended period')
+      const { runningPeriod, lastPaidPeriod } = changesOf(all).at(-1) as Record<string, unknown>
+      assert.equal(runningPeriod, null)
+      assert.notEqual(lastPaidPeriod, null)
+      assert.equal(one.events.length, 2)
+      for (const listener of [all, one, other]) listener.cut()
+    })
+
+    test('sends a market at most once in the time that is asked for, with all that has changed by then', async (t) => {
+      const { live, base } = await serveLive(t, kind, [pointAt(1)])
+      const slow = await listen(base, `${STREAM}?every=2`)
+      const fast = await listen(base, `${STREAM}?marketId=${LIVE_MARKET}`)
+      const startedAt = performance.now()
+      for (let height = 2; performance.now() - startedAt < 4_500; height++) {
+        await live.commit(height, [pointAt(height)])
+        await sleep(100)
+      }
+      await sleep(2_500)
+      const most = (seconds: number) => 2 + Math.ceil((performance.now() - startedAt) / 1_000 / seconds)
+      assert.ok(slow.events.length >= 3 && slow.events.length <= most(2), `${slow.events.length} of 2 s`)
+      assert.ok(fast.events.length >= 5 && fast.events.length <= most(1), `${fast.events.length} of 1 s`)
+      await untilEqual(slow, base, 'the last state')
+      await untilEqual(fast, base, 'the last state of one')
+      slow.cut()
+      fast.cut()
+    })
+
+    test('sends one that returns the markets that have changed, or all if it does not know the id', async (t) => {
+      const markets = Array.from({ length: 5 }, (_, index) => idOf(`${index}`))
+      const { live, base } = await serveLive(
+        t,
+        kind,
+        markets.map((marketId) => pointAt(1, { marketId })),
+      )
+      const stays = await listen(base, `${STREAM}?every=1`)
+      const leaves = await listen(base, STREAM)
+      await until(() => leaves.events.length === 5, 'all')
+      leaves.cut()
+      await live.commit(2, [pointAt(2, { marketId: markets[3]! })])
+      await until(() => stays.events.length === 6, 'the change')
+      const returns = await listen(base, `${STREAM}?every=1`, leaves.id)
+      await until(() => returns.events.length === 1, 'the one that has changed')
+      assert.deepEqual(changesOf(returns), [(await pagedState(base))[markets[3]!]])
+      const nothing = await listen(base, `${STREAM}?every=1&after=${returns.id}`)
+      assert.deepEqual(nothing.events, [])
+      const ofOne = await listen(base, `${STREAM}?marketId=${markets[0]}`)
+      // Another service over the same store has not given that id.
+      const { base: elsewhere } = await serveLive(t, kind, [pointAt(1)])
+      const all = await listen(elsewhere, `${STREAM}?every=1`, leaves.id)
+      await until(() => all.events.length === 1, 'all of the other store')
+      assert.equal(all.events[0]!.data, JSON.stringify((await pagedState(elsewhere))[LIVE_MARKET]))
+      for (const [target, headers] of [
+        [`${STREAM}?after=${ofOne.id}`],
+        [`${STREAM}?marketId=${markets[0]}&after=${leaves.id}`],
+        [`${STREAM}?marketId=${markets[1]}&after=${ofOne.id}`],
+        [STREAM, { 'last-event-id': 'abc' }],
+      ] as [string, Record<string, string>?][])
+        await assertMalformed(base, target, 10028, headers)
+      for (const listener of [stays, returns, nothing, ofOne, all]) listener.cut()
+    })
+
+    test('reads the store once for all followers, and writes once for those who follow the same', async (t) => {
+      const markets = Array.from({ length: 600 }, (_, index) => idOf(`${index}`))
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [
+        ...markets.map(perpetualMarket),
+        ...markets.map((marketId) => pointAt(1, { marketId })),
+      ])
+      const reader = await openReader(t, store)
+      const reads = longReadsOf(reader, 1)
+      const asked: SummariesQuery[] = []
+      const feed = new SummaryFeed(async (query) => {
+        asked.push(query)
+        return await reads.readSummaries(query)
+      })
+      const ofAll = Array.from({ length: 20 }, createReceiver)
+      const ofOne = markets.map(createReceiver)
+      const join = (receiver: Receiver, marketId: string | null) =>
+        feed.join(receiver, { marketId, everyMs: 1 }, null)
+      await Promise.all(ofAll.map((receiver) => join(receiver, null)))
+      await Promise.all(ofOne.map((receiver, index) => join(receiver, markets[index]!)))
+      assert.ok(asked.length <= 3, `${asked.length} reads for the first summaries`)
+      const [first] = ofAll
+      assert.ok(first!.pieces.length > 1 && first!.pieces.every(({ length }) => length < 2 * MAX_PIECE_BYTES))
+      for (const { pieces } of ofAll)
+        assert.ok(pieces.every((piece, index) => piece === first!.pieces[index]))
+
+      for (const receiver of [...ofAll, ...ofOne]) receiver.pieces.length = 0
+      asked.length = 0
+      await live.commit(
+        2,
+        markets.slice(0, 500).map((marketId) => pointAt(2, { marketId })),
+      )
+      await sleep(1_000)
+      await feed.pull()
+      assert.equal(asked.length, 1)
+      for (const { pieces } of ofAll)
+        assert.ok(pieces.every((piece, index) => piece === first!.pieces[index]))
+      assert.equal(textOf(first!).split('\nevent: ').length - 1, 500)
+      assert.equal(ofOne.filter(({ pieces }) => pieces.length > 0).length, 500)
+      // Without those who follow all, only the markets that are followed are read.
+      for (const receiver of [...ofAll, ...ofOne.slice(3)]) feed.leave(receiver)
+      asked.length = 0
+      await live.commit(
+        3,
+        markets.slice(0, 500).map((marketId) => pointAt(3, { marketId })),
+      )
+      await sleep(1_000)
+      await feed.pull()
+      assert.deepEqual(
+        asked.map(({ markets }) => markets),
+        [markets.slice(0, 3)],
+      )
+    })
+
+    test('has one that joins while others are sent changes end up with the same', async (t) => {
+      const markets = Array.from({ length: 300 }, (_, index) => idOf(`${index}`))
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [
+        ...markets.map(perpetualMarket),
+        ...markets.map((marketId) => pointAt(1, { marketId })),
+      ])
+      const reads = longReadsOf(await openReader(t, store), 1)
+      const feed = new SummaryFeed(reads.readSummaries)
+      const pace = { marketId: null, everyMs: 1 }
+      const [steady, late] = [createReceiver(), createReceiver()]
+      await feed.join(steady, pace, null)
+      const gate = Promise.withResolvers<void>()
+      late.drained = () => gate.promise
+      const joined = feed.join(late, pace, null)
+      for (let height = 2; height <= 3; height++) {
+        await live.commit(
+          height,
+          markets.slice(100 * height, 100 * height + 5).map((marketId) => pointAt(height, { marketId })),
+        )
+        await sleep(1_000)
+        await feed.pull()
+      }
+      gate.resolve()
+      await joined
+      await live.commit(4, [pointAt(4, { marketId: markets[0]! })])
+      await sleep(1_000)
+      await feed.pull()
+      const [ofSteady, ofLate] = [steady, late].map((receiver) => stateOfText(textOf(receiver)))
+      assert.deepEqual(ofLate, ofSteady)
+      assert.equal(Object.keys(ofLate!).length, 300)
+      feed.leave(steady)
+      feed.leave(late)
+    })
+  })
+}
+
+describe('a stream of market summaries', () => {
+  test('is refused if it cannot be followed, and counted', async (t) => {
+    const [kind] = STORE_KINDS as [StoreKind]
+    const { store } = await createLiveStore(t, kind)
+    const empty = await serve(t, store)
+    assert.equal(await statusOf(empty, STREAM), 503)
+    const { base } = await serveLive(t, kind, [pointAt(1)])
+    for (const value of ['0', '61', '1.5', ''])
+      assert.match(
+        (await assertMalformed(base, `${STREAM}?every=${value}`)).text,
+        /allowed is an integer from 1 to 60/,
+      )
+    assert.match(
+      (await assertMalformed(base, `${STREAM}?afterBlock=1`)).text,
+      /unknown parameter .*after, every, marketId/,
+    )
+    const head = await send(base, STREAM, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
+    const listener = await listen(base, STREAM)
+    assert.match(await metricsOf(base), /lyra_streams\{resource="marketSummaries"\} 1/)
+    listener.cut()
+  })
+
+  test('continues when its store cannot be read for a while', async (t) => {
+    const [kind] = STORE_KINDS as [StoreKind]
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [pointAt(1)])
+    const reads = longReadsOf(await openReader(t, store), 1)
+    let fails = false
+    const feed = new SummaryFeed(async (query) => {
+      if (fails) throw new StoreUnavailableError('it is away')
+      return await reads.readSummaries(query)
+    })
+    const receiver = createReceiver()
+    await feed.join(receiver, { marketId: null, everyMs: 1 }, null)
+    await live.commit(2, [pointAt(2)])
+    fails = true
+    await sleep(1_000)
+    await assert.rejects(feed.pull(), StoreUnavailableError)
+    fails = false
+    await sleep(1_000)
+    await feed.pull()
+    assert.match(textOf(receiver), /"lastInternalPoint":\{[^}]*"price":"1000002"/)
+    feed.leave(receiver)
+  })
+})
+
+/** A follower that keeps the pieces it is sent. */
+type Receiver = Follower & { pieces: Buffer[] }
+
+function createReceiver(): Receiver {
+  const pieces: Buffer[] = []
+  return { pieces, send: (bytes) => void pieces.push(bytes), drained: async () => {}, isClosed: false }
+}
+
+const textOf = ({ pieces }: Receiver) => `\n${Buffer.concat(pieces)}`
+
+function stateOfText(text: string): Record<string, Summary> {
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => ({ data }) as ServerEvent)
+  return stateOf({ events } as Listener)
+}
