@@ -28,33 +28,30 @@ export function ingest(store: string, path: string): Promise<TakenIn> {
   return runForJson<TakenIn>(MAIN, [...ingestArgs(store), path])
 }
 
-/** A server in a process of its own. */
-export type ServerProcess = {
-  base: string
+/** What a process and its children use of the machine. */
+type Usage = {
   /** The most memory that a process of it has held, in bytes; -Infinity if the system does not tell. */
   peakMemory(): number
   /** Processor seconds that its processes have taken so far; 0 if the system does not tell. */
   processorSeconds(): number
-  stop(): Promise<void>
 }
 
-/** Starts a script that serves, and waits until it names its address. */
-export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const base = await addressOf(child)
+/** A server in a process of its own. */
+export type ServerProcess = Usage & { base: string; stop(): Promise<void> }
+
+/** Watches a process that runs. */
+export function usageOf(pid: number): Usage {
   /** A file of `/proc` for each process of the server; none if the system has no such. */
   const proc = (name: string): string[] => {
     try {
-      const main = `/proc/${child.pid}`
-      const children = readFileSync(`${main}/task/${child.pid}/children`, 'utf8').trim().split(' ')
-      const ids = [String(child.pid), ...children.filter((id) => id !== '')]
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+      const ids = [String(pid), ...children.filter((id) => id !== '')]
       return ids.map((id) => readFileSync(`/proc/${id}/${name}`, 'utf8'))
     } catch {
       return []
     }
   }
   return {
-    base,
     peakMemory: () =>
       Math.max(...proc('status').map((text) => Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) * 1024)),
     processorSeconds: () =>
@@ -62,6 +59,16 @@ export async function startServer(script: string, args: string[]): Promise<Serve
         const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
         return sum + (Number(fields[11]) + Number(fields[12])) / 100
       }, 0),
+  }
+}
+
+/** Starts a script that serves, and waits until it names its address. */
+export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const base = await addressOf(child)
+  return {
+    base,
+    ...usageOf(child.pid!),
     stop: async () => {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')

@@ -17,6 +17,7 @@ import { measureImports } from './import.ts'
 import { measureIntake, removeStore } from './intake.ts'
 import { largeLists } from './large-lists.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
+import { measureMarketFollowers } from './market-followers.ts'
 import { comparePeers, measurePage } from './pages.ts'
 import { measurePostgres } from './postgres.ts'
 import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
@@ -235,6 +236,7 @@ function memoryOf(service: ServerProcess): Figure {
 async function benchLive(add: Add): Promise<void> {
   add(...(await measureVisibility()))
   add(...(await measureProviderStream()))
+  add(...(await measureMarketFollowers()))
 }
 
 async function benchGrpc(add: Add): Promise<void> {

@@ -6,10 +6,25 @@ import { formatTime } from '../web/src/figures/format-time.ts'
 import { accessibilityFaults, eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
 import { partOf } from './fixtures/event-stream.ts'
-import { cellsOf, ETH, exactFigure, figure, settled, explorerTest as test } from './fixtures/explorer.ts'
-import { getJson, getPage } from './fixtures/http.ts'
+import {
+  cellsOf,
+  ETH,
+  exactFigure,
+  figure,
+  settled,
+  explorerTest as test,
+  watchRequests,
+} from './fixtures/explorer.ts'
+import { getJson, getPage, metricsOf } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
-import { createLiveStore, pointAt } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  perpetualMarket,
+  pointAt,
+  serveLive,
+} from './fixtures/live-store.ts'
 import { addressOf, startLyra } from './fixtures/program.ts'
 import { TIMESTAMP } from './fixtures/sample.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
@@ -186,6 +201,62 @@ describe('the explorer, while its service changes,', () => {
     const { edges } = await getPage(base, '/api/v2/checkpoints', 'pagination.first=1')
     await eventuallyIs(newest, edges[0]!.node.atBlock as string)
     for (const { faults } of [funding, checkpoints]) assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('follows the state of all markets over one connection while the page is seen', async ({
+    t,
+    browser,
+  }) => {
+    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [
+      perpetualMarket(LIVE_MARKET),
+      pointAt(1),
+      pointAt(1, { source: 1 }),
+    ])
+    const { page, faults } = await openPage(browser, base)
+    const asked = watchRequests(page)
+    const timesAsked = (path: string) => asked.filter((one) => one === `/api/v2/${path}`).length
+    const streams = async () =>
+      /lyra_streams\{resource="marketSummaries"\} (\d+)/.exec(await metricsOf(base))?.[1]
+    const priceOf = async (marketId: string) => {
+      const cell = page.locator(`tr[data-market="${marketId}"] data[data-figure="price"]`)
+      return (await cell.count()) === 0 ? null : await cell.getAttribute('value')
+    }
+    const commit = (height: number, marketId: string) =>
+      live.commit(height, [pointAt(height, { source: 1, marketId })])
+    await page.goto('/')
+    await eventuallyIs(() => priceOf(LIVE_MARKET), pointAt(1).price)
+    await eventuallyIs(streams, '1')
+    const lists = timesAsked('market-summaries')
+    await commit(2, LIVE_MARKET)
+    await eventuallyIs(() => priceOf(LIVE_MARKET), pointAt(2).price)
+    await commit(3, OTHER_MARKET)
+    await eventuallyIs(() => priceOf(OTHER_MARKET), pointAt(3).price)
+    await setHidden(page, true)
+    await eventuallyIs(streams, '0')
+    await commit(4, LIVE_MARKET)
+    await setHidden(page, false)
+    await eventuallyIs(() => priceOf(LIVE_MARKET), pointAt(4).price)
+    assert.equal(await streams(), '1')
+    assert.deepEqual([timesAsked('market-summaries') - lists, timesAsked('stream/market-summaries')], [0, 2])
+    assert.deepEqual(faults, [])
+  })
+
+  test('asks for all markets again with each block if the service has no stream of them', async ({
+    t,
+    browser,
+  }) => {
+    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [pointAt(1, { source: 1 })])
+    const { page } = await openPage(browser, base)
+    await page.route('**/api/v2/stream/market-summaries*', (route) =>
+      route.fulfill({ status: 404, body: '{"code":5,"message":"Not Found","details":[]}' }),
+    )
+    const price = () => page.locator('data[data-figure="price"]').first().getAttribute('value')
+    await page.goto('/')
+    await eventuallyIs(price, pointAt(1).price)
+    for (const height of [2, 3]) {
+      await live.commit(height, [pointAt(height, { source: 1 })])
+      await eventuallyIs(price, pointAt(height).price)
+    }
   })
 
   test('keeps its data while the service is down, and continues when it is back', async ({ t, browser }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketSummary } from 'lyra-client'
+import type { MarketSummary, MarketSummaryChange } from 'lyra-client'
 import { h } from 'preact'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract, writeDecimal } from '../web/src/figures/decimal.ts'
@@ -37,6 +37,7 @@ const { columnStarts, HeatCells, heatRows } = await import('../web/src/markets/h
 const { MarketBar } = await import('../web/src/parts/market-bar.tsx')
 const { marketMatches } = await import('../web/src/service/markets.ts')
 const { summariesCsv } = await import('../web/src/markets/summaries-csv.ts')
+const { withChanges } = await import('../web/src/markets/summary.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
 const rates = clientOf(await serve(FILE, await ratesStore(FILE)))
@@ -100,6 +101,18 @@ describe("the explorer's table of markets", () => {
       assert.ok(row.includes(`href="/?view=providers&amp;market=${marketId}">${summary.providers}</a>`))
       assert.ok(row.includes(`href="/?view=funding&amp;market=${marketId}"><span class="market-code">`))
     }
+  })
+
+  test('takes on the parts that change, and markets that are new', async () => {
+    const [first, second, third] = await summariesOf(recording)
+    const changed = { marketId: second!.marketId, estimate: null, providers: '77' }
+    const changes = new Map<string, MarketSummaryChange>([
+      [changed.marketId, changed],
+      [third!.marketId, third!],
+    ])
+    assert.deepEqual(withChanges([first!, second!], changes), [first, { ...second, ...changed }, third])
+    const row = rowOf(tableOf(withChanges([first!, second!], changes)), changed.marketId)
+    assert.ok(row.includes('>77</a>'))
   })
 
   test('is sorted by any column, and found by code, name or id', async () => {

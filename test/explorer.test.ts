@@ -92,10 +92,11 @@ describe('the explorer', () => {
       const before = asked.filter((name) => early !== null && name.startsWith(early))
       assert.equal(new Set(before).size, before.length, `requested twice: ${before}`)
       if (path === '/') {
-        // One request for the table, one for the map, one for each visible line.
+        // One request for the table, one for its changes, one for the map, one for each visible line.
         await eventuallyIs(() => page.locator('.sparkline svg').count(), 3)
-        const count = (part: string) => asked.filter((name) => name.includes(part)).length
-        assert.deepEqual(['/market-summaries', '/funding-rates', '/series/'].map(count), [1, 1, 3])
+        const count = (part: string) => asked.filter((name) => name.startsWith(`/api/v2/${part}`)).length
+        const parts = ['market-summaries', 'stream/', 'funding-rates', 'series/']
+        await eventuallyIs(async () => parts.map(count).join(' '), '1 1 1 3')
       }
       let scriptBytes = 0
       for (const script of scripts) {

@@ -7,8 +7,8 @@ import { rateAverages } from './rate-averages.ts'
 import { defineResource } from './resource.ts'
 
 /**
- * What people look at first of each market, in one list: made of the nodes of other operations, which store/market-summaries.ts
- * gathers. It has pages like a resource, and neither streams nor exports: those of its parts say the same.
+ * What people look at first of each market, in one list: made of the nodes of other operations, which
+ * store/readings/market-summaries.ts gathers. It has pages like a resource, a stream of its state, and no exports.
  */
 export const marketSummaries = defineResource({
   name: 'marketSummaries',

@@ -3,12 +3,12 @@ import { param, setParams } from '../location.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
-import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
-import { useQuery } from '../service/use-query.ts'
 import { MarketsTable, readBasis } from './markets-table.tsx'
 import { summariesCsv } from './summaries-csv.ts'
-import { askSummaries, MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
+import { MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
+import { useSummaries } from './use-summaries.ts'
 
 const HeatMap = lazy('the map', async () => (await import('./heat-map.tsx')).HeatMap)
 const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Compare)
@@ -16,11 +16,7 @@ const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Co
 /** Every market at a glance, and the rates of several in one chart. */
 export function MarketsView() {
   const coverage = latestCoverage()
-  const { data, error, reload } = useQuery(
-    coverage === null ? null : `${lastHeight(coverage)} ${coverage.instruments.count}`,
-    askSummaries,
-    { keep: true },
-  )
+  const { data, error, reload } = useSummaries()
   const wanted = (param('find') ?? '').trim()
   const compared = (param('compare') ?? '')
     .split(',')

@@ -1,4 +1,4 @@
-import type { MarketData, MarketSummary } from 'lyra-client'
+import type { MarketData, MarketSummary, MarketSummaryChange } from 'lyra-client'
 import { compare, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
 import { nextPayment } from '../periods/next-payment.ts'
 import { lengthOf, RATE_SPANS, rateFor, readPeriod } from '../periods/period.ts'
@@ -25,6 +25,20 @@ export async function askSummaries(signal: AbortSignal): Promise<MarketSummary[]
     after = pageInfo.endCursor
   }
   return summaries
+}
+
+/** Summaries with the parts that have changed since; markets that are new follow. */
+export function withChanges(
+  summaries: readonly MarketSummary[],
+  changes: ReadonlyMap<string, MarketSummaryChange>,
+): MarketSummary[] {
+  const known = new Set(summaries.map(({ marketId }) => marketId))
+  const added = [...changes.values()].filter(({ marketId }) => !known.has(marketId))
+  // What is first sent of a market is all of it.
+  return [
+    ...summaries.map((one) => ({ ...one, ...changes.get(one.marketId) })),
+    ...(added as MarketSummary[]),
+  ]
 }
 
 /** States in which a market pays no funding any more. */

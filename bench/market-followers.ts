@@ -1,0 +1,152 @@
+import { get, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dial, type TestCore } from '../test/fixtures/core.ts'
+import { generatedBlocks, type SoakedService } from '../test/fixtures/soak.ts'
+import { type Figure, figure } from './figures.ts'
+import { withLiveService } from './live-service.ts'
+import { usageOf } from './processes.ts'
+
+/** Each has a new point in every block, and a block comes every second. */
+const MARKETS = 500
+const BLOCK_MS = 1_000
+
+/** Blocks before anyone follows, as fast as they can be sent. */
+const FIRST_BLOCKS = 30
+
+/** How long followers have for what they are sent first, and how long they are measured. */
+const SETTLE_MS = 8_000
+const MEASURED_MS = 30_000
+
+/** Streams of rows read each selection, and a service reads so many at most. */
+const MOST_SELECTIONS = 250
+
+/** What followers of a kind have cost in the time that was measured. */
+type Cost = { processorSeconds: number; events: number; bytes: number; peakMemory: number }
+
+/**
+ * Followers of all markets over one connection each, and of one market each: of the state, and of the points of the same
+ * markets, which are the peer.
+ */
+export async function measureMarketFollowers(): Promise<Figure[]> {
+  return withLiveService(async (service) => {
+    const core = await dial(service.corePort)
+    const sending = sendBlocks(core)
+    try {
+      await sending.hasBegun
+      const markets = await marketsOf(service.base)
+      const ofOne = (stream: string, count: number, of: number) =>
+        Array.from({ length: count }, (_, index) => `${stream}?marketId=${markets[index % of]}`)
+      const ofAll = (stream: string, count: number) => Array.from({ length: count }, () => stream)
+      const none = await follow(service, [])
+      // A peak of memory is that of all so far.
+      const state = await follow(service, ofAll('market-summaries', 200))
+      const stateOfOne = await follow(service, ofOne('market-summaries', 2_000, MARKETS))
+      const points = await follow(service, ofAll('funding-period-data-points', 200))
+      const pointsOfOne = await follow(service, ofOne('funding-period-data-points', 2_000, MOST_SELECTIONS))
+      return [
+        ...figuresOf(`200 followers of ${MARKETS} markets`, none, state, points),
+        ...figuresOf('2,000 followers of one market each', none, stateOfOne, pointsOfOne),
+      ]
+    } finally {
+      await sending.stop()
+      await core.close()
+    }
+  })
+}
+
+function figuresOf(what: string, none: Cost, state: Cost, points: Cost): Figure[] {
+  const share = ({ processorSeconds }: Cost) =>
+    ((processorSeconds - none.processorSeconds) * 1_000) / MEASURED_MS
+  const note = ({ events, bytes }: Cost) =>
+    `${Math.round((events * 1_000) / MEASURED_MS)} events and ${(bytes / MEASURED_MS / 1_000).toFixed(2)} MB a second`
+  return [
+    figure(`${what}, a block a second: the state takes of a core`, share(state), 'cores', {
+      limit: { name: 'their points', value: share(points) },
+      target: { most: 1 },
+      note: `state: ${note(state)}; points: ${note(points)}`,
+    }),
+    figure(`${what}: peak memory`, state.peakMemory / 1e6, 'MB', {
+      limit: { name: 'without followers', value: none.peakMemory / 1e6 },
+      target: { most: 2 },
+    }),
+  ]
+}
+
+/** Sends blocks until it is stopped. */
+function sendBlocks(core: TestCore): { hasBegun: Promise<void>; stop(): Promise<void> } {
+  const begun = Promise.withResolvers<void>()
+  let isStopped = false
+  const send = async () => {
+    const options = { blocks: 100_000, markets: MARKETS, points: MARKETS, parties: 2 * MARKETS, events: 0 }
+    let due = performance.now()
+    for (const { height, events } of generatedBlocks(options)) {
+      if (isStopped) return
+      await core.send(events)
+      if (height < FIRST_BLOCKS) continue
+      if (height === FIRST_BLOCKS) {
+        due = performance.now()
+        begun.resolve()
+      }
+      due += BLOCK_MS
+      await sleep(Math.max(0, due - performance.now()))
+    }
+  }
+  const sent = send()
+  sent.catch(begun.reject)
+  return {
+    hasBegun: begun.promise,
+    stop: async () => {
+      isStopped = true
+      await sent
+    },
+  }
+}
+
+async function marketsOf(base: string): Promise<string[]> {
+  for (;;) {
+    const answer = await fetch(`${base}/api/v2/market-summaries?pagination.first=${MARKETS}`)
+    const ids = new Set(
+      [...(await answer.text()).matchAll(/"node":{"marketId":"(\w+)"/g)].map(([, id]) => id!),
+    )
+    if (ids.size === MARKETS) return [...ids]
+    await sleep(BLOCK_MS)
+  }
+}
+
+/** Measures what some followers cost, once they have had what they are sent first. */
+async function follow({ base, pid }: SoakedService, streams: readonly string[]): Promise<Cost> {
+  const usage = usageOf(pid)
+  const counted = { events: 0, bytes: 0 }
+  const followers = await Promise.all(
+    streams.map((stream) => open(`${base}/api/v2/stream/${stream}`, counted)),
+  )
+  await sleep(SETTLE_MS)
+  const before = { ...counted, processorSeconds: usage.processorSeconds() }
+  await sleep(MEASURED_MS)
+  const cost = {
+    processorSeconds: usage.processorSeconds() - before.processorSeconds,
+    events: counted.events - before.events,
+    bytes: counted.bytes - before.bytes,
+    peakMemory: usage.peakMemory(),
+  }
+  for (const follower of followers) follower.destroy()
+  await sleep(SETTLE_MS)
+  return cost
+}
+
+const EVENT = Buffer.from('\nevent: ')
+
+function open(target: string, counted: { events: number; bytes: number }): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(target, { agent: false }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${target}: ${response.statusCode}`))
+      response.on('data', (bytes: Buffer) => {
+        counted.bytes += bytes.length
+        if (bytes.includes('event: dropped')) throw new Error('a follower was dropped')
+        for (let at = bytes.indexOf(EVENT); at >= 0; at = bytes.indexOf(EVENT, at + 1)) counted.events++
+      })
+      response.on('error', () => {})
+      resolve(response)
+    }).on('error', reject)
+  })
+}
