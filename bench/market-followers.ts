@@ -62,7 +62,7 @@ function figuresOf(what: string, none: Cost, state: Cost, points: Cost): Figure[
   return [
     figure(`${what}, a block a second: the state takes of a core`, share(state), 'cores', {
       limit: { name: 'their points', value: share(points) },
-      target: { most: 1 },
+      target: { most: 1.5 },
       note: `state: ${note(state)}; points: ${note(points)}`,
     }),
     figure(`${what}: peak memory`, state.peakMemory / 1e6, 'MB', {

@@ -234,10 +234,10 @@ for (const kind of STORE_KINDS) {
 describe('a stream of market summaries', () => {
   test('is refused if it cannot be followed, and counted', async (t) => {
     const [kind] = STORE_KINDS as [StoreKind]
-    const { store } = await createLiveStore(t, kind)
-    const empty = await serve(t, store)
-    assert.equal(await statusOf(empty, STREAM), 503)
-    const { base } = await serveLive(t, kind, [pointAt(1)])
+    const { store, live } = await createLiveStore(t, kind)
+    const base = await serve(t, store, { inThreads: true })
+    assert.equal(await statusOf(base, STREAM), 503)
+    await live.commit(1, [pointAt(1)])
     for (const value of ['0', '61', '1.5', ''])
       assert.match(
         (await assertMalformed(base, `${STREAM}?every=${value}`)).text,
@@ -250,6 +250,7 @@ describe('a stream of market summaries', () => {
     const head = await send(base, STREAM, { method: 'HEAD' })
     assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
     const listener = await listen(base, STREAM)
+    assert.deepEqual(stateOf(listener), await pagedState(base))
     assert.match(await metricsOf(base), /lyra_streams\{resource="marketSummaries"\} 1/)
     listener.cut()
   })

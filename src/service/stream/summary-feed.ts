@@ -103,8 +103,11 @@ export class SummaryFeed implements Feed {
       let had = after === null ? undefined : this.#readings.get(after)
       for (let sent: Sent | null = null; !follower.isClosed && sent !== group.sent; had = sent.reading) {
         sent = group.sent!
-        for (const piece of this.#textSince(sent, had)) {
-          follower.send(piece, 1)
+        const pieces = this.#textSince(sent, had)
+        // Those who join at the same time are sent the same bytes.
+        const sharers = pieces === sent.whole ? group.joining : 1
+        for (const piece of pieces) {
+          follower.send(piece, sharers)
           await follower.drained()
         }
       }
