@@ -13,20 +13,17 @@ const BLOCK_MS = 1_000
 /** Blocks before anyone follows, as fast as they can be sent. */
 const FIRST_BLOCKS = 30
 
-/** How long followers have for what they are sent first, and how long they are measured. */
+/** Time for the initial state, and for the measurement. */
 const SETTLE_MS = 8_000
 const MEASURED_MS = 30_000
 
-/** Streams of rows read each selection, and a service reads so many at most. */
+/** A service reads at most 256 selections of rows for streams. */
 const MOST_SELECTIONS = 250
 
-/** What followers of a kind have cost in the time that was measured. */
+/** Cost of the followers during the measurement. */
 type Cost = { processorSeconds: number; events: number; bytes: number; peakMemory: number }
 
-/**
- * Followers of all markets over one connection each, and of one market each: of the state, and of the points of the same
- * markets, which are the peer.
- */
+/** Measures streams of the state of all markets and of one, and as their peers the streams of the same markets' points. */
 export async function measureMarketFollowers(): Promise<Figure[]> {
   return withLiveService(async (service) => {
     const core = await dial(service.corePort)
@@ -113,7 +110,7 @@ async function marketsOf(base: string): Promise<string[]> {
   }
 }
 
-/** Measures what some followers cost, once they have had what they are sent first. */
+/** Measures the cost of some followers after they have received the initial state. */
 async function follow({ base, pid }: SoakedService, streams: readonly string[]): Promise<Cost> {
   const usage = usageOf(pid)
   const counted = { events: 0, bytes: 0 }

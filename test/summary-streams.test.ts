@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { SummariesQuery } from '#core/store/readings/market-summaries'
 import { StoreUnavailableError } from '#core/store/store'
 import { longReadsOf } from '#service/api/streams/long-reads'
@@ -11,6 +12,7 @@ import { idOf } from './fixtures/event-stream.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { type Listener, listen } from './fixtures/listen.ts'
 import {
+  createActivity,
   createLiveStore,
   LIVE_MARKET,
   OTHER_MARKET,
@@ -19,7 +21,9 @@ import {
   pointAt,
   serveLive,
 } from './fixtures/live-store.ts'
+import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { openReader, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -29,10 +33,11 @@ const LIST = '/api/v2/market-summaries'
 
 type Summary = Record<string, unknown> & { marketId: string }
 
-const changesOf = ({ events }: Listener) => events.map(({ data }) => JSON.parse(data) as Summary)
+const changesOf = ({ events }: Pick<Listener, 'events'>) =>
+  events.map(({ data }) => JSON.parse(data) as Summary)
 
 /** The state that follows from what a listener has been sent. */
-function stateOf(listener: Listener): Record<string, Summary> {
+function stateOf(listener: Pick<Listener, 'events'>): Record<string, Summary> {
   const markets: Record<string, Summary> = {}
   for (const change of changesOf(listener))
     markets[change.marketId] = { ...markets[change.marketId], ...change }
@@ -46,12 +51,9 @@ async function pagedState(base: string): Promise<Record<string, Summary>> {
 }
 
 async function untilEqual(listener: Listener, base: string, what: string): Promise<void> {
-  const paged = JSON.stringify(sorted(await pagedState(base)))
-  await until(() => JSON.stringify(sorted(stateOf(listener))) === paged, what)
+  const paged = await pagedState(base)
+  await until(() => isDeepStrictEqual(stateOf(listener), paged), what)
 }
-
-const sorted = (state: Record<string, Summary>) =>
-  Object.entries(state).toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 for (const kind of STORE_KINDS) {
   describe(`the stream of market summaries (${kind.name})`, () => {
@@ -138,6 +140,31 @@ for (const kind of STORE_KINDS) {
       ] as [string, Record<string, string>?][])
         await assertMalformed(base, target, 10028, headers)
       for (const listener of [stays, returns, nothing, ofOne, all]) listener.cut()
+    })
+
+    test('leads to the state of the page, wherever it is cut and whatever comes in between', async (t) => {
+      const { live, base } = await serveLive(t, kind, [perpetualMarket(LIVE_MARKET), pointAt(1)])
+      const activity = createActivity(live, 11)
+      const random = createRandom(12)
+      const stays = await listen(base, `${STREAM}?every=1`)
+      const had: ServerEvent[] = []
+      let listener = await listen(base, `${STREAM}?every=1`)
+      for (let cut = 0; cut < runsOf('store'); cut++) {
+        for (let blocks = random.integer(8); blocks > 0; blocks--) await activity.step()
+        await sleep(random.integer(1_500))
+        listener.cut()
+        await listener.ended
+        had.push(...listener.events)
+        if (random.integer(2) === 0) await activity.step()
+        listener = await listen(base, `${STREAM}?every=1`, listener.id)
+      }
+      await activity.step()
+      const paged = await pagedState(base)
+      await until(() => isDeepStrictEqual(stateOf(stays), paged), 'the state of one that stays')
+      const received = () => stateOf({ events: [...had, ...listener.events] })
+      await until(() => isDeepStrictEqual(received(), paged), 'the state of one that was cut')
+      stays.cut()
+      listener.cut()
     })
 
     test('reads the store once for all followers, and writes once for those who follow the same', async (t) => {
@@ -291,5 +318,5 @@ const textOf = ({ pieces }: Receiver) => `\n${Buffer.concat(pieces)}`
 
 function stateOfText(text: string): Record<string, Summary> {
   const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => ({ data }) as ServerEvent)
-  return stateOf({ events } as Listener)
+  return stateOf({ events })
 }

@@ -12,7 +12,7 @@ const COLUMNS = marketSummaries.storage.columns.map(({ name }) => name)
 /** Each writes an object of one part. */
 const PART_WRITERS = PARTS.map((part) => nodeWriter([part], COLUMNS))
 
-/** A market with the parts of its summary that differ from an earlier one, as JSON; null if none does. */
+/** The parts of a summary that differ from an earlier one, with the market's id, as JSON; null if all are equal. */
 export function changeNode(row: Row, before: Row | undefined): string | null {
   if (before === undefined) return marketSummaries.node(row, {})
   let parts = ''
@@ -23,7 +23,7 @@ export function changeNode(row: Row, before: Row | undefined): string | null {
   return parts === '' ? null : `{"marketId":"${row[0]}"${parts}}`
 }
 
-/** Events of nodes, in pieces of a bounded length. The last event alone has an id: before it, not all has been received. */
+/** Events in pieces of a bounded length. Only the last event has an id: before it, the state is incomplete. */
 export function piecesOf(nodes: readonly string[], id: string): Buffer[] {
   if (nodes.length === 0) return [Buffer.from(idText(id))]
   const pieces: Buffer[] = []
@@ -38,7 +38,7 @@ export function piecesOf(nodes: readonly string[], id: string): Buffer[] {
   return pieces
 }
 
-/* An id consists of the tag of market summaries; a fingerprint of the market, or `a` behind the tag for all; and what names a reading: its height, the store's version, and the version's mark. */
+/* An id consists of the tag of market summaries, followed by `a` for all markets or by the market's fingerprint, and the name of a reading: height, version of the store, and mark of that version. */
 
 const HEAD = `s${marketSummaries.tag}`
 const READING = /^[0-9a-z]{1,13}-[0-9a-z]{1,13}-[0-9a-z]{1,13}$/
@@ -55,7 +55,7 @@ export function encodeSummaryId(marketId: string | null, reading: string): strin
   return headOf(marketId) + reading
 }
 
-/** The name of the reading in an id of a market's stream, or that of all (null); null if it is not one. */
+/** The name of the reading in an id; null for an id of another stream. */
 export function decodeSummaryId(marketId: string | null, id: string): string | null {
   const head = headOf(marketId)
   const reading = id.slice(head.length)

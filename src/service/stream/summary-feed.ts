@@ -23,44 +23,45 @@ const REMEMBERED = 1_000
 /** Reads the summaries that have changed; null while the store holds no block. */
 export type ReadSummaries = (query: SummariesQuery) => Promise<ChangedSummaries | null>
 
-/** A stream of summaries: of a market, or of all (null), and how often a follower is sent changes at most. */
+/** A stream of summaries: its market, or null for all, and the shortest time between changes of a market. */
 export type SummaryPace = { marketId: string | null; everyMs: number }
 
-/** The summaries that followers of one stream have been sent, by market. */
+/** A state that was sent to a group. */
 type Sent = {
-  /** The number of the reading that they are of, and what ids name it by. */
+  /** Number of the reading, and the id that stands for it. */
   reading: number
   id: string
+  /** By market. */
   rows: ReadonlyMap<string, Row>
-  /** All of them as text, once someone has been sent that. */
+  /** All rows as text; null until a new follower needs it. */
   whole: readonly Buffer[] | null
 }
 
-/** Those who follow the same at the same pace have been sent the same. */
+/** Followers with the same market and pace: all have the same state. */
 type Group = SummaryPace & {
   followers: Set<Follower>
-  /** Those who are being sent what the others have. */
+  /** Number of new followers that do not have that state yet. */
   joining: number
   sent: Sent | null
   sentAt: number
 }
 
 /**
- * The state of markets for any number of followers: read once for all of them, and written once for those who follow the
- * same. A follower is sent the summaries whole, and from then on the parts that differ.
+ * Sends the state of markets to any number of followers. One reading serves all groups, and one text all followers of a
+ * group. A new follower receives whole summaries first, and then the parts that differ.
  */
 export class SummaryFeed implements Feed {
   readonly #read: ReadSummaries
   readonly #groups = new Map<string, Group>()
-  /** The rows as of the last reading, and the number of the reading that has changed each last. */
+  /** The rows of the last reading, and the number of the reading that last changed each. */
   readonly #entries = new Map<string, { row: Row; changedAt: number }>()
-  /** The markets that the last reading was of; null for all. */
+  /** The markets of the last reading; null for all. */
   #markets: ReadonlySet<string> | null = new Set()
   #version: SummariesVersion | null = null
   #height = -1n
   #reading = 0
   #name = ''
-  /** The numbers of the last readings, by the names that ids have for them. */
+  /** Numbers of the last readings, by their names in ids. */
   readonly #readings = new Map<string, number>()
   /** Whether there may be something new. */
   #isStale = true
@@ -73,28 +74,28 @@ export class SummaryFeed implements Feed {
     this.#read = read
   }
 
-  /** There may be something new: sends it to those whose time has come, and later to the others. */
+  /** Sends changes to the groups that are due, and schedules the others. */
   pull(): Promise<void> {
     this.#isStale = true
     return this.#looks.fresh()
   }
 
-  /** Not every change moves the position. */
+  /** A filled gap or a deletion changes summaries, but not the position. */
   get awaitsGaps(): boolean {
     return true
   }
 
   /**
-   * Sends a follower the summaries, and from then on changes. Resolves once it has the summaries.
+   * Adds a follower. Resolves once it has the state of its group.
    *
-   * @param after what its last id names: of that, only markets are sent that have changed since; null if it has none
+   * @param after name of a reading in its last id; if it is known, only markets that have changed since are sent
    */
   async join(follower: Follower, pace: SummaryPace, after: string | null): Promise<void> {
     const group = this.#groups.get(keyOf(pace)) ?? {
       ...{ ...pace, followers: new Set<Follower>() },
       ...{ joining: 0, sent: null, sentAt: Number.NEGATIVE_INFINITY },
     }
-    // While nobody follows, nobody says what is new.
+    // Without followers, commits are not reported.
     if (this.#groups.size === 0) this.#isStale = true
     this.#groups.set(keyOf(pace), group)
     group.joining++
@@ -104,7 +105,7 @@ export class SummaryFeed implements Feed {
       for (let sent: Sent | null = null; !follower.isClosed && sent !== group.sent; had = sent.reading) {
         sent = group.sent!
         const pieces = this.#textSince(sent, had)
-        // Those who join at the same time are sent the same bytes.
+        // Followers that join at the same time receive the same bytes.
         const sharers = pieces === sent.whole ? group.joining : 1
         for (const piece of pieces) {
           follower.send(piece, sharers)
@@ -136,7 +137,7 @@ export class SummaryFeed implements Feed {
     if (this.#groups.size === 0) clearTimeout(this.#timer)
   }
 
-  /** A group begins with what is stored now. */
+  /** Gives a new group its first state. */
   async #begin(group: Group): Promise<void> {
     const { marketId } = group
     if (this.#isStale || !this.#isRead(marketId)) await this.#reads.fresh()
@@ -144,7 +145,7 @@ export class SummaryFeed implements Feed {
     else await sleep(LAG_WAIT_MS)
   }
 
-  /** Whether the last reading was of a market, or of all. */
+  /** Whether the last reading included a market, or all markets. */
   #isRead(marketId: string | null): boolean {
     return this.#markets === null || (marketId !== null && this.#markets.has(marketId))
   }
@@ -158,7 +159,7 @@ export class SummaryFeed implements Feed {
     return { reading: this.#reading, id: encodeSummaryId(marketId, this.#name), rows, whole: null }
   }
 
-  /** The summaries, or those that have changed since a reading. */
+  /** A state as text, or only its markets that have changed since a reading. */
   #textSince(sent: Sent, reading: number | undefined): readonly Buffer[] {
     const { rows, id } = sent
     const textOf = (some: readonly Row[]) =>
@@ -170,13 +171,12 @@ export class SummaryFeed implements Feed {
       sent.whole ??= textOf([...rows.values()])
       return sent.whole
     }
-    // One that was sent more at another pace goes back to what the others have.
+    // At another pace, the follower may have received a later reading: it returns to the group's state.
     const since = Math.min(reading, sent.reading)
     const changed = [...rows].filter(([market]) => this.#entries.get(market)!.changedAt > since)
     return textOf(changed.map(([, row]) => row))
   }
 
-  /** Sends what is new to those whose time has come, and has the others wait for theirs. */
   async #look(): Promise<void> {
     if (this.#nextAt() <= performance.now()) {
       if (this.#isStale) await this.#reads.fresh()
@@ -189,11 +189,11 @@ export class SummaryFeed implements Feed {
     clearTimeout(this.#timer)
     const wait = this.#nextAt() - performance.now()
     if (wait === Number.POSITIVE_INFINITY) return
-    // A reading that fails is repeated, and reported, at the next pull.
+    // The next pull repeats and reports a failed reading.
     this.#timer = setTimeout(() => this.#looks.fresh().catch(() => {}), Math.max(wait, 1)).unref()
   }
 
-  /** When there may be something to send, on the clock of `performance`. */
+  /** The next time at which a group may be due, by `performance.now()`. */
   #nextAt(): number {
     const times = [...this.#groups.values()].flatMap(({ sent, sentAt, everyMs }) =>
       sent !== null && (this.#isStale || sent.reading !== this.#reading) ? [sentAt + everyMs] : [],
@@ -208,7 +208,7 @@ export class SummaryFeed implements Feed {
     const nodes = [...sent.rows].flatMap(([market, row]) => changeNode(row, before.get(market)) ?? [])
     if (nodes.length === 0) return
     group.sentAt = now
-    // Those who join meanwhile are sent all of it at once.
+    // Followers that join during the loop receive the new state at once.
     const followers = [...group.followers]
     for (const [index, piece] of piecesOf(nodes, sent.id).entries()) {
       if (index > 0) await allDrained(followers)
@@ -230,7 +230,7 @@ export class SummaryFeed implements Feed {
     }
   }
 
-  /** Asks for what has changed of the markets that have been read, and for all of the others. */
+  /** Reads the changes of known markets, and the whole summaries of new ones. */
   async #ask(markets: ReadonlySet<string> | null): Promise<ChangedSummaries[]> {
     const answers: ChangedSummaries[] = []
     const ask = async (some: readonly string[] | null, than: SummariesVersion | null) => {
@@ -252,10 +252,10 @@ export class SummaryFeed implements Feed {
     return answers
   }
 
-  /** Takes a reading, as of the first of its answers; returns whether it is not older than the last one. */
+  /** Applies the answers of a reading; returns false, and ignores them, if they are older than the last ones. */
   #take(answers: readonly ChangedSummaries[], markets: ReadonlySet<string> | null): boolean {
     const [first] = answers
-    // A replica may lag behind what another one has answered.
+    // Of several replicas, one may lag behind another.
     if (first === undefined || BigInt(first.position.height) < this.#height) return false
     const reading = this.#reading + 1
     const name = nameOfReading(first)

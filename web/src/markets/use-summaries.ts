@@ -6,12 +6,12 @@ import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { askSummaries, withChanges } from './summary.ts'
 
-/** The changes of a block come one by one: they are shown together. */
+/** Changes arrive one by one and are shown together. */
 const SHOW_MS = 200
 
 /**
- * The summary of every market: first those of the list, then what the service streams. If it has no stream, the list is
- * asked for again with each new block.
+ * Requests the list of market summaries, and follows their stream. If the service refuses the stream, requests the list
+ * again after each block.
  */
 export function useSummaries(): Query<MarketSummary[]> {
   const coverage = latestCoverage()

@@ -71,9 +71,9 @@ export type ArrivedRow = { row: Row; place: Place; marketId?: string }
 export type Pass = {
   /** The last of the blocks. */
   through: bigint
-  /** Of all markets, by number: the last one that has been read. */
+  /** In a stream of all markets: number of the last market that has been read. */
   passed: bigint
-  /** The market that is read in parts; null between two of them. */
+  /** A market that is read in several parts; null if markets are read whole. */
   part: MarketPart | null
   /** How many of the first rows are kept: the limit of the query that it began with. */
   limit: number
@@ -81,7 +81,7 @@ export type Pass = {
   found: ArrivedRow[]
 }
 
-/** A market of which more points are to be looked at than are read at a time. */
+/** A market with more points in these blocks than are read at a time. */
 type MarketPart = MarketSpan & {
   /** The source being read, and the point up to which it has been. */
   source: bigint
@@ -164,7 +164,7 @@ function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
 
 export const isSameEvent = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
-/** A stream: what is followed of a resource. */
+/** The rows of a stream. */
 type Followed = { resource: Resource; selection: Selection }
 
 /** The columns that tell the rows of one event apart: ids of the key, and the market if rows of all are asked for. */
@@ -214,7 +214,7 @@ function within(period: KeySpan | null, { market, first, last }: MarketSpan): Ma
   return { market, first: greatest([first, period.first]), last: least([last, period.last]) }
 }
 
-/** A market, to be read in parts from its beginning on. */
+/** The beginning of a market that is read in parts. */
 function partOf(span: MarketSpan, selection: Selection): MarketPart {
   const [source] = sourcesOf(selection) as [bigint]
   return { ...span, source, after: BEFORE_ALL }
@@ -236,7 +236,7 @@ function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<Ran
   return unfinished({ ...pass, found, part: null, passed: part.market }, range)
 }
 
-/** Looks at the rows of the next markets, as many as are read at a time; or begins with a part of a single one. */
+/** Reads the next markets, up to so many rows; a market with more is read in parts. */
 function* continueWithMarkets(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
   const runs = runsOf(range, pass.through)
   const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
@@ -256,7 +256,7 @@ function* continueWithMarkets(pass: Pass, asked: Asked, range: PlaceRange): Read
   return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : unfinished(done, range)
 }
 
-/** The first rows of a pass, with those of a further area. */
+/** The first rows of a pass and of a further area. */
 function* foundWith(
   { limit, through, found }: Pass,
   asked: Asked,
@@ -413,7 +413,7 @@ function marketsStatement({ selection }: Asked, area: Exclude<Area, MarketSpan>)
 /** A source's points from one key on up to another one. */
 type Window = Pick<MarketPart, 'source' | 'after'> & { upTo: MarketPart['after'] }
 
-/** The first points of some blocks, which are known to lie in an area; or those of them in a window. */
+/** The first points of some blocks within an area and, if given, a window. */
 function pointsStatement(
   { resource, selection, market }: Asked,
   { height, index, to }: PlaceRange,

@@ -8,7 +8,7 @@ import { selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import { byName, filterParametersOf, type Parameter, type ParameterValues } from '../questions/parameters.ts'
 
-/** Seconds between two changes of a market: of all markets, and of one. */
+/** Default seconds between changes of a market. */
 const EVERY = { ofAll: 5n, ofOne: 1n }
 
 export const SUMMARY_STREAM_PARAMETERS: readonly Parameter[] = byName([
@@ -26,7 +26,7 @@ export const SUMMARY_STREAM_PARAMETERS: readonly Parameter[] = byName([
   ...filterParametersOf(marketSummaries, 'stream'),
 ])
 
-/** A request for a stream of summaries, checked; `after` is what the id that it carries names. */
+/** A checked request; `after` names a reading (summary-feed.ts). */
 export type SummaryStreamRequest = { pace: SummaryPace; after: string | null; position: Position }
 
 /**
