@@ -95,7 +95,7 @@ const CHANGES = [
   ["update instruments set name = 'another'", 'instruments', {}, ['name']],
   [
     `insert into liquidity_provider_history
-      values ('${'a'.repeat(64)}', 'network', 7, 1696500100000000000, '1', '0', '0', '', null, 120, 1)`,
+      values ('${'a'.repeat(64)}', 'network', 7, 1696500100000000000, '1', '0', '0', '', null, 120, 1, true)`,
     'liquidityProviderHistory',
     { epoch: '7' },
     [],

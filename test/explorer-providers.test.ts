@@ -21,7 +21,7 @@ import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { serveRecording } from './fixtures/service.ts'
 
 const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
-const { EpochsTable } = await import('../web/src/providers/history.tsx')
+const { EpochsTable, lostToPenalty } = await import('../web/src/providers/history.tsx')
 const { Meanings } = await import('../web/src/providers/meanings.tsx')
 const { PartyField } = await import('../web/src/providers/party-field.tsx')
 const { Providers, ProvidersView } = await import('../web/src/providers/providers-view.tsx')
@@ -330,12 +330,16 @@ describe("the explorer's providers", () => {
           bondPenalty: '0',
           equityLikeShare: null,
           requiredLiquidity: '12345',
+          feesPaid: null,
         },
         ...fields,
       }) as LiquidityProviderEpoch
     const rows = [
-      epoch(9, { timeOnBook: '0.25', feePenalty: '0.5', bondPenalty: '0.125', equityLikeShare: '0.4' }),
-      ...[epoch(7), epoch(6, { timeOnBook: '0.65' }), epoch(2)],
+      epoch(9, {
+        ...{ timeOnBook: '0.25', feePenalty: '0.5', bondPenalty: '0.125', equityLikeShare: '0.4' },
+        feesPaid: '1000000',
+      }),
+      ...[epoch(7, { feesPaid: '7' }), epoch(6, { timeOnBook: '0.65' }), epoch(2)],
     ]
     const least = '0.65'
     const chart = render(h(EpochsChart, { rows: rows.toReversed(), least }))
@@ -368,15 +372,27 @@ describe("the explorer's providers", () => {
     assert.deepEqual(
       cellsOf(table).map(([seq, , ...cells]) => [seq, ...cells]),
       [
-        ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12'],
+        ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12', '10.00', '10.00'],
         ['8'],
-        ['7', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
-        ['6', '65 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
+        ['7', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12', '0.00007', '0.00'],
+        ['6', '65 % of at least 65 %', '0 %', '0 %', '–', '0.12', '–', '–'],
         ['3 to 5'],
-        ['2', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12'],
+        ['2', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12', '–', '–'],
       ],
     )
     assert.equal(cellsOf(table)[1]![1], 'missing: no figures of this provider')
+    // One who was paid without an SLA has no other figures; a penalty of all fees leaves no sum to go by.
+    const none = {
+      timeOnBook: null,
+      feePenalty: null,
+      bondPenalty: null,
+      requiredLiquidity: null,
+      feesPaid: '7',
+    }
+    const [paid] = cellsOf(render(h(EpochsTable, { rows: [epoch(9, none)], newer: null, least, unit: USD })))
+    assert.deepEqual(paid!.slice(2), ['–', '–', '–', '–', '–', '0.00007', '–'])
+    assert.match(textOf(render(h(EpochsChart, { rows: [epoch(9, none)], least }))), /Epoch 9: no SLA figures/)
+    assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '0' })), null)
     const values = ['epoch-book', 'epoch-fee-penalty', 'epoch-bond-penalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
       values.map((name) => figureOf(table, name)!.value),

@@ -175,7 +175,12 @@ for (const kind of STORE_KINDS) {
       // No import brings the history of providers; the others count where they are missing.
       const expected = {
         imported: ['["1","430","instruments marketData"]'],
-        since: ['["checkpoints","440"]', '["fundingPayments","906"]', '["marketData","500"]'],
+        since: [
+          '["checkpoints","440"]',
+          '["fundingPayments","906"]',
+          '["marketData","500"]',
+          '["paidLiquidityFees","906"]',
+        ],
       }
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
       assert.deepEqual(await problemsOf(store), [])
@@ -200,7 +205,12 @@ for (const kind of STORE_KINDS) {
         const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
         return JSON.parse(stdout).funding.schedule
       }
-      const lacked = ['fundingPayments 3', 'instrumentTerms 3', 'liquidityProviderHistory 3']
+      const lacked = [
+        'fundingPayments 3',
+        'instrumentTerms 3',
+        'liquidityProviderHistory 3',
+        'paidLiquidityFees 3',
+      ]
       assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
       await runWell(t, ['ingest', '--store', old, file!, later!])
       assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
@@ -260,16 +270,16 @@ const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner })
 
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
+  await beforeFinalImports(kind, store, 8)
   // The history of providers and accepted gaps were added later.
   await runSql(
     store,
     'drop table instrument_terms; drop table liquidity_provider_history; drop table accepted_gaps',
   )
-  await beforeFinalImports(kind, store, 7)
 }
 
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 4): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 5): Promise<void> {
   await runSql(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -281,6 +291,8 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 4):
     drop index funding_period_block_spans_by_blocks;
     drop table since;
     drop table funding_payments;
+    drop table paid_liquidity_fees;
+    alter table liquidity_provider_history drop column has_figures;
     drop table funding_period_series_made;
     drop table funding_period_series_stale;
     alter table imported drop column lacks`,

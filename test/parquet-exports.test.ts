@@ -34,15 +34,20 @@ for (const kind of STORE_KINDS) {
       const marketId = (await send(base, '/api/v2/instruments?pagination.first=1')).text.match(
         /[0-9a-f]{64}/,
       )![0]
+      const [payment] = (await send(base, '/api/v2/export/funding-payments')).text.split('\n')
+      const { partyId } = JSON.parse(payment!) as { partyId: string }
       const folder = temporaryFolder(t)
-      for (const { kebabName, name, path, scope, filters } of RESOURCES) {
-        const byMarket = scope !== null || filters.some((filter) => filter.name === 'marketId')
+      for (const { kebabName, name, path, scope, filters, required } of RESOURCES) {
+        const byParty = required.list?.join() === 'partyId'
+        const byMarket = !byParty && (scope !== null || filters.some((filter) => filter.name === 'marketId'))
         const query = `format=parquet${scope === null ? `&marketId=${marketId}` : ''}`
         const requests: [target: string, options: string[]][] = [
           [`/api/v2/export/${kebabName}?format=parquet`, ['--oldest-first']],
           byMarket
             ? [`${path.replace(':marketId', marketId)}?${query}`, ['--market', marketId]]
-            : [`${path}?format=parquet&pagination.newestFirst=false`, ['--oldest-first']],
+            : byParty
+              ? [`${path}?format=parquet&partyId=${partyId}`, ['--party', partyId]]
+              : [`${path}?format=parquet&pagination.newestFirst=false`, ['--oldest-first']],
         ]
         for (const [index, [target, options]] of requests.entries()) {
           const out = join(folder, `${kebabName}-${index}.parquet`)

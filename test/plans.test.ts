@@ -205,6 +205,10 @@ describe('the plans of pages', () => {
       for (const { resource, names } of STREAMS) {
         const values: Selection = { ...facts, marketId: facts.providersMarketId, source: 2n }
         if (resource.scope !== null) values.marketId = facts.marketId
+        if (resource.filters.some(({ columns }) => columns[0] === 'party_id')) {
+          const text = `select min(party_id) from ${resource.storage.table}`
+          values.partyId = String((await planned.rows({ text, values: [] }))[0]![0])
+        }
         const selection: Selection = Object.fromEntries(names.map((name) => [name, values[name]]))
         const lacks = { first: 0n, gaps: [], tail: { height: facts.height / 2n, index: 0 } }
         const query = { resource, selection, lacks, asOf: null, limit: LIMIT, pass: null }
@@ -256,10 +260,12 @@ function openPlannedSqlite(t: TestContext, path: string): Planned {
   t.after(() => database.close())
   const prepare = (text: string) => database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
   return {
-    rows: async ({ text, values }) =>
-      prepare(text)
-        .all(...values)
-        .map((row) => Object.values(row) as Row),
+    rows: async ({ text, values }) => {
+      const statement = prepare(text)
+      // Two columns may have one name.
+      statement.setReturnArrays(true)
+      return statement.all(...values) as unknown as Row[]
+    },
     plan: async ({ text, values }) => {
       const steps = prepare(`explain query plan ${text}`)
         .all(...values)

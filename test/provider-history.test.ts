@@ -27,39 +27,61 @@ const PATH = '/api/v2/liquidity/provider-history'
 
 type Node = PageAnswer['edges'][number]['node']
 
-/** The history in the events of a file, from its bytes alone: epochs, then the first data of each market. */
+type Fields = ReturnType<typeof fieldsOf>
+
+/**
+ * The history in the events of a file, from its bytes alone: epochs, then the first data of each market, and the first fees of
+ * each for that epoch.
+ */
 function historyIn(bytes: Buffer): Node[] {
   const rows: Node[] = []
-  let ended: { epoch: bigint; markets: Set<string> } | null = null
+  let ended: { epoch: bigint; markets: Map<string, { data?: Fields; fees?: Fields }> } | null = null
   let [atBlock, timestamp] = [0n, 0n]
-  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
-    const event = fieldsOf(bytes.subarray(at + 12, at + 4 + bytes.readUInt32BE(at)))
-    const kind = [...event.keys()].find((no) => no > 100)!
-    if (![111, 131, 148].includes(kind)) continue
-    const body = fieldsOf(event.get(kind)![0] as Uint8Array)
-    if (kind === 148) {
-      ended = null
-      atBlock = numberIn(body, 1)
-      timestamp = numberIn(body, 2)
-    } else if (kind === 131) {
-      if (numberIn(body, 2) === 2n) ended = { epoch: numberIn(body, 1), markets: new Set() }
-    } else if (ended !== null && !ended.markets.has(textIn(body, 12))) {
-      const marketId = textIn(body, 12)
-      ended.markets.add(marketId)
-      const shares = (body.get(26) ?? []).map((share) => fieldsOf(share as Uint8Array))
-      for (const element of body.get(32) ?? []) {
-        const sla = fieldsOf(element as Uint8Array)
-        const share = shares.find((one) => textIn(one, 1) === textIn(sla, 1))
+  const flush = () => {
+    for (const [marketId, { data, fees }] of ended?.markets ?? []) {
+      const [shares, slas] = [26, 32].map((no) =>
+        (data?.get(no) ?? []).map((one) => fieldsOf(one as Uint8Array)),
+      )
+      const paid = (fees?.get(5) ?? []).map((one) => fieldsOf(one as Uint8Array))
+      for (const party of new Set([...slas!, ...paid].map((one) => textIn(one, 1)))) {
+        const of = (list: Fields[]) => list.find((one) => textIn(one, 1) === party)
+        const [share, sla, own] = [of(shares!), of(slas!), of(paid)]
         rows.push({
-          ...{ marketId, partyId: textIn(sla, 1), epoch: String(ended.epoch) },
+          ...{ marketId, partyId: party, epoch: String(ended!.epoch) },
           ...{ timestamp: String(timestamp), atBlock: String(atBlock) },
-          ...{ timeOnBook: textIn(sla, 3), feePenalty: textIn(sla, 4), bondPenalty: textIn(sla, 5) },
-          requiredLiquidity: textIn(sla, 7),
-          equityLikeShare: share === undefined ? null : textIn(share, 2),
+          timeOnBook: sla === undefined ? null : textIn(sla, 3),
+          feePenalty: sla === undefined ? null : textIn(sla, 4),
+          bondPenalty: sla === undefined ? null : textIn(sla, 5),
+          requiredLiquidity: sla === undefined ? null : textIn(sla, 7),
+          equityLikeShare: sla === undefined || share === undefined ? null : textIn(share, 2),
+          feesPaid: own === undefined ? null : textIn(own, 2),
         })
       }
     }
+    ended = null
   }
+  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
+    const event = fieldsOf(bytes.subarray(at + 12, at + 4 + bytes.readUInt32BE(at)))
+    const kind = [...event.keys()].find((no) => no > 100)!
+    if (![111, 131, 148, 179].includes(kind)) continue
+    const body = fieldsOf(event.get(kind)![0] as Uint8Array)
+    if (kind === 148) {
+      flush()
+      atBlock = numberIn(body, 1)
+      timestamp = numberIn(body, 2)
+    } else if (kind === 131) {
+      if (numberIn(body, 2) !== 2n) continue
+      flush()
+      ended = { epoch: numberIn(body, 1), markets: new Map() }
+    } else if (ended !== null) {
+      const marketId = textIn(body, kind === 111 ? 12 : 1)
+      const own = ended.markets.get(marketId) ?? {}
+      if (kind === 111) own.data ??= body
+      else if (numberIn(body, 3) === ended.epoch) own.fees ??= body
+      ended.markets.set(marketId, own)
+    }
+  }
+  flush()
   return rows
 }
 
@@ -88,6 +110,11 @@ const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []): 
   body: message({ 12: marketId, 26: shares, 32: slas }),
 })
 
+const fees = (marketId: string, seq: number, paid: [party: string, amount: string][]): Content => ({
+  kind: 179,
+  body: message({ 1: marketId, 3: seq, 5: paid.map(([party, amount]) => message({ 1: party, 2: amount })) }),
+})
+
 function readIfThere(name: string): Buffer | null {
   const path = recordingPath(`${name}.evts.gz`)
   return path === null ? null : readRecording(path)
@@ -112,6 +139,8 @@ for (const kind of STORE_KINDS) {
     // smoke ends 280 epochs, and its market data have no SLAs.
     const sources: Record<string, { least: number; bytes: () => Buffer | null }> = {
       smoke: { least: 0, bytes: () => readIfThere('smoke') },
+      // The core's own epochs, with what it paid in each.
+      month: { least: 500, bytes: () => readIfThere('month') },
       'perps-long, with epochs,': { least: 200, bytes: () => withEpochs(readIfThere('perps-long')) },
       'a generated stream': {
         least: 100,
@@ -139,6 +168,62 @@ for (const kind of STORE_KINDS) {
         }
       })
     }
+
+    test('says what was paid: by the first fees of a market and epoch, in the block that ends it, with an SLA or without', async (t) => {
+      const blocks = [
+        { height: 5, events: [fees(MARKET, 1, [[PARTY, '5']])] },
+        {
+          height: 6,
+          events: [
+            epoch(1),
+            fees(MARKET, 1, [
+              [PARTY, '7'],
+              [PARTY_2, '8'],
+              ['none', '1'],
+              [idOf('f'), 'x'],
+            ]),
+            fees(MARKET, 1, [[PARTY, '70']]),
+            fees(MARKET, 2, [[PARTY, '9']]),
+            fees(OTHER, 1, [[PARTY, '11']]),
+            epoch(2, 1),
+            data(MARKET, [sla(PARTY, '0.5')], [share(PARTY, '0.25')]),
+          ],
+        },
+        // The same epoch ends again: its figures are the new ones, its fees the first ones.
+        {
+          height: 7,
+          events: [
+            epoch(1),
+            fees(MARKET, 1, [
+              [PARTY, '12'],
+              [idOf('f'), '13'],
+            ]),
+            data(MARKET, [sla(PARTY, '0.6')]),
+          ],
+        },
+      ]
+      for (const order of [blocks, blocks.toReversed()]) {
+        const store = kind.create(t)
+        for (const block of order) await ingestWell(t, store, fileOf(block), { allowGap: true })
+        const base = await serve(t, store)
+        const rows = [
+          ...(await historyOf(base, [['marketId', MARKET]])),
+          ...(await historyOf(base, [['marketId', OTHER]])),
+        ]
+        assert.deepEqual(
+          rows.map(({ marketId, partyId, atBlock, timeOnBook, equityLikeShare, feesPaid }) =>
+            [marketId, partyId, atBlock, timeOnBook, equityLikeShare, feesPaid].join(' '),
+          ),
+          [
+            `${MARKET} ${PARTY_2} 6   8`,
+            `${MARKET} ${PARTY} 7 0.6  7`,
+            `${MARKET} ${idOf('f')} 7   `,
+            `${OTHER} ${PARTY} 6   11`,
+          ],
+        )
+        await runWell(t, ['check', '--store', store])
+      }
+    })
 
     test('starts at the end of an epoch, with the first data of each market after it in its block', async (t) => {
       const store = await storeOfBytes(

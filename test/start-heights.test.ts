@@ -138,9 +138,10 @@ for (const kind of STORE_KINDS) {
       const next = `${BigInt((JSON.parse(stream![0]!) as string[])[3]!) + 1n}`
       assert.deepEqual(
         since,
-        ['instrumentTerms', 'liquidityProviderHistory', 'marketData'].map((name) =>
-          JSON.stringify([name, next]),
-        ),
+        [
+          ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'marketData'],
+          'paidLiquidityFees',
+        ].map((name) => JSON.stringify([name, next])),
       )
     })
   })

@@ -190,15 +190,17 @@ export type LiquidityProviderEpoch = {
   /** Height of that block. Digits. */
   atBlock: string
   /** Fraction of the epoch during which its orders covered its commitment. */
-  timeOnBook: string
+  timeOnBook: string | null
   /** Fraction of its fees lost for the epoch. */
-  feePenalty: string
+  feePenalty: string | null
   /** Fraction of its bond lost for the epoch. */
-  bondPenalty: string
+  bondPenalty: string | null
   /** Amount to be offered on each side of the book, in the smallest unit of the settlement asset. */
-  requiredLiquidity: string
+  requiredLiquidity: string | null
   /** The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties. Null if the market listed none. */
   equityLikeShare: string | null
+  /** What it was paid of the fees of the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  feesPaid: string | null
 }
 
 /** What the provider's part of the liquidity fees depends on. */

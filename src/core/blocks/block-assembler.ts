@@ -12,7 +12,7 @@ import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
-import { decodeEvent, mostBytesOf } from '../resources/arrivals.ts'
+import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/arrivals.ts'
 import { type Block, ChainError, GapError, StrictError } from './block.ts'
 import { BlockOne } from './block-one.ts'
 import type { HeightClass, OpenBlock } from './open-block.ts'
@@ -21,10 +21,11 @@ import type { HeightClass, OpenBlock } from './open-block.ts'
 const BUS_EVENT_VERSION = 1
 
 /**
- * Memory that the events of one block may take before it ends: an event as long as a record, and others. Blocks of busy
- * networks take a few megabytes; a stream without an end of block must not fill the memory.
+ * Memory that the events of one block may take before it ends: those that may be as long as a record, and all others. Blocks of
+ * busy networks take a few megabytes; a stream without an end of block must not fill the memory.
  */
-const MAX_BLOCK_WEIGHT = 320 * 1024 * 1024
+const MAX_LONG_WEIGHT = 512 * 1024 * 1024
+const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
 
 /** What decoded events take at most: as objects, and for each of their bytes. */
 const EVENT_WEIGHT = 256
@@ -213,6 +214,7 @@ export class BlockAssembler {
       incomplete: false,
       events: [],
       weight: 0,
+      longWeight: 0,
     }
     this.#nextIndex(position)
   }
@@ -393,8 +395,11 @@ export class BlockAssembler {
     if (index === null || open === null || open.class === 'held') return
     const event = decodeEvent(this.#envelope, this.#leaveOut)
     if (event === null) return
-    open.weight += EVENT_WEIGHT + BYTE_WEIGHT * (this.#envelope.bodyEnd - this.#envelope.bodyStart)
-    if (open.weight > MAX_BLOCK_WEIGHT) {
+    const { kind, bodyStart, bodyEnd } = this.#envelope
+    const weight = EVENT_WEIGHT + BYTE_WEIGHT * (bodyEnd - bodyStart)
+    open.weight += weight
+    if (mayBeLong(kind)) open.longWeight += weight
+    if (open.weight - open.longWeight > MAX_BLOCK_WEIGHT || open.longWeight > MAX_LONG_WEIGHT) {
       throw new EventStreamError(
         `block ${open.height} has ${open.events.length + 1} events to keep and no end: more than any real block, the file is damaged`,
         position,

@@ -64,6 +64,7 @@ export class BlockOne {
       open.lastIndex += block.lastIndex
       open.events = [...block.events, ...open.events]
       open.weight += block.weight
+      open.longWeight += block.longWeight
       open.incomplete ||= block.incomplete
       open.heldIndex = genesis.isNew ? block.heldIndex : block.lastIndex
     }

@@ -20,8 +20,12 @@ const MAX_EVENT_BYTES = 4 * 1024 * 1024
 /** How many bytes an event of a kind may have. Those that are not read are passed over. */
 export function mostBytesOf(number: number): number {
   if (number === EVENT_KIND.beginBlock || number === EVENT_KIND.endBlock) return MAX_EVENT_BYTES
-  const arrival = BY_NUMBER[number]
-  return arrival === undefined || arrival.isLong ? Number.POSITIVE_INFINITY : MAX_EVENT_BYTES
+  return BY_NUMBER[number] === undefined || mayBeLong(number) ? Number.POSITIVE_INFINITY : MAX_EVENT_BYTES
+}
+
+/** Whether events of a kind may be as long as a record. */
+export function mayBeLong(number: number): boolean {
+  return BY_NUMBER[number]?.isLong === true
 }
 
 /**

@@ -31,6 +31,8 @@ import { liquidityProviders } from './liquidity-providers/description.ts'
 import { providerListTable, providerTable, provisionTable } from './liquidity-providers/table.ts'
 import { marketDataArrival } from './market-data/arrival.ts'
 import { marketDataTable } from './market-data/table.ts'
+import { paidFeesArrival } from './paid-liquidity-fees/arrival.ts'
+import { paidFeesTable } from './paid-liquidity-fees/table.ts'
 import type { Resource } from './resource.ts'
 import type { Table } from './table.ts'
 
@@ -93,6 +95,7 @@ export const KEPT: readonly Kept[] = [
     arrivals: [epochEndArrival],
     tables: [historyTable],
   },
+  { name: 'paidLiquidityFees', resource: null, arrivals: [paidFeesArrival], tables: [paidFeesTable] },
   {
     name: 'fundingPayments',
     resource: fundingPayments,

@@ -157,13 +157,15 @@ function finalRowOf(fields: readonly Field[], columns: readonly string[]): ((row
 }
 
 /** The columns of a row, those after the key in the order of the table; of several tables, in that of the fields. */
-function columnsOf({ name, key, fields, storage: { table } }: Description): RowColumn[] {
+function columnsOf({ name, key, fields, storage: { table, from } }: Description): RowColumn[] {
   const shown = new Map(shownColumns(fields))
-  const types = new Map(
-    typeof table === 'string'
-      ? [...shown].map(([column, form]) => [column, rowTypeOf(form)])
-      : table.columns.map((column) => [column.name, column.rowType]),
-  )
+  const own = typeof table === 'string' ? [] : table.columns
+  const types = new Map(own.map((column) => [column.name, column.rowType]))
+  // What a select adds to a table's columns, or makes of several tables, is read by its form.
+  const isSelected = from !== undefined || typeof table === 'string'
+  for (const [column, form] of isSelected ? shown : []) {
+    if (!types.has(column)) types.set(column, rowTypeOf(form))
+  }
   const names = new Set(key.map(({ column }) => column))
   for (const column of types.keys()) if (shown.has(column)) names.add(column)
   return [...names].map((column) => {

@@ -409,5 +409,20 @@ export function schemaSteps(types: SchemaTypes): string[] {
   create index funding_periods_by_height on funding_periods (height, event_index, market_id);
   create index funding_period_block_spans_by_blocks on funding_period_block_spans (blocks, market);
     `,
+
+    `
+  -- What liquidity providers were paid: some of these have no SLA, and no figures in the history of providers then.
+  create table paid_liquidity_fees (
+    market_id ${key} not null,
+    epoch ${int64} not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    party_id ${key} not null,
+    amount text not null,
+    primary key (market_id, epoch, height, event_index, party_id)
+  )${keyed};
+
+  alter table liquidity_provider_history add column has_figures ${boolean} not null default true;
+    `,
   ]
 }

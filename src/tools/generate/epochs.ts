@@ -13,9 +13,9 @@ const NO_TIME = -6_795_364_578_871_345_152n
 
 /**
  * Creates the network's epochs, of five minutes each, from 0 on: a function that ends the current one and begins the next
- * if due, and returns whether one ended.
+ * if due, and returns the number of the one that ended, null if none did.
  */
-export function createEpochs(): (context: Context) => boolean {
+export function createEpochs(): (context: Context) => number | null {
   let sequence = -1
   let start = 0n
 
@@ -27,11 +27,12 @@ export function createEpochs(): (context: Context) => boolean {
   return (context) => {
     const { time } = context.block
     const isRunning = sequence >= 0
-    if (isRunning && time < start + fromSeconds(EPOCH_SECONDS)) return false
+    if (isRunning && time < start + fromSeconds(EPOCH_SECONDS)) return null
     if (isRunning) write(context, END, time)
+    const ended = isRunning ? sequence : null
     sequence++
     start = time
     write(context, START, NO_TIME)
-    return isRunning
+    return ended
   }
 }

@@ -17,4 +17,5 @@ export const EVENT_TYPES = {
   fundingPeriod: { kind: 159, type: 61 },
   fundingPeriodDataPoint: { kind: 160, type: 62 },
   fundingPayments: { kind: 178, type: 80 },
+  paidLiquidityFees: { kind: 179, type: 81 },
 } as const satisfies Record<string, EventType>

@@ -113,8 +113,9 @@ function createGenerator(
       if (first) enterOpeningAuction(context, market)
       else runAuction(context, market)
     }
-    if (sendEpochs(context)) providers.endEpoch(context)
-    else sendMarketData(context)
+    const ended = sendEpochs(context)
+    if (ended === null) sendMarketData(context)
+    else providers.endEpoch(context, ended)
     nextTransaction(context)
     sendOtherKinds(context)
     for (const market of markets) endDuePeriod(context, market)

@@ -1,4 +1,6 @@
+import { encoded } from '#core/events/byte-writer'
 import type { Context } from './context.ts'
+import { EVENT_TYPES } from './event-types.ts'
 import type { Market } from './market.ts'
 import { writeMarketData } from './market-data.ts'
 import { createProviderLists, emptyLists, type ProviderLists, refreshLists } from './provider-lists.ts'
@@ -7,6 +9,8 @@ import {
   changeProvision,
   createProvision,
   endEpoch,
+  feesPaid,
+  isListed,
   type Provision,
 } from './provisions.ts'
 import type { Random } from './random.ts'
@@ -16,6 +20,9 @@ const BLOCKS_PER_CHANGE = 4
 const LEAST_REFRESH_BLOCKS = 10
 const MOST_REFRESH_BLOCKS = 30
 
+/** Room for a party and an amount. */
+const ELEMENT_BYTES = 128
+
 /** Once in so many times a market's lists are empty until they are filled anew. */
 const EMPTY_ONCE_IN = 40
 
@@ -23,8 +30,8 @@ const EMPTY_ONCE_IN = 40
 export type Providers = {
   /** Sends the provisions that begin or change in this block. */
   sendProvisions(context: Context): void
-  /** Says how each provider did in the epoch that ends, and sends the market data of all markets. */
-  endEpoch(context: Context): void
+  /** Says how each provider did in the epoch that ends, and what it was paid, and sends the market data of all markets. */
+  endEpoch(context: Context, epoch: number): void
   /** Sends the market data of one market. */
   sendMarketData(context: Context, market: Market): void
 }
@@ -56,8 +63,9 @@ export function createProviders(markets: readonly Market[], parties: number, ran
     }
   }
 
-  function endEpochOfAll(context: Context): void {
+  function endEpochOfAll(context: Context, epoch: number): void {
     for (const provision of provisions) endEpoch(provision, context.random)
+    for (const [market, own] of ofMarkets) writePaidFees(context, market, own.filter(isListed), epoch)
     for (const [market, lists] of listsOf) {
       refreshLists(lists, context.random)
       writeMarketData(context, market, lists)
@@ -76,6 +84,26 @@ export function createProviders(markets: readonly Market[], parties: number, ran
   }
 
   return { sendProvisions, endEpoch: endEpochOfAll, sendMarketData }
+}
+
+/** Writes a `PaidLiquidityFeesStats` event: what the providers of a market were paid for an epoch, if there are any. */
+function writePaidFees(
+  { out }: Context,
+  { id, instrument }: Market,
+  listed: readonly Provision[],
+  epoch: number,
+): void {
+  if (listed.length === 0) return
+  const paid = listed.map((provision) => ({ party: provision.party, amount: feesPaid(provision) }))
+  const total = paid.reduce((sum, { amount }) => sum + amount, 0n)
+  const elements = paid.map(({ party, amount }) => ({ 1: party, 2: String(amount) }))
+  const list = encoded({ 5: elements }, ELEMENT_BYTES * elements.length)
+  out.write(
+    EVENT_TYPES.paidLiquidityFees,
+    null,
+    { 1: id, 2: instrument.asset.id, 3: epoch, 4: String(total) },
+    list,
+  )
 }
 
 function marketsOf(markets: readonly Market[], party: number): Set<Market> {

@@ -99,6 +99,12 @@ export function endEpoch(provision: Provision, random: Random): void {
   }
 }
 
+/** What the provider was paid for its last epoch: a thousandth of its commitment, less its fee penalty. */
+export function feesPaid(provision: Provision): bigint {
+  const kept = 1_000_000_000 - Math.round(Number(provision.lastEpoch.feePenalty) * 1e9)
+  return (BigInt(assetAmount(provision, provision.commitment)) * BigInt(kept)) / 1_000_000_000_000n
+}
+
 /** Whole units of the market's asset in the asset's decimals, as the core sends amounts. */
 export function assetAmount({ market }: Provision, units: number): string {
   return units + '0'.repeat(market.instrument.asset.decimals)

@@ -21,7 +21,6 @@ import {
   type FundingPaymentsEvent,
   faultOfLoss,
   faultOfPayments,
-  keepPayment,
 } from '#core/resources/funding-payments/arrival'
 import { faultOfDataPoint } from '#core/resources/funding-period-data-points/arrival'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
@@ -37,6 +36,7 @@ import {
 } from '#core/resources/instruments/decode'
 import { faultOfProvision } from '#core/resources/liquidity-providers/arrival'
 import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
+import { keepPartyAmount } from '#core/resources/party-amounts'
 import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
 import type { CurrentRow, SourceRow } from './source.ts'
 
@@ -147,7 +147,7 @@ export function fundingPaymentOf(
   }
   const fault = faultOfPayments(payment) ?? faultOfLoss(loss)
   if (fault !== null) return unlessFault(null, fault, leaveOut)
-  keepPayment(payment.payments, { partyId: loss.partyId, amount: amount ?? '' }, leaveOut)
+  keepPartyAmount(payment.payments, { partyId: loss.partyId, amount: amount ?? '' }, leaveOut)
   return payment.payments.length === 0 ? null : { payment, loss }
 }
 

@@ -2,6 +2,7 @@
 export type Decimal = { digits: bigint; scale: number }
 
 export const ZERO: Decimal = { digits: 0n, scale: 0 }
+export const ONE: Decimal = { digits: 1n, scale: 0 }
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?$/
 

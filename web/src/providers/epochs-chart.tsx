@@ -124,10 +124,13 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
 
 function describe(row: LiquidityProviderEpoch, least: string | null): string {
   const { epoch, timeOnBook, feePenalty, bondPenalty, equityLikeShare } = row
+  const name = `Epoch ${groupDigits(epoch)}`
+  if (timeOnBook === null) return `${name}: no SLA figures`
+  const isShort = isBelow(timeOnBook, least)
   return [
-    `Epoch ${groupDigits(epoch)}: on the book ${showPart(timeOnBook)} of the time${isBelow(timeOnBook, least) ? ', less than the SLA requires' : ''}`,
-    `fee penalty ${showPart(feePenalty)}`,
-    `bond penalty ${showPart(bondPenalty)}`,
+    `${name}: on the book ${showPart(timeOnBook)} of the time${isShort ? ', less than the SLA requires' : ''}`,
+    `fee penalty ${showPart(feePenalty ?? '')}`,
+    `bond penalty ${showPart(bondPenalty ?? '')}`,
     equityLikeShare === null ? 'no share listed' : `equity-like share ${showPart(equityLikeShare)}`,
   ].join('; ')
 }

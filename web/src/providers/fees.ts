@@ -3,6 +3,7 @@ import {
   add,
   type Decimal,
   multiply,
+  ONE,
   parseDecimal,
   ratio,
   subtract,
@@ -24,8 +25,6 @@ export type Fees = {
 }
 
 export type ProviderRow = LiquidityProvider & { fees: Fees }
-
-const ONE: Decimal = { digits: 1n, scale: 0 }
 
 /**
  * The fees of each provider.

@@ -1,7 +1,7 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
-import { parseDecimal } from '../figures/decimal.ts'
+import { multiply, ONE, parseDecimal, ratio, subtract, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -114,9 +114,18 @@ type EpochsTableProps = {
 
 /** A page of epochs, with a row for those that are missing between two others. */
 export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
-  const required =
-    unit === null || unit.symbol === '' ? 'Required liquidity' : `Required liquidity, ${unit.symbol}`
-  const titles = ['Ended (UTC)', 'Time on book', 'Fee penalty', 'Bond penalty', 'Equity-like share', required]
+  const inUnit = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
+  const amounts = ['Required liquidity', 'Fees paid', 'Lost to the fee penalty'].map(
+    (title) => title + inUnit,
+  )
+  const titles = [
+    'Ended (UTC)',
+    'Time on book',
+    'Fee penalty',
+    'Bond penalty',
+    'Equity-like share',
+    ...amounts,
+  ]
   return (
     <TablePlace name="Table of epochs">
       <table class="epochs-table stacked">
@@ -143,10 +152,12 @@ export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
                 {formatTime(row.timestamp).slice(0, 19)}
               </td>
               <td data-label={titles[1]} class="figure-column">
-                {isBelow(row.timeOnBook, least) && <span class="tag">below SLA</span>}{' '}
+                {row.timeOnBook !== null && isBelow(row.timeOnBook, least) && (
+                  <span class="tag">below SLA</span>
+                )}{' '}
                 <Part text={row.timeOnBook} name="epoch-book" />
-                {parseDecimal(row.timeOnBook) !== null && (
-                  <Bar part={parseDecimal(row.timeOnBook)!} least={least} />
+                {parseDecimal(row.timeOnBook ?? '') !== null && (
+                  <Bar part={parseDecimal(row.timeOnBook!)!} least={least} />
                 )}
               </td>
               <td data-label={titles[2]} class="figure-column">
@@ -156,11 +167,17 @@ export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
                 <Part text={row.bondPenalty} name="epoch-bond-penalty" penalty />
               </td>
               <td data-label={titles[4]} class="figure-column">
-                {row.equityLikeShare === null ? '–' : <Part text={row.equityLikeShare} name="epoch-share" />}
+                <Part text={row.equityLikeShare} name="epoch-share" />
               </td>
-              <td data-label={titles[5]} class="figure-column">
-                <Amount text={row.requiredLiquidity} unit={unit} places={2} bare name="epoch-required" />
-              </td>
+              {[row.requiredLiquidity, row.feesPaid, lostToPenalty(row)].map((text, at) => (
+                <td key={AMOUNTS[at]} data-label={titles[5 + at]} class="figure-column">
+                  {text === null ? (
+                    '–'
+                  ) : (
+                    <Amount text={text} unit={unit} places={2} bare name={AMOUNTS[at]} />
+                  )}
+                </td>
+              ))}
             </tr>,
           ])}
         </tbody>
@@ -193,8 +210,21 @@ function Missing({ newer, older, columns }: MissingProps) {
   )
 }
 
+/** Figures that are amounts, by the names of tests and styles. */
+const AMOUNTS = ['epoch-required', 'epoch-fees', 'epoch-lost'] as const
+
+/** What the fee penalty took off the fees that were paid, before any bonus; null if it is not known. */
+export function lostToPenalty({ feesPaid, feePenalty }: LiquidityProviderEpoch): string | null {
+  const [paid, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
+  if (paid === null || penalty === null) return null
+  const kept = subtract(ONE, penalty)
+  const lost = ratio(multiply(paid, penalty), kept, 0, 0)
+  return lost === null ? null : writeDecimal(lost)
+}
+
 /** A part of one in percent, exact on hover. */
-function Part({ text, name, penalty = false }: { text: string; name: string; penalty?: boolean }) {
+function Part({ text, name, penalty = false }: { text: string | null; name: string; penalty?: boolean }) {
+  if (text === null) return '–'
   const bad = penalty && (parseDecimal(text)?.digits ?? 0n) !== 0n
   return (
     <data class={bad ? 'amount bad' : 'amount'} value={text} title={text} data-figure={name}>

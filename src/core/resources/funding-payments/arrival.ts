@@ -5,20 +5,19 @@ import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from 
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
 import { put } from '../batch.ts'
+import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
 import type { RowOf } from '../table.ts'
 import { fundingPaymentTable } from './table.ts'
 
 /** `LossSocialization.Type`. */
 const FUNDING_PAYMENT = 2
 
-type Payment = { partyId: string; amount: string }
-
 /** What parties paid and received at the end of a period. */
 export type FundingPaymentsEvent = {
   kind: 'funding-payments'
   marketId: string
   seq: bigint
-  payments: Payment[]
+  payments: PartyAmount[]
 }
 
 /** What a party missed of a funding payment, below zero, or did not pay, above zero. */
@@ -126,31 +125,10 @@ function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPayme
     if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
     else if (tag === uint(2)) event.seq = reader.uint64()
     else if (tag === bytesOf(3)) {
-      reader.enter()
-      keepPayment(event.payments, decodePayment(reader), leaveOut)
-      reader.leave(end)
+      readPartyAmount(reader, event.payments, leaveOut)
     } else reader.skip(tag)
   }
   return event
-}
-
-function decodePayment(reader: WireReader): Payment {
-  const payment: Payment = { partyId: '', amount: '' }
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) payment.partyId = reader.id(PARTY_IDS) ?? ''
-    else if (tag === bytesOf(2)) payment.amount = reader.text()
-    else reader.skip(tag)
-  }
-  return payment
-}
-
-/** A payment whose party is malformed, or whose amount cannot be kept, is left out alone. */
-export function keepPayment(payments: Payment[], payment: Payment, leaveOut: LeftOutSink): void {
-  if (payment.partyId === '') leaveOut('invalid party ID')
-  else if (!isKeptNumber(payment.amount))
-    leaveOut(numberFault(payment.amount, 'payment or rate is not a decimal number'))
-  else payments.push(payment)
 }
 
 /** Of losses of other types nothing is kept. */

@@ -189,7 +189,8 @@ function decodeSla(reader: WireReader): SlaParameters {
 
 /** The parameters; null if all are zero or unset, as in markets from before SLAs. */
 export function slaOf(sla: SlaParameters): SlaParameters | null {
-  const isUnset = (value: bigint | string) => value === 0n || /^[+-]?0*\.?0*$/.test(String(value))
+  const isUnset = (value: bigint | string) =>
+    value === 0n || /^(?:[+-]?(?:0+\.?0*|\.0+))?$/.test(String(value))
   return Object.values(sla).every(isUnset) ? null : sla
 }
 

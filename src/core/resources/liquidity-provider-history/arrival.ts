@@ -3,6 +3,8 @@ import type { DecodedEvent, MarketDataEvent } from '../../events/event.ts'
 import { uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
+import type { PaidFeesEvent } from '../paid-liquidity-fees/arrival.ts'
+import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
 import { historyTable } from './table.ts'
 
 /** `EpochEvent.Action`. */
@@ -16,32 +18,46 @@ export const epochEndArrival: Arrival<EpochEndEvent> = {
   numbers: [131],
   decode: decodeEpochEnd,
   faultOf: ({ seq }) => (seq > MAX_INT64 ? 'seq of 2^63 or more' : null),
-  /** The first data of each market after it in its block say how the market's providers did. */
+  /**
+   * The first data of each market after it in its block say how the market's providers did, and the first fees what they were
+   * paid for the epoch: who was paid without an SLA has a row, too.
+   */
   project: (batch, { seq: epoch }, { height, index }, { timestamp, events }, at) => {
-    const markets = new Set<string>()
+    const place = { height, event_index: index }
+    const found = new Map<string, { data: MarketDataEvent | null; fees: PaidFeesEvent | null }>()
     for (let next = at + 1; next < events.length; next++) {
       const { event } = events[next]!
-      if (event.kind === 'epoch-end') return
-      if (!isMarketData(event) || markets.has(event.marketId)) continue
-      markets.add(event.marketId)
-      const shares = new Map(event.feeShares.map((share) => [share.party, share.equityLikeShare]))
-      for (const sla of event.slas) {
+      if (event.kind === 'epoch-end') break
+      if (!isMarketData(event) && !(isPaidFees(event) && event.epoch === epoch)) continue
+      const own = found.get(event.marketId) ?? { data: null, fees: null }
+      if (isMarketData(event)) own.data ??= event
+      else own.fees ??= event
+      found.set(event.marketId, own)
+    }
+    for (const [market_id, { data, fees }] of found) {
+      const shares = new Map(data?.feeShares.map((share) => [share.party, share.equityLikeShare]))
+      const slas = new Map(data?.slas.map((sla) => [sla.party, sla]))
+      const paid = new Map(fees?.paid.map(({ partyId, amount }) => [partyId, amount]))
+      for (const party_id of new Set([...slas.keys(), ...paid.keys()])) {
+        const sla = slas.get(party_id)
         put(batch, historyTable, {
-          market_id: event.marketId,
-          party_id: sla.party,
-          epoch,
-          timestamp,
-          time_on_book: sla.lastEpochFractionOfTimeOnBook,
-          fee_penalty: sla.lastEpochFeePenalty,
-          bond_penalty: sla.lastEpochBondPenalty,
-          required_liquidity: sla.requiredLiquidity,
-          equity_like_share: shares.get(sla.party) ?? null,
-          height,
-          event_index: index,
+          ...{ market_id, party_id, epoch, timestamp, has_figures: sla !== undefined },
+          time_on_book: sla?.lastEpochFractionOfTimeOnBook ?? '',
+          fee_penalty: sla?.lastEpochFeePenalty ?? '',
+          bond_penalty: sla?.lastEpochBondPenalty ?? '',
+          required_liquidity: sla?.requiredLiquidity ?? '',
+          equity_like_share: sla === undefined ? null : (shares.get(party_id) ?? null),
+          ...place,
         })
       }
+      for (const [party_id, amount] of paid)
+        put(batch, paidFeesTable, { market_id, epoch, ...place, party_id, amount })
     }
   },
+}
+
+function isPaidFees(event: DecodedEvent): event is PaidFeesEvent {
+  return event.kind === 'paid-liquidity-fees'
 }
 
 function isMarketData(event: DecodedEvent): event is MarketDataEvent {

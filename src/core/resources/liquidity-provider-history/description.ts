@@ -2,6 +2,9 @@ import { AMOUNT, EQUITY_LIKE_SHARE, FRACTION, PENALTY } from '../liquidity-provi
 import { defineResource } from '../resource.ts'
 import { historyTable } from './table.ts'
 
+/** What the SLA of a provider gives. */
+const FIGURES = ['time_on_book', 'fee_penalty', 'bond_penalty', 'required_liquidity']
+
 /** How the liquidity providers of a market or a party did in the epochs that have ended. */
 export const liquidityProviderHistory = defineResource({
   name: 'liquidityProviderHistory',
@@ -23,6 +26,18 @@ export const liquidityProviderHistory = defineResource({
   dateRange: true,
   storage: {
     table: historyTable,
+    from: `select market_id, party_id, epoch, timestamp, ${FIGURES.map((name) => `case when has_figures then ${name} end as ${name}`).join(', ')},
+        equity_like_share, height, event_index, (
+          select fees.amount from paid_liquidity_fees as fees
+          where fees.market_id = history.market_id and fees.epoch = history.epoch and fees.party_id = history.party_id
+            and (fees.height, fees.event_index) = (
+              select first.height, first.event_index from paid_liquidity_fees as first
+              where first.market_id = history.market_id and first.epoch = history.epoch
+              order by first.height, first.event_index limit 1
+            )
+        ) as fees_paid
+      from liquidity_provider_history as history`,
+    madeOf: ['liquidity_provider_history', 'paid_liquidity_fees'],
     scopeBy: 'id',
     arrivals: 'all rows',
   },
@@ -41,30 +56,41 @@ export const liquidityProviderHistory = defineResource({
       meaning: 'Fraction of the epoch during which its orders covered its commitment.',
       form: 'text',
       decimal: FRACTION,
+      ifNull: 'null',
     },
     {
       name: 'feePenalty',
       meaning: 'Fraction of its fees lost for the epoch.',
       form: 'text',
       decimal: PENALTY,
+      ifNull: 'null',
     },
     {
       name: 'bondPenalty',
       meaning: 'Fraction of its bond lost for the epoch.',
       form: 'text',
       decimal: PENALTY,
+      ifNull: 'null',
     },
     {
       name: 'requiredLiquidity',
       meaning: 'Amount to be offered on each side of the book, in the smallest unit of the settlement asset.',
       form: 'text',
       decimal: AMOUNT,
+      ifNull: 'null',
     },
     {
       name: 'equityLikeShare',
       meaning: `${EQUITY_LIKE_SHARE} Null if the market listed none.`,
       form: 'text',
       decimal: FRACTION,
+      ifNull: 'null',
+    },
+    {
+      name: 'feesPaid',
+      meaning:
+        'What it was paid of the fees of the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing.',
+      form: 'number',
       ifNull: 'null',
     },
   ],

@@ -1,4 +1,4 @@
-import { defineTable, integer, marketId, natural, orNull, partyId, place, text } from '../table.ts'
+import { boolean, defineTable, integer, marketId, natural, orNull, partyId, place, text } from '../table.ts'
 
 /** The position is that of the epoch's only end: earlier market data may still arrive later. */
 export const historyTable = defineTable({
@@ -10,6 +10,8 @@ export const historyTable = defineTable({
     party_id: partyId(),
     epoch: natural(),
     timestamp: integer(),
+    /** Whether the market data had an SLA of the party; without it, the row is of fees alone. */
+    has_figures: boolean(),
     time_on_book: text(),
     fee_penalty: text(),
     bond_penalty: text(),
