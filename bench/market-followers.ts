@@ -131,16 +131,18 @@ async function follow({ base, pid }: SoakedService, streams: readonly string[]):
   return cost
 }
 
-const EVENT = Buffer.from('\nevent: ')
-
 function open(target: string, counted: { events: number; bytes: number }): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(target, { agent: false }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`${target}: ${response.statusCode}`))
-      response.on('data', (bytes: Buffer) => {
-        counted.bytes += bytes.length
-        if (bytes.includes('event: dropped')) throw new Error('a follower was dropped')
-        for (let at = bytes.indexOf(EVENT); at >= 0; at = bytes.indexOf(EVENT, at + 1)) counted.events++
+      let rest = ''
+      response.setEncoding('latin1').on('data', (text: string) => {
+        counted.bytes += text.length
+        const parts = (rest + text).split('\nevent: ')
+        counted.events += parts.length - 1
+        // An event may begin at the end of a piece.
+        rest = parts.at(-1)!.slice(-'\nevent: '.length)
+        if (text.includes('event: dropped')) throw new Error('a follower was dropped')
       })
       response.on('error', () => {})
       resolve(response)

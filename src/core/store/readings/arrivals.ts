@@ -31,6 +31,9 @@ const MARKETS_AT_ONCE = 64
  */
 export const MAX_READ_ROWS = 10_000
 
+/** The same of all markets: dividing the points of one run of blocks would cost more than waiting for them. */
+const MAX_READ_ROWS_OF_ALL = 40_000
+
 /** What finding out where rows are costs, in rows that could be read instead. */
 const STATEMENTS_IN_ROWS = 100
 
@@ -188,6 +191,7 @@ function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): 
   if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
   const isDense = filtersBySpan(asked.resource, asked.selection).length === 0
+  const most = asked.market === null ? MAX_READ_ROWS_OF_ALL : MAX_READ_ROWS
   const enough = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
@@ -196,10 +200,10 @@ function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): 
       asked.market === null
         ? { runs: runsOf(range, through), passed: 0n, upTo: null }
         : within(asked.span, { market: asked.market, first, last })
-    const [[total]] = (yield countStatement(asked, area)) as [Row]
+    const [[total]] = (yield countStatement(asked, area, count > 1 ? enough : most)) as [Row]
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
-    if (Number(total) > MAX_READ_ROWS) {
+    if (Number(total) > most) {
       const part = 'runs' in area ? null : partOf(area, asked.selection)
       return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
     }
@@ -383,12 +387,12 @@ function binding(values: KeyValue[]): (value: KeyValue) => string {
 }
 
 /** How many points an area has; of each source no more are counted than one too many. */
-function countStatement({ selection }: Asked, area: Area): Statement {
+function countStatement({ selection }: Asked, area: Area, most: number): Statement {
   const values: KeyValue[] = []
   const counts = sourcesOf(selection).map(
     (source) =>
       `(select count(*) from (select 1 ${pointsOf(area, source, binding(values))}
-      limit ${MAX_READ_ROWS + 1}) as of_source)`,
+      limit ${most + 1}) as of_source)`,
   )
   return { text: `select ${counts.join(' + ')}`, values }
 }
