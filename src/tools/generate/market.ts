@@ -3,7 +3,7 @@ import { type FundingTerms, fundingTerms } from '#core/funding/payment'
 import type { SourceTwap, TwapPeriod } from '#core/funding/source-twap'
 import { type Asset, type Instrument, nthInstrument } from './instruments.ts'
 import type { Random } from './random.ts'
-import type { Position } from './traders.ts'
+import type { TraderPosition } from './traders.ts'
 
 /** A market's running funding period. */
 export type Funding = {
@@ -33,7 +33,7 @@ export type Market = {
   spotPrice: number
   instrument: Instrument
   terms: FundingTerms
-  positions: readonly Position[]
+  positions: readonly TraderPosition[]
   /** Zeros that convert a price from the market's decimals to the asset's. */
   zeros: string
   /** The time of its first block, in Unix nanoseconds. */
@@ -61,7 +61,7 @@ const MONITORING_AUCTION = { mode: 4, state: 6 }
 export function createMarket(
   number: number,
   assets: readonly Asset[],
-  positions: readonly Position[],
+  positions: readonly TraderPosition[],
   random: Random,
 ): Market {
   const instrument = nthInstrument(number, assets)

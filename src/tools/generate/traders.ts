@@ -1,7 +1,7 @@
 import { createRandom } from './random.ts'
 
 /** What a trader holds of a market all the time, in whole units; below zero if it is short. */
-export type Position = { party: Uint8Array; units: number }
+export type TraderPosition = { party: Uint8Array; units: number }
 
 const TRADERS = 8
 
@@ -9,7 +9,7 @@ const TRADERS = 8
 const UNITS = [5, -3, 12, -4, -10]
 
 /** Gives each market, by its number from 0 on, some of the network's traders with their positions. */
-export function createTraders(seed: number): (market: number) => readonly Position[] {
+export function createTraders(seed: number): (market: number) => readonly TraderPosition[] {
   // Numbers of its own: the rest of a stream does not depend on its traders.
   const random = createRandom(seed)
   const parties = Array.from({ length: TRADERS }, () => Buffer.from(random.hex(), 'latin1'))
