@@ -148,7 +148,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/resources/checkpoints/arrival': 'faultOfCheckpoint',
   'core/resources/field': 'columnOf isObject namesOf',
   'core/resources/funding-payments/arrival':
-    'faultOfLoss faultOfPayments fundingLossArrival fundingPaymentsArrival keepPayment',
+    'faultOfLoss faultOfPayments fundingLossArrival fundingPaymentsArrival',
   'core/resources/funding-payments/table': 'fundingPaymentTable',
   'core/resources/funding-period-data-points/arrival': 'faultOfDataPoint',
   'core/resources/funding-period-data-points/description': 'SOURCES fundingPeriodDataPoints',
@@ -161,6 +161,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/resources/market-data/decode': 'keepElement keptFigures noFeeShare noSla',
   'core/resources/market-data/row': 'marketDataRow',
   'core/resources/market-data/table': 'marketDataTable',
+  'core/resources/party-amounts': 'keepPartyAmount',
   'core/resources/resource': 'compareResourceKeys',
   'core/resources/resources': 'RESOURCES',
   'core/store/derived/make-series': 'bucketRows',

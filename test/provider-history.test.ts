@@ -14,12 +14,12 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { nodesOf, type PageAnswer } from './fixtures/http.ts'
+import { nodesOf, type PageAnswer, send } from './fixtures/http.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { serve } from './fixtures/service.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { serve, serveFile } from './fixtures/service.ts'
+import { answersForMonth, recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
@@ -168,6 +168,33 @@ for (const kind of STORE_KINDS) {
         }
       })
     }
+
+    test('of a month says what a data node gave as paid', async (t) => {
+      const recording = recordingPath('month.evts.gz')
+      const answers = answersForMonth('paidfees')
+      if (recording === null || answers === null) return skip(t, 'month and its answers are missing')
+      type Paid = { market: string; epochSeq: string; feesPaidPerParty: { party: string; amount: string }[] }
+      const expected = new Map<string, string>()
+      for (const { body } of answers) {
+        const { edges = [] } = (body.paidLiquidityFees ?? {}) as { edges?: { node: Paid }[] }
+        for (const { node } of edges) {
+          for (const { party, amount } of node.feesPaidPerParty)
+            expected.set(`${node.market} ${party} ${node.epochSeq}`, amount)
+        }
+      }
+      const base = await serveFile(kind, recording)
+      const { text } = await send(base, '/api/v2/export/liquidity-provider-history?format=ndjson')
+      const rows = text
+        .trimEnd()
+        .split('\n')
+        .map((line): Node => JSON.parse(line))
+      const paid = rows.filter(({ feesPaid }) => feesPaid !== null)
+      assert.deepEqual(
+        new Map(paid.map((row) => [`${row.marketId} ${row.partyId} ${row.epoch}`, row.feesPaid])),
+        expected,
+      )
+      assert.equal(expected.size, 546)
+    })
 
     test('says what was paid: by the first fees of a market and epoch, in the block that ends it, with an SLA or without', async (t) => {
       const blocks = [

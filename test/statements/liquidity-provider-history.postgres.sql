@@ -23,7 +23,7 @@ order by changes.version desc
 limit 1) as state
 union all
 select page.*, null, null, null, null, null, null
-from (select timestamp, market_id, party_id, epoch, height, time_on_book, fee_penalty, bond_penalty, required_liquidity, equity_like_share, fees_paid
+from (select timestamp, market_id, party_id, epoch, time_on_book, fee_penalty, bond_penalty, required_liquidity, equity_like_share, height, fees_paid
 from (select market_id, party_id, epoch, timestamp, case when has_figures then time_on_book end as time_on_book, case when has_figures then fee_penalty end as fee_penalty, case when has_figures then bond_penalty end as bond_penalty, case when has_figures then required_liquidity end as required_liquidity,
 equity_like_share, height, event_index, (
 select fees.amount
