@@ -62,6 +62,12 @@ const LOSSES: [name: string, events: readonly Content[], amount: string, lossAmo
   ['of another party', [loss('-400', { party: OTHER_PARTY })], '1000', '0'],
   ['of another market', [loss('-400', { marketId: OTHER_MARKET })], '1000', '0'],
   ['that are no number, or without a party', [loss('x'), loss('-1', { party: '' })], '1000', '0'],
+  [
+    'of too many digits to add up',
+    [loss('-1e-256'), loss('-1'), loss(`-${'9'.repeat(255)}`), loss('-2e300')],
+    '1000',
+    '-1',
+  ],
   ['of fractions', [loss('-0.5'), loss('-1.50')], '1000', '-2'],
 ]
 

@@ -221,6 +221,37 @@ for (const kind of STORE_KINDS) {
       )
     })
 
+    test('names no moment of which a follower has only a part', async (t) => {
+      const markets = Array.from({ length: 1_500 }, (_, index) => index.toString(16).padStart(64, '0'))
+      const { store, live } = await createLiveStore(t, kind)
+      const points = (height: number) => markets.map((marketId) => pointAt(height, { marketId }))
+      await live.commit(1, points(1))
+      const feed = new SummaryFeed(longReadsOf(await openReader(t, store), 1).readSummaries)
+      const slow = createReceiver()
+      await feed.join(slow, { marketId: null, everyMs: 1 }, null)
+      await live.commit(2, points(2))
+      await sleep(1_000)
+      const begun = textOf(slow).length
+      const drained = Promise.withResolvers<void>()
+      slow.drained = () => drained.promise
+      const pulled = feed.pull()
+      await until(() => textOf(slow).length > begun, 'a part of what is new')
+      feed.keepAlive()
+      assert.match(textOf(slow).slice(begun), /\n\n: \n\n$/)
+      assert.doesNotMatch(textOf(slow).slice(begun), /^id: /m)
+      drained.resolve()
+      await pulled
+      feed.keepAlive()
+      const ids = [
+        ...textOf(slow)
+          .slice(begun)
+          .matchAll(/^id: (.*)$/gm),
+      ].map(([, id]) => id)
+      assert.equal(ids.length, 2)
+      assert.equal(new Set(ids).size, 1)
+      feed.leave(slow)
+    })
+
     test('has one that joins while others are sent changes end up with the same', async (t) => {
       const markets = Array.from({ length: 300 }, (_, index) => idOf(`${index}`))
       const { store, live } = await createLiveStore(t, kind)

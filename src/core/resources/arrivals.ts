@@ -10,7 +10,13 @@ const ARRIVALS: readonly Arrival[] = KEPT.flatMap(({ arrivals }) => arrivals)
 
 /** By the number of the kind in the envelope: each event is looked up here. */
 const BY_NUMBER: (Arrival | undefined)[] = []
-for (const arrival of ARRIVALS) for (const number of arrival.numbers) BY_NUMBER[number] = arrival
+for (const arrival of ARRIVALS) {
+  for (const number of arrival.numbers) {
+    const other = BY_NUMBER[number]?.kind
+    if (other !== undefined) throw new TypeError(`kind ${number} is read as ${other} and as ${arrival.kind}`)
+    BY_NUMBER[number] = arrival
+  }
+}
 
 const BY_KIND = new Map(ARRIVALS.map((arrival) => [arrival.kind, arrival]))
 

@@ -44,6 +44,8 @@ type Group = SummaryPace & {
   joining: number
   sent: Sent | null
   sentAt: number
+  /** Whether followers have only some of what is new. */
+  isSending: boolean
 }
 
 /**
@@ -93,7 +95,7 @@ export class SummaryFeed implements Feed {
   async join(follower: Follower, pace: SummaryPace, after: string | null): Promise<void> {
     const group = this.#groups.get(keyOf(pace)) ?? {
       ...{ ...pace, followers: new Set<Follower>() },
-      ...{ joining: 0, sent: null, sentAt: Number.NEGATIVE_INFINITY },
+      ...{ joining: 0, sent: null, sentAt: Number.NEGATIVE_INFINITY, isSending: false },
     }
     // Without followers, commits are not reported.
     if (this.#groups.size === 0) this.#isStale = true
@@ -126,8 +128,9 @@ export class SummaryFeed implements Feed {
   }
 
   keepAlive(): void {
-    for (const { followers, sent } of this.#groups.values()) {
-      if (sent !== null) sendToAll(followers, Buffer.from(`: \n${idText(sent.id)}`))
+    for (const { followers, sent, isSending } of this.#groups.values()) {
+      // An id stands for all that is new.
+      if (sent !== null) sendToAll(followers, Buffer.from(isSending ? ': \n\n' : `: \n${idText(sent.id)}`))
     }
   }
 
@@ -210,10 +213,12 @@ export class SummaryFeed implements Feed {
     group.sentAt = now
     // Followers that join during the loop receive the new state at once.
     const followers = [...group.followers]
+    group.isSending = true
     for (const [index, piece] of piecesOf(nodes, sent.id).entries()) {
       if (index > 0) await allDrained(followers)
       sendToAll(followers, piece)
     }
+    group.isSending = false
   }
 
   async #readChanges(): Promise<void> {

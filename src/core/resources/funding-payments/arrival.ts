@@ -1,4 +1,4 @@
-import { add, parseDecimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
+import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
@@ -34,7 +34,9 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
   decode: decodePayments,
   faultOf: faultOfPayments,
   project: (batch, { marketId, seq, payments }, { height, index }, block) => {
-    const rows = payments.map(
+    // In the order of most indexes: there may be hundreds of thousands.
+    const sorted = payments.toSorted((a, b) => (a.partyId < b.partyId ? -1 : a.partyId > b.partyId ? 1 : 0))
+    const rows = sorted.map(
       ({ partyId, amount }): PaymentRow => ({
         market_id: marketId,
         party_id: partyId,
@@ -81,12 +83,15 @@ export function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): Le
 
 /** A winner who got less keeps the amount; a loser who could not pay all paid less, once what others missed is back at 0. */
 function addLoss(payment: PaymentRow, text: string): void {
-  const amount = parseDecimal(payment.amount)
-  const loss = parseDecimal(text)
-  if (amount === null || loss === null) return
-  const sum = add(parseDecimal(payment.loss_amount)!, loss)
-  payment.loss_amount = textOfDecimal(sum.digits > 0n ? ZERO : sum)
-  if (sum.digits > 0n) payment.amount = textOfDecimal(add(amount, sum))
+  const [amount, before, loss] = [payment.amount, payment.loss_amount, text].map(parseDecimal)
+  // The core sends integers. Of other numbers some cannot be added, and some sums not be kept.
+  if (amount == null || before == null || loss == null) return
+  const sum = add(before, loss)
+  const changed =
+    sum.digits > 0n
+      ? { loss_amount: '0', amount: textOfDecimal(add(amount, sum)) }
+      : { loss_amount: textOfDecimal(sum) }
+  if (Object.values(changed).every(isKeptNumber)) Object.assign(payment, changed)
 }
 
 /** The payments of a block as it is added to a batch. */
