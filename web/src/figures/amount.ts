@@ -73,3 +73,8 @@ export function describeExact(text: string, unit: Unit | null): string {
 function raised(number: number): string {
   return String(number).replace(/\d/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]!)
 }
+
+/** The unit in a column's header. */
+export function inUnit(unit: Unit | null): string {
+  return unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
+}

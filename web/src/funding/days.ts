@@ -1,6 +1,6 @@
 import type { LyraClient } from 'lyra-client'
 import type { Bar } from '../charts/bar.ts'
-import { add, approximate, type Decimal, parseDecimal, scaleBy } from '../figures/decimal.ts'
+import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { type Period, RATE_SPANS, within } from '../periods/period.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import type { BarKind } from './reading.ts'
@@ -72,7 +72,7 @@ export function dayValues(
   { from, to }: Range,
   kind: BarKind,
 ): ReadonlyMap<bigint, Decimal> {
-  let total: Decimal = { digits: 0n, scale: 0 }
+  let total: Decimal = ZERO
   return new Map(
     days
       .filter(({ start }) => start < to && start + DAY > from)

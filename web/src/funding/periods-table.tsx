@@ -1,5 +1,5 @@
 import type { FundingEstimate } from 'lyra-client'
-import type { Unit } from '../figures/amount.ts'
+import { inUnit, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -134,11 +134,6 @@ export function PeriodsTable({
 /** Whether the store has payments of parties for a market. */
 function hasPayments(marketId: string): boolean {
   return latestCoverage()?.fundingPayments.some((entry) => entry.marketId === marketId) ?? false
-}
-
-/** The unit in a column's header. */
-export function inUnit(unit: Unit | null): string {
-  return unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
 }
 
 type RowProps = {

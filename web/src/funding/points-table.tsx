@@ -1,5 +1,5 @@
 import type { DataPointSource, FundingPeriodDataPoint } from 'lyra-client'
-import type { Unit } from '../figures/amount.ts'
+import { inUnit, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -11,7 +11,6 @@ import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
-import { inUnit } from './periods-table.tsx'
 import { useRested } from './use-rested.ts'
 
 const ROWS = 25

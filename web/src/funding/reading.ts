@@ -1,6 +1,6 @@
 import type { FundingEstimate } from 'lyra-client'
 import type { Bar } from '../charts/bar.ts'
-import { add, approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
+import { add, approximate, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
 import {
   dueWithin,
   endOf,
@@ -20,8 +20,6 @@ export const BAR_KINDS = {
   annualised: 'Annualised',
   cumulative: 'Cumulative',
 } as const
-
-const ZERO: Decimal = { digits: 0n, scale: 0 }
 
 export type BarKind = keyof typeof BAR_KINDS
 

@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { add, approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
+import { add, approximate, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { annualised, lengthOf, type Period, type Periods } from '../periods/period.ts'
@@ -41,7 +41,7 @@ export function describeLine(periods: readonly Period[], kind: CompareKind, at: 
 
 /** The value of each period, exact. */
 export function valuesOf(periods: readonly Period[], kind: CompareKind): (Decimal | null)[] {
-  let sum: Decimal = { digits: 0n, scale: 0 }
+  let sum: Decimal = ZERO
   return periods.map((period) => {
     const rate = parseDecimal(period.rate ?? '')
     if (rate === null) return null

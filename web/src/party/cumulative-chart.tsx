@@ -27,7 +27,7 @@ export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
       setAt(x === null ? null : nanosecondsOf(x)),
     )
     return made.destroy
-  }, [lines, unit, dark])
+  }, [lines, unit?.decimals, dark])
   return (
     <>
       <div class="compare-chart">

@@ -1,5 +1,6 @@
 import type { FundingPayment } from 'lyra-client'
-import type { Unit } from '../figures/amount.ts'
+import { useMemo } from 'preact/hooks'
+import { inUnit, type Unit } from '../figures/amount.ts'
 import { add, type Decimal, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -243,13 +244,17 @@ function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
 }
 
 function AssetChart({ list, markets }: { list: readonly FundingPayment[]; markets: readonly string[] }) {
-  const own = cumulative(list.filter(({ marketId }) => markets.includes(marketId)))
+  // The chart is drawn anew for other lines only.
+  const own = useMemo(
+    () => cumulative(list.filter(({ marketId }) => markets.includes(marketId))),
+    [list, markets.join()],
+  )
+  const lines = useMemo(() => own.slice(0, MOST_LINES), [own])
   const unit = marketUnit(markets[0]!)
-  const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   return (
     <>
-      <h3 class="chart-title">Cumulative{symbol}</h3>
-      <CumulativeChart lines={own.slice(0, MOST_LINES)} unit={unit} />
+      <h3 class="chart-title">Cumulative{inUnit(unit)}</h3>
+      <CumulativeChart lines={lines} unit={unit} />
       {own.length > MOST_LINES && (
         <p class="quiet">
           Not drawn:{' '}
@@ -298,9 +303,4 @@ function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: reado
   )
 }
 
-function titleOf(marketId: string): string {
-  const unit = marketUnit(marketId)
-  return unit === null || unit.symbol === ''
-    ? marketLabel(marketId)
-    : `${marketLabel(marketId)}, ${unit.symbol}`
-}
+const titleOf = (marketId: string) => marketLabel(marketId) + inUnit(marketUnit(marketId))

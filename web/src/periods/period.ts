@@ -1,5 +1,5 @@
 import type { FundingPeriod, LyraClient } from 'lyra-client'
-import { add, type Decimal, parseDecimal, scaleBy } from '../figures/decimal.ts'
+import { add, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 
 /** What rates of periods of different lengths are brought to: their names, and lengths in nanoseconds. */
 export const RATE_SPANS = {
@@ -83,8 +83,8 @@ export function dueWithin(periods: readonly Period[], { from, to }: { from: bigi
 /** The sum of the rates of periods that were paid. */
 export function cumulative(periods: readonly Period[]): Decimal {
   return periods.reduce<Decimal>(
-    (sum, { rate }) => add(sum, (rate === null ? null : parseDecimal(rate)) ?? { digits: 0n, scale: 0 }),
-    { digits: 0n, scale: 0 },
+    (sum, { rate }) => add(sum, (rate === null ? null : parseDecimal(rate)) ?? ZERO),
+    ZERO,
   )
 }
 

@@ -1,6 +1,6 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import type { Unit } from '../figures/amount.ts'
+import { inUnit, type Unit } from '../figures/amount.ts'
 import { multiply, ONE, parseDecimal, ratio, subtract, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -114,9 +114,8 @@ type EpochsTableProps = {
 
 /** A page of epochs, with a row for those that are missing between two others. */
 export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
-  const inUnit = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   const amounts = ['Required liquidity', 'Fees paid', 'Lost to the fee penalty'].map(
-    (title) => title + inUnit,
+    (title) => title + inUnit(unit),
   )
   const titles = [
     'Ended (UTC)',

@@ -1,14 +1,12 @@
 import type { LiquidityProvider } from 'lyra-client'
 import { type Unit, whyNoUnit } from '../figures/amount.ts'
-import { add, type Decimal, parseDecimal, writeDecimal } from '../figures/decimal.ts'
+import { add, type Decimal, parseDecimal, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { Amount } from '../parts/amount.tsx'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { isPenalised } from './columns.ts'
 
 type Sums = { asset: string; unit: Unit; required: Decimal; stake: Decimal }
-
-const NOTHING: Decimal = { digits: 0n, scale: 0 }
 
 /** Totals of providers by asset, for markets whose asset is known. */
 export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
@@ -17,11 +15,11 @@ export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
     const unit = marketUnit(marketId)
     if (unit === null) continue
     const asset = instrumentOf(marketId)?.settlementAsset?.id ?? ''
-    const known = sums.get(asset) ?? { asset, unit, required: NOTHING, stake: NOTHING }
+    const known = sums.get(asset) ?? { asset, unit, required: ZERO, stake: ZERO }
     sums.set(asset, {
       ...known,
-      required: add(known.required, parseDecimal(sla?.requiredLiquidity ?? '') ?? NOTHING),
-      stake: add(known.stake, parseDecimal(feeShare.virtualStake) ?? NOTHING),
+      required: add(known.required, parseDecimal(sla?.requiredLiquidity ?? '') ?? ZERO),
+      stake: add(known.stake, parseDecimal(feeShare.virtualStake) ?? ZERO),
     })
   }
   return [...sums.values()].sort((left, right) => (left.unit.symbol < right.unit.symbol ? -1 : 1))
