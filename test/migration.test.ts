@@ -172,9 +172,8 @@ for (const kind of STORE_KINDS) {
           ('checkpoints', 431, 440), ('marketData', 1, 500)`,
       )
       await runWell(t, ['migrate', '--store', store])
-      // No import brings the history of providers; the others count where they are missing.
       const expected = {
-        imported: ['["1","430","instruments marketData"]'],
+        imported: ['["1","430","instruments liquidityProviderHistory marketData"]'],
         since: [
           '["checkpoints","440"]',
           '["fundingPayments","906"]',

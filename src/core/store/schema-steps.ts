@@ -340,13 +340,11 @@ export function schemaSteps(types: SchemaTypes): string[] {
   drop table funding_period_imported_spans;
 
   -- Imported heights say themselves which resources their import has not brought: nothing else brings them any more.
-  -- No import brought the history of providers.
   alter table imported add column lacks text not null default '';
   update imported set lacks = coalesce((
     select string_agg(resource, ' ') from (
       select distinct resource from kept_from
       where missing_from <= imported.to_height and height > imported.from_height
-        and resource <> 'liquidityProviderHistory'
       order by resource
     ) as lacked
   ), '');
