@@ -174,6 +174,8 @@ for (const kind of STORE_KINDS) {
         [
           ['checkpoints', 'no table checkpoints'],
           ['fundingPayments', 'no table funding_payment'],
+          ['liquidityProviderHistory', 'no table epochs'],
+          ['paidLiquidityFees', 'no table paid_liquidity_fees'],
           ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
           ['instruments', 'no table markets_current'],
           ['instrumentTerms', 'no table markets_current'],
@@ -181,7 +183,12 @@ for (const kind of STORE_KINDS) {
       )
       assert.deepEqual(
         report.imported.map(({ lacks }) => lacks),
-        [['checkpoints', 'fundingPayments', 'instrumentTerms', 'instruments', 'liquidityProviders']],
+        [
+          [
+            ...['checkpoints', 'fundingPayments', 'instrumentTerms', 'instruments'],
+            ...['liquidityProviderHistory', 'liquidityProviders', 'paidLiquidityFees'],
+          ],
+        ],
       )
       assert.equal(
         report.leftOut['its block is not in the source'],

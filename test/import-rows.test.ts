@@ -130,6 +130,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(lacks, [
           'fundingPayments',
           ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
+          ...['liquidityProviderHistory', 'paidLiquidityFees'],
         ])
         assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
         if (answers.length > 0) await assertAnswers(await serve(t, store), answers)

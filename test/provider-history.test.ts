@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { basename, join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import { generateRecords } from '#tools/generate/generate'
-import { dumpStore } from './fixtures/dump-store.ts'
+import { checkWithFiles } from './fixtures/check.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
   busEvent,
   type Content,
@@ -15,12 +17,17 @@ import {
   recordsOf,
 } from './fixtures/event-stream.ts'
 import { nodesOf, type PageAnswer, send } from './fixtures/http.ts'
+import { importWhole } from './fixtures/import.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
+import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
+import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
+import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
+import { segmentPaths, writeSegment } from './fixtures/segments.ts'
 import { serve, serveFile } from './fixtures/service.ts'
-import { answersForMonth, recordingPath, skip } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { answersForMonth, recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
 const PATH = '/api/v2/liquidity/provider-history'
@@ -133,6 +140,85 @@ function withEpochs(bytes: Buffer | null): Buffer | null {
 }
 
 const [OTHER, PARTY_2] = [idOf('d'), idOf('e')]
+
+/** All rows of a store, in order. */
+async function exported(t: TestContext, store: string): Promise<Node[]> {
+  const { stdout } = await runWell(t, ['export', 'liquidity-provider-history', '--store', store])
+  const rows = stdout === '' ? [] : stdout.trimEnd().split('\n')
+  return inOrder(
+    rows.map((line) => {
+      const { cursor: _, ...row } = JSON.parse(line) as Node
+      return row
+    }),
+  )
+}
+
+let server: PostgresServer | null = null
+before(async () => {
+  server = await startPostgresServer(['fsync=off'])
+})
+after(() => server?.remove())
+
+/** The events of a month, the history in them, and a database with its tables, changed by statements; null if something is missing. */
+async function loadMonth(t: TestContext, ...statements: string[]) {
+  const recording = recordingPath('month.evts.gz')
+  const tables = referencePath('tables/month.tables.sql.gz')
+  if (recording === null || tables === null || server === null) {
+    skip(t, server === null ? 'PostgreSQL is not installed' : 'month is missing')
+    return null
+  }
+  const database = await loadReferenceTables(t, server.url, tables)
+  await runSql(database, ...statements)
+  ofMonth ??= inOrder(historyIn(readRecording(recording)))
+  return { recording, database, expected: ofMonth }
+}
+
+let ofMonth: Node[] | null = null
+
+/** Segments without some of it: their rows, and what is reported as missing. */
+const PARTS: [
+  what: string,
+  edit: (entries: Map<string, string>) => void,
+  rows: string[],
+  lacks?: string[],
+][] = [
+  [
+    'all tables',
+    () => {},
+    [`${PARTY} 1 10 0.5 0.25 5`, `${PARTY_2} 1 10   6`, `${PARTY} 2 20 0.6  `, `${PARTY_2} 3 30   8`],
+  ],
+  [
+    'no row of market data in a block',
+    (entries) => entries.set(MARKET_DATA, entries.get(MARKET_DATA)!.replace(/^.*0\.6.*\n/m, '')),
+    [`${PARTY} 1 10 0.5 0.25 5`, `${PARTY_2} 1 10   6`, `${PARTY_2} 3 30   8`],
+  ],
+  [
+    'no market data',
+    (entries) => entries.delete(MARKET_DATA),
+    [`${PARTY} 1 10   5`, `${PARTY_2} 1 10   6`, `${PARTY_2} 3 30   8`],
+    ['liquidityProviderHistory'],
+  ],
+  [
+    'no SLAs in market data',
+    (entries) =>
+      entries.set(MARKET_DATA, entries.get(MARKET_DATA)!.replace('liquidity_provider_sla', 'performance')),
+    [`${PARTY} 1 10   5`, `${PARTY_2} 1 10   6`, `${PARTY_2} 3 30   8`],
+    ['liquidityProviderHistory'],
+  ],
+  [
+    'no fees',
+    (entries) => entries.delete(PAID_FEES),
+    [`${PARTY} 1 10 0.5 0.25 `, `${PARTY} 2 20 0.6  `],
+    ['paidLiquidityFees'],
+  ],
+  ['no epochs', (entries) => entries.delete(EPOCHS), [], ['liquidityProviderHistory', 'paidLiquidityFees']],
+  [
+    'no ends of epochs',
+    (entries) => entries.set(EPOCHS, entries.get(EPOCHS)!.replace('end_time', 'ended')),
+    [],
+    ['liquidityProviderHistory', 'paidLiquidityFees'],
+  ],
+]
 
 for (const kind of STORE_KINDS) {
   describe(`the history of liquidity providers (${kind.name})`, () => {
@@ -321,6 +407,189 @@ for (const kind of STORE_KINDS) {
         for (const part of parts) await ingestWell(t, store, part, { allowGap: true })
         const { liquidity_provider_history: history } = await dumpStore(store)
         assert.deepEqual(history, expected.liquidity_provider_history)
+      }
+    })
+
+    test('is imported from the database of a data node as its events say it', async (t) => {
+      const month = await loadMonth(t)
+      if (month === null) return
+      const { recording, database, expected } = month
+      const store = kind.create(t)
+      const { report } = await importWhole(store, database)
+      assert.deepEqual(report.notImported, [])
+      assert.deepEqual(report.leftOut, {})
+      // The core paid nothing for epoch 0.
+      const first = expected.find(({ feesPaid }) => feesPaid !== null)!
+      assert.deepEqual(
+        [report.first.liquidityProviderHistory, report.first.paidLiquidityFees],
+        [expected[0]!.timestamp, first.timestamp],
+      )
+      assert.notEqual(first.timestamp, expected[0]!.timestamp)
+      assert.deepEqual(await exported(t, store), expected)
+      const { told } = await checkWithFiles(store, recording)
+      assert.deepEqual(told, [])
+      const dump = await dumpStore(store)
+      await importWhole(store, database)
+      assertSameDump(await dumpStore(store), dump, 'imported again')
+    })
+
+    test('is imported from segments as their events say it, also one by one and again', async (t) => {
+      const recording = recordingPath('month.evts.gz')
+      if (recording === null || referencePath('segments/month-1000') === null)
+        return skip(t, 'month is missing')
+      const paths = segmentPaths('month-1000')
+      ofMonth ??= inOrder(historyIn(readRecording(recording)))
+      const expected = ofMonth.filter(({ atBlock }) => BigInt(String(atBlock)) <= 2_000n)
+      assert.equal(expected.length, 393)
+      const store = kind.create(t)
+      const { report } = await importWhole(store, paths)
+      assert.deepEqual(report.notImported, [])
+      assert.deepEqual(report.leftOut, {})
+      assert.deepEqual(await exported(t, store), expected)
+      assert.deepEqual((await checkWithFiles(store, recording)).told, [])
+      const dump = await dumpStore(store)
+      const pieces = kind.create(t)
+      for (const path of [...paths, ...paths.toReversed()]) await importWhole(pieces, path)
+      const { liquidity_provider_history, paid_liquidity_fees } = await dumpStore(pieces)
+      assert.deepEqual(
+        { liquidity_provider_history, paid_liquidity_fees },
+        {
+          liquidity_provider_history: dump.liquidity_provider_history,
+          paid_liquidity_fees: dump.paid_liquidity_fees,
+        },
+      )
+    })
+
+    test('is imported without figures if a data node has deleted its market data, and not at all in blocks from events', async (t) => {
+      const month = await loadMonth(t, "delete from market_data where vega_time < '2024-09-25'")
+      if (month === null) return
+      const { recording, database, expected } = month
+      const store = kind.create(t)
+      const { report } = await importWhole(store, database)
+      const isDeleted = ({ timestamp }: Node) =>
+        BigInt(String(timestamp)) < BigInt(Date.UTC(2024, 8, 25)) * 1_000_000n
+      const none = { timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null }
+      const left = expected
+        .filter((row) => !isDeleted(row) || row.feesPaid !== null)
+        .map((row) => (isDeleted(row) ? { ...row, ...none, equityLikeShare: null } : row))
+      assert.ok(left.length < expected.length)
+      assert.deepEqual(await exported(t, store), left)
+      assert.equal(report.first.liquidityProviderHistory, expected.find((row) => !isDeleted(row))!.timestamp)
+      assert.deepEqual((await checkWithFiles(store, recording)).told, [])
+
+      // Its events are stored before: the import has nothing to add.
+      const whole = kind.create(t)
+      await runWell(t, ['ingest', '--store', whole, recording])
+      const dump = await dumpStore(whole)
+      await importWhole(whole, database)
+      assertSameDump(await dumpStore(whole), dump, 'of events')
+    })
+
+    test('is imported by the first fees and market data of a block, of the tables that are there', async (t) => {
+      const original = await segmentWithEpochs()
+      for (const [what, edit, expected, lacks] of PARTS) {
+        const path = join(temporaryFolder(t), basename(segmentPaths('perps-calm-300')[0]!))
+        await writeSegment(path, original, { edit })
+        const store = kind.create(t)
+        const { report } = await importWhole(store, path)
+        const rows = await exported(t, store)
+        assert.deepEqual(
+          rows.map(({ partyId, epoch, atBlock, timeOnBook, equityLikeShare, feesPaid }) =>
+            [partyId, epoch, atBlock, timeOnBook, equityLikeShare, feesPaid].join(' '),
+          ),
+          expected,
+          what,
+        )
+        assert.deepEqual(report.imported, [{ from: '1', to: '300', ...(lacks && { lacks }) }], what)
+        assert.deepEqual(
+          report.notImported.map(({ resource }) => resource),
+          lacks ?? [],
+          what,
+        )
+        const hasFees = !lacks?.includes('paidLiquidityFees')
+        assert.deepEqual(report.leftOut, hasFees ? { 'invalid party ID': 40 } : {}, what)
+      }
+    })
+
+    test('is imported from a database by the same rules', async (t) => {
+      const market = '\\x0283e9e019e2e36e384b1b29819bda0c5b6ff7da5d3855dcfbfaf193686e1eb7'
+      const endOf = (epoch: number) =>
+        `(select vega_time from epochs where id = ${epoch} and end_time is not null limit 1)`
+      const fees = (epoch: number, inBlockOf: number, asset: string) =>
+        `insert into paid_liquidity_fees select market_id, '\\x${asset}', ${epoch}, '1', '[{"party": "${PARTY}", "amount": "1"}]', ${endOf(inBlockOf)}
+         from paid_liquidity_fees where market_id = '${market}' and epoch_seq = 1 limit 1`
+      const month = await loadMonth(
+        t,
+        // Twice in one block, in a later block, and in one that ends its epoch again.
+        fees(1, 1, 'ff'.repeat(32)),
+        fees(2, 2, '00'.repeat(32)),
+        fees(2, 3, 'ff'.repeat(32)),
+        fees(8, 9, 'ff'.repeat(32)),
+        `insert into epochs select 8, start_time, expire_time, end_time, tx_hash, vega_time from epochs where id = 9 and end_time is not null`,
+        // After the end of an epoch, but not in its block.
+        `create table later as select * from market_data where vega_time = ${endOf(7)}`,
+        `update later set vega_time = vega_time + interval '0.5 s', synthetic_time = synthetic_time + interval '0.5 s'`,
+        'insert into market_data select * from later',
+        // Of a block that the blocks do not reach back to.
+        `insert into epochs select 100, start_time, expire_time, end_time, tx_hash, '2020-01-01' from epochs where id = 9 and end_time is not null`,
+        `update paid_liquidity_fees set fees_paid_per_party = 'null' where epoch_seq = 4`,
+        `update paid_liquidity_fees set fees_paid_per_party = '{}' where epoch_seq = 5 and market_id = '${market}'`,
+        `delete from market_data where vega_time = ${endOf(6)}`,
+        // Longer than other texts may be.
+        `update market_data set liquidity_provider_fee_shares = (
+           select jsonb_agg(jsonb_build_object('party', repeat('x', 100))) from generate_series(1, 40)
+         ) || liquidity_provider_fee_shares where vega_time = ${endOf(7)} and market = '${market}'`,
+      )
+      if (month === null) return
+      const marketId = market.slice(2)
+      const none = { timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null }
+      const expected = new Map<string, Node>()
+      for (const row of month.expected) {
+        const { epoch } = row
+        const keep = (node: Node) => expected.set(`${node.marketId} ${node.partyId} ${node.epoch}`, node)
+        const isUnpaid = epoch === '4' || (row.marketId === marketId && (epoch === '2' || epoch === '5'))
+        if (isUnpaid && row.timeOnBook !== null) keep({ ...row, feesPaid: null })
+        if (epoch === '6' && row.feesPaid !== null) keep({ ...row, ...none, equityLikeShare: null })
+        if (!isUnpaid && epoch !== '6') keep(row)
+        if (epoch !== '9') continue
+        const before = expected.get(`${row.marketId} ${row.partyId} 8`)
+        keep({ ...row, epoch: '8', feesPaid: before?.feesPaid ?? null })
+      }
+      const store = kind.create(t)
+      const { report } = await importWhole(store, month.database)
+      const rows = await exported(t, store)
+      assert.deepEqual(
+        new Map(
+          rows
+            .filter(({ partyId }) => partyId !== PARTY)
+            .map((row) => [`${row.marketId} ${row.partyId} ${row.epoch}`, row]),
+        ),
+        expected,
+      )
+      // Of fees in one block those of the first asset count; of those in several blocks the first.
+      assert.deepEqual(
+        rows.filter(({ partyId }) => partyId === PARTY).map(({ epoch, feesPaid }) => [epoch, feesPaid]),
+        [
+          ['2', '1'],
+          ['8', null],
+        ],
+      )
+      assert.deepEqual(report.leftOut, { 'invalid JSON': 1, 'invalid party ID': 40 })
+
+      for (const [change, missing] of [
+        ['alter table epochs rename to old_epochs', ['liquidityProviderHistory', 'paidLiquidityFees']],
+        ['alter table old_epochs rename to epochs', []],
+        ['alter table market_data drop column liquidity_provider_sla', ['liquidityProviderHistory']],
+        ['drop table paid_liquidity_fees', ['liquidityProviderHistory', 'paidLiquidityFees']],
+      ] as const) {
+        await runSql(month.database, change)
+        const { report } = await importWhole(kind.create(t), month.database)
+        assert.deepEqual(
+          report.notImported.map(({ resource }) => resource),
+          missing,
+          change,
+        )
+        assert.deepEqual(report.imported[0]!.lacks ?? [], missing, change)
       }
     })
 

@@ -35,6 +35,8 @@ export type TablePair = Pair<NamedRow> & {
 
 export const POINTS = tableOf('funding_period_data_points')
 const PROVIDERS = tableOf('liquidity_providers')
+const PROVIDER_HISTORY = tableOf('liquidity_provider_history')
+const PAID_FEES = tableOf('paid_liquidity_fees')
 const PLACE: readonly string[] = ['height', 'event_index']
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
@@ -60,6 +62,9 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       providerChange: ({ table, name }) => table === PROVIDERS && PLACE.includes(name),
       // Made up by the import.
       importedIndex: ({ name, a }) => name === 'event_index' && isImported(a),
+      // A data node deletes market data long before fees.
+      importedFees: ({ table, name, a }) =>
+        table === PROVIDER_HISTORY && a.has_figures === '0' && !PLACE.includes(name) && isImported(a),
       // A data node keeps no more digits.
       importedTime: ({ name, a, b }) =>
         TIMES.includes(name) &&
@@ -74,6 +79,8 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       notInFiles: ({ a, later }) => later === 'store' && !isWithin(files.fromEvents, BigInt(a!.height!)),
       // Of an imported block the store has what the import contained.
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
+      // The index that the import made up is a part of the key.
+      importedIndex: ({ table, a, later }) => table === PAID_FEES && later === 'store' && isImported(a!),
       // An imported point whose event came again: the files have it in the later block.
       repeated: ({ table, a, later }) => later === 'files' && table === POINTS && a !== null && isImported(a),
       since: ({ table, b, later }) =>

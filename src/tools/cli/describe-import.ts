@@ -1,7 +1,7 @@
 import { describeHeights, describeLacking } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
 import { count, wordsOfName } from '#core/domain/words'
-import type { ImportedResource, ImportReport } from '../import/import-report.ts'
+import type { ImportReport } from '../import/import-report.ts'
 import { describeGaps } from './describe-report.ts'
 import { elapsed } from './figures.ts'
 
@@ -12,12 +12,14 @@ export function describeImport(report: ImportReport): string {
     `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${elapsed(report.seconds)}, ${count(rate)} rows/s`,
     report.height === null ? 'The store is empty.' : `The store contains blocks up to ${report.height}.`,
   ]
-  for (const [name, rows] of Object.entries(report.rows)) {
-    // Such as auctions, of which a data node keeps none.
-    if (!(name in report.first)) continue
-    const first = report.first[name as ImportedResource]
-    const since = first === null ? '' : `, the first of ${formatTime(BigInt(first))}`
-    lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written${since}`)
+  for (const [name, first] of Object.entries(report.first)) {
+    const rows = report.rows[name]
+    const parts = [
+      ...(rows === undefined ? [] : [`${count(rows)} rows written`]),
+      ...(first === null ? [] : [`the first of ${formatTime(BigInt(first))}`]),
+    ]
+    // Rows of market data and fees are not counted.
+    if (parts.length > 0) lines.push(`  ${wordsOfName(name)}: ${parts.join(', ')}`)
   }
   if (report.heldBlocks > 0) lines.push(`  ${count(report.heldBlocks)} blocks skipped, already stored`)
   for (const { resource, reason } of report.notImported) lines.push(`  ${resource}: not imported, ${reason}`)

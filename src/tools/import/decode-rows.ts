@@ -34,8 +34,10 @@ import {
   scheduleOf,
   slaOf,
 } from '#core/resources/instruments/decode'
+import { type EpochEndEvent, epochEndArrival } from '#core/resources/liquidity-provider-history/arrival'
 import { faultOfProvision } from '#core/resources/liquidity-providers/arrival'
 import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
+import { type PaidFeesEvent, paidFeesArrival } from '#core/resources/paid-liquidity-fees/arrival'
 import { keepPartyAmount } from '#core/resources/party-amounts'
 import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
 import type { CurrentRow, SourceRow } from './source.ts'
@@ -126,6 +128,31 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
   return unlessFault(event, faultOfDataPoint(event) ?? faultOfTime(timestamp), leaveOut)
 }
 
+/** The end of an epoch; null for its start. */
+export function epochEndOf([id, endTime]: SourceRow, leaveOut: LeftOutRows): EpochEndEvent | null {
+  if (endTime == null) return null
+  const event: EpochEndEvent = { kind: 'epoch-end', seq: naturalOf(id) }
+  return unlessFault(event, epochEndArrival.faultOf(event), leaveOut)
+}
+
+export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent | null {
+  const [market, epoch, parties] = row
+  const event: PaidFeesEvent = {
+    kind: 'paid-liquidity-fees',
+    marketId: MARKETS.of(market),
+    epoch: naturalOf(epoch),
+    paid: [],
+  }
+  const amounts = listOf(parties)
+  const fault = paidFeesArrival.faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
+  if (fault !== null) return unlessFault(null, fault, leaveOut)
+  for (const { party, amount } of amounts!) {
+    const partyId = PARTY_ID.test(textOf(party)) ? textOf(party).toLowerCase() : ''
+    keepPartyAmount(event.paid, { partyId, amount: textOf(amount) }, leaveOut)
+  }
+  return event
+}
+
 /** A party's payment, as the event of it alone, and the loss with which it is as the row says. */
 export function fundingPaymentOf(
   row: SourceRow,
@@ -183,7 +210,7 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
 }
 
 export function marketDataOf(
-  { row }: CurrentRow,
+  { row }: Pick<CurrentRow, 'row'>,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, feeShares, slas] = row

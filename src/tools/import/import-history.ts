@@ -18,6 +18,8 @@ const OF_BLOCKS = [
   ['checkpoints', HISTORY.checkpoints],
   ['fundingPeriodDataPoints', HISTORY.points],
   ['fundingPayments', HISTORY.paymentsWithoutLosses],
+  ['liquidityProviderHistory', HISTORY.epochData],
+  ['paidLiquidityFees', HISTORY.paidFees],
 ] as const
 
 export type ImportProgress = {
@@ -93,6 +95,9 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       points: rowsOf(HISTORY.points),
       payments: rowsOf(HISTORY.payments) ?? rowsOf(HISTORY.paymentsWithoutLosses),
       provisions: rowsOf(HISTORY.provisions),
+      epochs: rowsOf(HISTORY.epochs),
+      epochData: rowsOf(HISTORY.epochData),
+      paidFees: rowsOf(HISTORY.paidFees),
     }
     try {
       for await (const blocks of part.blocks(from)) {
@@ -109,6 +114,9 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
             points: (await streams.points?.take(height)) ?? [],
             payments: (await streams.payments?.take(height)) ?? [],
             provisions: (await streams.provisions?.take(height)) ?? [],
+            epochs: (await streams.epochs?.take(height)) ?? [],
+            epochData: (await streams.epochData?.take(height)) ?? [],
+            paidFees: (await streams.paidFees?.take(height)) ?? [],
           }
           held.add(block, lacking, part.name)
           batches.change(0, (batch) => writeBlock(batch, block, rows, tally))

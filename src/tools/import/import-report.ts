@@ -12,6 +12,8 @@ export const NO_FIRST_TIMES = {
   fundingPeriods: null,
   liquidityProvisions: null,
   liquidityProviders: null,
+  liquidityProviderHistory: null,
+  paidLiquidityFees: null,
   marketData: null,
   instruments: null,
 } as const satisfies Record<string, string | null>

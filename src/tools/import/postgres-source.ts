@@ -270,12 +270,19 @@ async function readColumns(database: Database): Promise<Map<string, Set<string>>
 
 function lackOf(
   known: ReadonlyMap<string, ReadonlySet<string>>,
-  { table, columns, times = [] }: { table: string; columns: readonly string[]; times?: readonly string[] },
+  {
+    table,
+    columns,
+    times = [],
+    besides,
+  }: Pick<TableQuery, 'table' | 'columns' | 'besides'> & Partial<Pick<TableQuery, 'times'>>,
 ): string | null {
   const there = known.get(table)
   if (there === undefined) return `table ${table}`
-  const missing = [...columns, ...times].find((column) => !there.has(column))
-  return missing === undefined ? null : `column ${missing} in its table ${table}`
+  const by = besides === undefined ? [] : [besides.by]
+  const missing = [...columns, ...times, ...by].find((column) => !there.has(column))
+  if (missing !== undefined) return `column ${missing} in its table ${table}`
+  return besides === undefined ? null : lackOf(known, besides.query)
 }
 
 async function schemaVersionOf(database: Database): Promise<number> {
@@ -329,42 +336,54 @@ async function* readBlocks(
 
 async function* readHistory(
   database: Database,
-  { table, columns, times, key, stamps = [] }: TableQuery,
+  query: TableQuery,
   from: number,
   { progress, withoutBlock }: { progress: SourceProgress; withoutBlock: Map<string, number> },
 ): AsyncGenerator<HistoryRow[], void, undefined> {
+  const { table, columns, times, key, stamps = [], hasLists, isInState } = query
   const stampAt = stamps.map((column) => columns.indexOf(column))
   // Rows without a block come first, to be counted.
-  const texts = columns.map((column) => `left(t."${column}"::text, ${MAX_FIELD_LENGTH})`).join(', ')
-  const text = `select ${texts}, b.height::text from ${table} t
+  const texts = hasLists
+    ? textsOf(columns)
+    : columns.map((column) => `left(t."${column}"::text, ${MAX_FIELD_LENGTH})`).join(', ')
+  const text = `select ${texts}, b.height::text from ${rowsOf(query)} t
     left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
     order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(table, text, FETCHED_ROWS)) {
+  const fetched = hasLists ? await fetchedRowsOf(database, query) : FETCHED_ROWS
+  for await (const rows of database.cursor(table, text, fetched)) {
     count(rows, progress)
     const found: HistoryRow[] = []
     for (const row of rows) {
       const height = row.pop()
-      if (height == null) withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
-      else {
+      if (height != null) {
         for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
         found.push({ height: Number(height), row })
-      }
+      } else if (!isInState) withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
     }
     if (found.length > 0) yield found
   }
 }
 
+/** The rows of a table, as a relation. Those of some blocks are looked up one block after the other. */
+function rowsOf({ table, times: [time], besides }: TableQuery): string {
+  if (besides === undefined) return table
+  const { query, by } = besides
+  return `(
+    select its.* from (select distinct ${query.times[0]} as at from ${query.table}) other, lateral (
+      select * from ${table}
+      where ${by} >= other.at and ${by} < other.at + interval '1 second' and ${time} = other.at offset 0
+    ) its)`
+}
+
 /**
- * Number of state rows to fetch at a time.
+ * Number of rows with lists to fetch at a time.
  *
  * @throws {ImportError} if one of them is too large.
  */
-async function fetchedRowsOf(
-  database: Database,
-  { table, columns }: Pick<TableQuery, 'table' | 'columns'>,
-): Promise<number> {
+async function fetchedRowsOf(database: Database, query: TableQuery): Promise<number> {
+  const { table, columns } = query
   const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
-  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`)
+  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${rowsOf(query)} t`)
   const largest = Number(row![0])
   if (largest > MAX_STATE_BYTES) {
     throw new ImportError(
@@ -376,9 +395,10 @@ async function fetchedRowsOf(
 
 async function* readState(
   database: Database,
-  { table, columns, times, seconds = [], key }: TableQuery,
+  query: TableQuery,
   progress: SourceProgress,
 ): AsyncGenerator<CurrentRow[], void, undefined> {
+  const { table, columns, times, seconds = [], key } = query
   const named = [...times, ...seconds]
   const heights = named.map((_, index) => `b${index}.height::text`)
   const joins = [
@@ -390,7 +410,7 @@ async function* readState(
   ]
   const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, { table, columns }))) {
+  for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, query))) {
     count(rows, progress)
     yield rows.map((row): CurrentRow => {
       const found = row.splice(columns.length + named.length)

@@ -8,14 +8,24 @@ import type { HistoryPart, SourceProgress, TableQuery } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory } from './zip-file.ts'
 
+/** Rows with a time from the segment's first block on; and tables whole as they were after its last. */
+type Folder = 'history' | 'currentstate'
+
+const folderOf = ({ isInState }: TableQuery): Folder => (isInState ? 'currentstate' : 'history')
+
+const OF_HISTORY: readonly TableQuery[] = Object.values(HISTORY)
+
+const entriesOf = (queries: readonly TableQuery[]) =>
+  queries.map((query) => `${folderOf(query)}/${query.table}`)
+
 /** The entries that are read. */
 const READ_ENTRIES: ReadonlySet<string> = new Set([
-  ...[BLOCKS, ...Object.values(HISTORY)].map(({ table }) => `history/${table}`),
+  ...entriesOf([BLOCKS, ...OF_HISTORY]),
   ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
 ])
 
-/** Rows with a time from the segment's first block on; and tables whole as they were after its last. */
-type Folder = 'history' | 'currentstate'
+/** Those whose rows are sorted: all of them, so that their size is that of the sorted rows. */
+const SORTED_ENTRIES = entriesOf([BLOCKS, ...OF_HISTORY.filter(({ besides }) => besides === undefined)])
 
 type Texts = (string | null)[]
 
@@ -50,11 +60,13 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.has(entry))
   const name = await readMetadata(path, zip)
   const columns = await readColumns(path, zip)
-  const lacks = (folder: Folder, { table, columns: wanted, times, seconds = [] }: TableQuery) => {
+  const lacks = (folder: Folder, query: TableQuery): string | null => {
+    const { table, columns: wanted, times, seconds = [], besides } = query
     const known = columns.get(`${folder}/${table}`)
     if (known === undefined) return `${path} has no entry ${folder}/${table}`
     const missing = [...wanted, ...times, ...seconds].find((column) => !known.includes(column))
-    return missing === undefined ? null : `${path}: ${folder}/${table} has no column ${missing}`
+    if (missing !== undefined) return `${path}: ${folder}/${table} has no column ${missing}`
+    return besides === undefined ? null : lacks(folderOf(besides.query), besides.query)
   }
   /** Reads a table; the columns that `onRow` asks for are the query's, in its order. */
   const read = (
@@ -76,6 +88,17 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     )
   }
   const { sorting } = options
+  /** The heights from one on that are wanted, and in which a table has rows. */
+  const heightsOf = async (query: TableQuery, from: number, isWanted: (height: number) => boolean) => {
+    const heights = new Set<number>()
+    await drained(
+      read(folderOf(query), query, (row) => {
+        const height = sorting.heightOf(microsecondsOf(row.text(query.columns.length)))
+        if (height !== null && height >= from && isWanted(height)) heights.add(height)
+      }),
+    )
+    return heights
+  }
   let areBlocksRead = false
   const readBlocks = async () => {
     if (areBlocksRead) return
@@ -86,7 +109,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     ...name,
     path,
     historyBytes: zip.names
-      .filter((entry) => entry.startsWith('history/'))
+      .filter((entry) => SORTED_ENTRIES.includes(entry))
       .reduce((sum, entry) => sum + zip.size(entry), 0),
     lacks,
     async *currentState(query) {
@@ -101,22 +124,27 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     part: {
       name: path,
       ends: { from: name.from, to: name.to },
-      lacks: (query) => lacks('history', query),
+      lacks: (query) => lacks(folderOf(query), query),
       async *blocks(from) {
         await readBlocks()
         yield* sorting.blocks(from)
       },
       async *history(query, from, isWanted) {
         await readBlocks()
-        const { columns: wanted, stamps = [] } = query
+        const { columns: wanted, stamps = [], besides } = query
+        const heights = besides === undefined ? null : await heightsOf(besides.query, from, isWanted)
+        // The largest table of a segment, of which most segments have nothing to read.
+        if (heights?.size === 0) return
         const stampAt = new Set(stamps.map((column) => wanted.indexOf(column)))
-        const sorter = sorting.sorter(query.table, wanted.length)
+        const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
         await drained(
-          read('history', query, (row) => {
+          read(folderOf(query), query, (row) => {
             row.stamps = stampAt
             const height = sorter.heightOf(microsecondsOf(row.text(wanted.length)))
-            if (height === null) options.onNoBlock(query.table)
-            else if (height >= from && isWanted(height)) sorter.add(height, row.texts(wanted.length))
+            if (height !== null) {
+              const isRead = heights === null ? height >= from && isWanted(height) : heights.has(height)
+              if (isRead) sorter.add(height, row.texts(wanted.length))
+            } else if (!query.isInState) options.onNoBlock(query.table)
           }),
         )
         yield* sorter.sorted()

@@ -51,7 +51,7 @@ export class SortingDatabase {
       withDiskErrors(this.folder, () => this.#insertBlock.run(height, time))
     } catch (error) {
       if ((error as { errcode?: number }).errcode === undefined) throw error
-      const other = this.#heightOf(time)
+      const other = this.heightOf(time)
       return other === null || other === height ? `block ${height} twice` : sameTime(other, height)
     }
     this.#insertTime.run(time, height)
@@ -67,7 +67,7 @@ export class SortingDatabase {
   }
 
   /** The height of the block of a time in the segment; null if there is none. */
-  #heightOf(time: number): number | null {
+  heightOf(time: number): number | null {
     return Number.isNaN(time) ? null : heightIn(this.#findHeight.all(time))
   }
 
@@ -85,8 +85,11 @@ export class SortingDatabase {
    * Sorts rows by block, those of one block in the order in which they are added; table by table.
    *
    * @param width the number of fields of a row
+   * @param hasLists whether fields are kept whole, which are then handed on row by row
    */
-  sorter(table: string, width: number): RowSorter {
+  sorter(table: string, width: number, hasLists = false): RowSorter {
+    const mostLength = hasLists ? undefined : MAX_FIELD_LENGTH
+    const chunkRows = hasLists ? 1 : CHUNK_ROWS
     const columns = Array.from({ length: width }, (_, column) => `c${column}`).join(', ')
     this.#database.exec(`
       create table if not exists "${table}" (
@@ -102,19 +105,20 @@ export class SortingDatabase {
     let [lastTime, lastHeight] = [Number.NaN, null as number | null]
     return {
       heightOf: (time) => {
-        if (time !== lastTime) [lastTime, lastHeight] = [time, this.#heightOf(time)]
+        if (time !== lastTime) [lastTime, lastHeight] = [time, this.heightOf(time)]
         return lastHeight
       },
       add: (height, row) => {
         withDiskErrors(this.folder, () =>
-          insert.run(height, count++, ...row.map((field) => field?.slice(0, MAX_FIELD_LENGTH) ?? null)),
+          insert.run(height, count++, ...row.map((field) => field?.slice(0, mostLength) ?? null)),
         )
       },
       sorted: () =>
-        chunksOf(select.iterate() as unknown as Iterable<[number, ...SourceRow]>, ([height, ...row]) => ({
-          height,
-          row,
-        })),
+        chunksOf(
+          select.iterate() as unknown as Iterable<[number, ...SourceRow]>,
+          ([height, ...row]) => ({ height, row }),
+          chunkRows,
+        ),
     }
   }
 
@@ -146,10 +150,14 @@ function heightIn(rows: readonly unknown[]): number | null {
   return rows.length === 1 ? (rows[0] as { height: number }).height : null
 }
 
-function* chunksOf<From, To>(all: Iterable<From>, of: (one: From) => To): Generator<To[], void, undefined> {
+function* chunksOf<From, To>(
+  all: Iterable<From>,
+  of: (one: From) => To,
+  rows = CHUNK_ROWS,
+): Generator<To[], void, undefined> {
   let chunk: To[] = []
   for (const one of all) {
-    if (chunk.push(of(one)) < CHUNK_ROWS) continue
+    if (chunk.push(of(one)) < rows) continue
     yield chunk
     chunk = []
   }

@@ -24,6 +24,15 @@ export type TableQuery = {
   key: readonly string[]
   /** Columns that are times: their texts are Unix microseconds, `NaN` if they are none. */
   stamps?: readonly string[]
+  /** Whether fields are lists, which are read whole. Other fields of history are cut where no store can keep them. */
+  hasLists?: true
+  /** Whether it is a table of history that segments have whole, with the rows of all blocks before. */
+  isInState?: true
+  /**
+   * Only rows of blocks in which another table has rows, too. In a database they are found by an indexed column: the time
+   * of their block, or up to a second more.
+   */
+  besides?: { query: TableQuery; by: string }
 }
 
 /** A run of blocks with their rows: a segment, or a whole database. */

@@ -12,6 +12,21 @@ const PAYMENTS = {
   key: ['market_id', 'party_id', 'vega_time'],
 } as const
 
+const MARKET_DATA = {
+  table: 'market_data',
+  columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
+  ...inBlock,
+} as const
+
+/** A row for the start of an epoch, and one for its end, which alone has an `end_time`. */
+const EPOCHS = {
+  table: 'epochs',
+  columns: ['id', 'end_time'],
+  ...inBlock,
+  key: ['id'],
+  isInState: true,
+} as const
+
 /** Tables whose rows have a position in the stream. */
 export const HISTORY = {
   checkpoints: {
@@ -36,6 +51,22 @@ export const HISTORY = {
   payments: PAYMENTS,
   /** Releases before schema version 117 do not know losses. */
   paymentsWithoutLosses: { ...PAYMENTS, columns: PAYMENTS.columns.slice(0, -1) },
+  epochs: EPOCHS,
+  /** Each market's data of every block: those of the blocks in which epochs end are a fraction. */
+  epochData: {
+    ...MARKET_DATA,
+    key: ['seq_num'],
+    hasLists: true,
+    besides: { query: EPOCHS, by: 'synthetic_time' },
+  },
+  paidFees: {
+    table: 'paid_liquidity_fees',
+    columns: ['market_id', 'epoch_seq', 'fees_paid_per_party', 'asset_id'],
+    ...inBlock,
+    key: ['market_id', 'epoch_seq', 'asset_id'],
+    hasLists: true,
+    besides: { query: EPOCHS, by: 'vega_time' },
+  },
 } as const satisfies Record<string, TableQuery>
 
 /** Tables that hold the last value of each thing alone. */
@@ -52,12 +83,7 @@ export const STATE = {
     key: ['market_id', 'funding_period_seq'],
   },
   liveProvisions: { ...HISTORY.provisions, table: 'live_liquidity_provisions' },
-  marketData: {
-    table: 'current_market_data',
-    columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
-    ...inBlock,
-    key: ['market'],
-  },
+  marketData: { ...MARKET_DATA, table: 'current_market_data', key: ['market'] },
   marketFigures: {
     table: 'current_market_data',
     columns: [
@@ -94,7 +120,12 @@ export const BLOCKS = {
 
 type StateResource = Exclude<
   ResourceName,
-  'markets' | 'checkpoints' | 'fundingPeriodDataPoints' | 'fundingPayments'
+  | 'markets'
+  | 'checkpoints'
+  | 'fundingPeriodDataPoints'
+  | 'fundingPayments'
+  | 'liquidityProviderHistory'
+  | 'paidLiquidityFees'
 >
 
 /** Resources of current state, written after all blocks, and the tables of state that each is made from. */

@@ -1,12 +1,23 @@
 import { projectEvent } from '#core/resources/arrivals'
 import type { Batch } from '#core/resources/batch'
-import { checkpointOf, dataPointOf, fundingPaymentOf, provisionOf } from './decode-rows.ts'
+import {
+  checkpointOf,
+  dataPointOf,
+  epochEndOf,
+  fundingPaymentOf,
+  marketDataOf,
+  paidFeesOf,
+  provisionOf,
+} from './decode-rows.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
 import type { ImportTally } from './tally.ts'
 
 /** The rows of history of one block, by table. */
-export type BlockRows = Record<'checkpoints' | 'points' | 'payments' | 'provisions', readonly SourceRow[]>
+export type BlockRows = Record<
+  'checkpoints' | 'points' | 'payments' | 'provisions' | 'epochs' | 'epochData' | 'paidFees',
+  readonly SourceRow[]
+>
 
 /**
  * Adds a block of a source to a batch. Checkpoints have their places in the stream; of all else only the block is known:
@@ -52,6 +63,19 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     projectEvent(batch, provision, { height, index: index + 1 })
     tally.found('liquidityProvisions', timestamp)
   }
+  const ends = rows.epochs.flatMap((row) => epochEndOf(row, tally.leaveOut) ?? [])
+  if (ends.length === 0) return
+  const fees = rows.paidFees.flatMap((row) => paidFeesOf(row, tally.leaveOut) ?? [])
+  const data = rows.epochData.flatMap((row) => marketDataOf({ row }, tally.leaveOut) ?? [])
+  data.sort((a, b) => a.index - b.index)
+  // The core ends an epoch at the beginning of a block.
+  const after = [...fees, ...data.map(({ event }) => event)].map((event) => ({ event }))
+  for (const [at, end] of ends.entries()) {
+    const events = [{ event: end }, ...after]
+    projectEvent(batch, end, { height, index: at + 1 }, { timestamp, events })
+  }
+  if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
+  if (data.length > 0) tally.found('liquidityProviderHistory', timestamp)
 }
 
 function compare<T extends string | bigint>(a: T, b: T): number {
