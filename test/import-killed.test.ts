@@ -26,8 +26,13 @@ const BLOCKS = scaled(2_400, 6_000)
 const SEGMENT_BLOCKS = BLOCKS / 3
 const MARKETS = 10
 
+const EPOCH = 100
+
 /** Tables whose rows are written with their blocks: the column of the height. */
-const OF_BLOCKS = { checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 }
+const OF_BLOCKS = {
+  ...{ checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 },
+  ...{ liquidity_provider_history: 10, paid_liquidity_fees: 2 },
+}
 
 /** Fails unless the store has all rows of its blocks, none of others, and reports incomplete resources. */
 async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {
@@ -45,6 +50,7 @@ async function assertWhole(store: string, expected: StoreDump, where: string): P
       )
     } else {
       const held = expected[table]!.filter((row) => heightOf(row) <= height)
+      assert.ok(expected[table]!.length > 0, table)
       assert.deepEqual(found[table], held, `${where}: ${table} up to ${height}`)
     }
   }
@@ -63,11 +69,12 @@ const hooks: (() => unknown)[] = []
 
 before(async () => {
   for (let from = 1; from <= BLOCKS; from += SEGMENT_BLOCKS) {
-    await writeMadeSegment(folder, { from, to: from + SEGMENT_BLOCKS - 1, markets: MARKETS })
+    await writeMadeSegment(folder, { from, to: from + SEGMENT_BLOCKS - 1, markets: MARKETS, epoch: EPOCH })
   }
   server = await startPostgresServer(['fsync=off'])
   const scope = { after: (hook: () => unknown) => hooks.push(hook) } as unknown as TestContext
-  if (server !== null) database = await makeDatabase(scope, server.url, { blocks: BLOCKS, markets: MARKETS })
+  if (server !== null)
+    database = await makeDatabase(scope, server.url, { blocks: BLOCKS, markets: MARKETS, epoch: EPOCH })
 })
 after(async () => {
   for (const hook of hooks) await hook()

@@ -15,6 +15,7 @@ const MOST_MEMORY = 400
 /** In the long run more points than fit into memory for sorting. */
 const BLOCKS = scaled(2_000, 60_000)
 const MARKETS = 50
+const EPOCH = 500
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 
@@ -33,7 +34,13 @@ for (const kind of ANY_STORE_KIND) {
         [`"${'"'.repeat(3_000_000)}"`, 1],
       ] as const) {
         const folder = temporaryFolder(t)
-        const source = await writeMadeSegment(folder, { from: 1, to: 10, markets: 2, shares })
+        const source = await writeMadeSegment(folder, {
+          from: 496,
+          to: 505,
+          markets: 2,
+          shares,
+          epoch: EPOCH,
+        })
         const outcome = await importMeasured(t, [source, '--store', join(folder, 'a.db')])
         const megabytes = Number(/^peak memory (\d+) kB$/m.exec(outcome.stderr)![1]) / 1_000
         t.diagnostic(`${shares.slice(0, 3)} ${shares.length}: exit ${outcome.code}, ${megabytes} MB`)
@@ -49,17 +56,27 @@ for (const kind of ANY_STORE_KIND) {
         t.after(() => server?.remove())
         const source =
           server === null
-            ? await writeMadeSegment(temporaryFolder(t), { from: 1, to: BLOCKS, markets: MARKETS })
+            ? await writeMadeSegment(temporaryFolder(t), {
+                from: 1,
+                to: BLOCKS,
+                markets: MARKETS,
+                epoch: EPOCH,
+              })
             : // It is removed with its server.
               await makeDatabase({ after: () => {} } as unknown as typeof t, server.url, {
                 blocks: BLOCKS,
                 markets: MARKETS,
+                epoch: EPOCH,
               })
         const args = [source, '--json', '--log-level', 'silent', '--store', kind.create(t)]
         const { code, stdout, stderr } = await importMeasured(t, args)
         assert.equal(code, 0, stderr)
-        const report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as { blocks: number; rows: object }
+        const report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as {
+          blocks: number
+          rows: Record<string, number>
+        }
         assert.equal(report.blocks, BLOCKS)
+        assert.equal(report.rows.liquidityProviderHistory, (BLOCKS / EPOCH) * MARKETS)
         const megabytes = Number(/^peak memory (\d+) kB$/m.exec(stderr)![1]) / 1_000
         t.diagnostic(`${megabytes} MB`)
         assert.ok(megabytes <= MOST_MEMORY, `${megabytes} MB`)

@@ -9,7 +9,8 @@ import { importInto } from './fixtures/import.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { readSegment, segmentPaths, writeSegment } from './fixtures/segments.ts'
+import { segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
+import { segmentPaths, writeSegment } from './fixtures/segments.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = segmentPaths('perps-calm-300')[0]!
@@ -23,10 +24,10 @@ before(async () => {
   // Without unused tables, so that most damage matters.
   await inScope(async (scope) => {
     const path = join(temporaryFolder(scope), basename(PATH))
-    original = await readSegment(PATH)
+    original = await segmentWithEpochs()
     for (const name of original.keys()) {
       if (
-        !/^(metadata\.json|history\/(blocks|checkpoints|funding|liquidity_prov).*|currentstate\/(funding_period|live|current_market|markets_current|assets).*)$/.test(
+        !/^(metadata\.json|history\/(blocks|checkpoints|funding|liquidity_prov|market_data|paid).*|currentstate\/(epochs|funding_period|live|current_market|markets_current|assets).*)$/.test(
           name,
         )
       )
