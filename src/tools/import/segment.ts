@@ -24,7 +24,7 @@ const READ_ENTRIES: ReadonlySet<string> = new Set([
   ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
 ])
 
-/** Those whose rows are sorted: all of them, so that their size is that of the sorted rows. */
+/** Those of which all rows are sorted: of the others hardly any are. */
 const SORTED_ENTRIES = entriesOf([BLOCKS, ...OF_HISTORY.filter(({ besides }) => besides === undefined)])
 
 type Texts = (string | null)[]
@@ -141,10 +141,11 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
           read(folderOf(query), query, (row) => {
             row.stamps = stampAt
             const height = sorter.heightOf(microsecondsOf(row.text(wanted.length)))
-            if (height !== null) {
-              const isRead = heights === null ? height >= from && isWanted(height) : heights.has(height)
-              if (isRead) sorter.add(height, row.texts(wanted.length))
-            } else if (!query.isInState) options.onNoBlock(query.table)
+            if (height === null) {
+              if (!query.isInState) options.onNoBlock(query.table)
+            } else if (heights === null ? height >= from && isWanted(height) : heights.has(height)) {
+              sorter.add(height, row.texts(wanted.length))
+            }
           }),
         )
         yield* sorter.sorted()
