@@ -1,17 +1,18 @@
+import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 
-/** Columns that together contain every known id, each the first of an index. A party that left is only in the history. */
-const COLUMNS = {
-  market: ['market_id from markets'],
-  party: [
-    'party_id from liquidity_providers',
-    'party_id from liquidity_provider_history',
-    'party_id from funding_payments',
-  ],
-} as const
+export type IdKind = 'market' | 'party'
 
-export type IdKind = keyof typeof COLUMNS
+/** Columns that together contain every id that can be asked for, each the first of an index. */
+const COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
+  market: [{ name: 'market_id', table: 'markets' }],
+  party: RESOURCES.flatMap(({ filters, storage: { table } }) =>
+    filters
+      .filter(({ name }) => name === 'partyId')
+      .flatMap(({ columns }) => columns.map((name) => ({ name, table }))),
+  ),
+}
 
 /** Whether any row names a market. */
 export function* isKnownMarket(marketId: string): Reading<boolean> {
@@ -22,13 +23,12 @@ export function* isKnownMarket(marketId: string): Reading<boolean> {
 /** The first ids that begin with some digits, two at most. */
 export function* findIds(kind: IdKind, digits: string): Reading<string[]> {
   const all = new Set<string>()
-  for (const column of COLUMNS[kind]) {
-    const [name] = column.split(' ')
+  for (const { name, table } of COLUMNS[kind]) {
     const found: string[] = []
     while (found.length < 2) {
       const last = found.at(-1)
       const [row] = yield {
-        text: `select ${column} where ${name} ${last === undefined ? '>=' : '>'} $1 order by ${name} limit 1`,
+        text: `select ${name} from ${table} where ${name} ${last === undefined ? '>=' : '>'} $1 order by ${name} limit 1`,
         values: [last ?? digits],
       }
       const id = row?.[0]
