@@ -13,6 +13,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { Client } from 'pg'
+import { RESOURCES } from '#core/resources/resources'
+import { openApiDocument } from '#service/api/openapi/openapi'
 import { loadCommands } from '#tools/cli/program'
 import { command as serveCommand } from '#tools/cli/serve'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
@@ -201,6 +203,20 @@ describe('The documentation', () => {
       [],
       'commands in blocks not marked sh',
     )
+  })
+
+  test('names every request, stream and method of gRPC', () => {
+    const textOf = (name: string) => PAGES.find(({ path }) => path === name)!.text
+    const { paths } = openApiDocument('0') as { paths: Record<string, object> }
+    const requests = Object.keys(paths).filter((path) => !/^\/api\/v2\/(?:stream|export)\//.test(path))
+    const methods = RESOURCES.flatMap(({ grpcMethod }) => grpcMethod ?? [])
+    for (const [page, names] of [
+      ['docs/api.md', [...requests, ...methods]],
+      ['docs/streams.md', RESOURCES.map(({ kebabName }) => kebabName)],
+    ] as const) {
+      assert.ok(names.length > 5, page)
+      for (const name of names) assert.ok(textOf(page).includes(`\`${name}\``), `${page} lacks ${name}`)
+    }
   })
 
   test('has no dead links', () => {

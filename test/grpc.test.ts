@@ -352,12 +352,12 @@ for (const kind of ANY_STORE_KIND) {
       })
       if (ports === null) return
       const list = grpcClient(t, `127.0.0.1:${ports[0]}`, TRADING_DATA)
-      const page = await list('ListFundingPeriodDataPoints', {
-        marketId: MARKET,
-        pagination: { first: 5000 },
-      })
-      assert.equal(page.error, null)
-      assert.equal(page.headers['x-block-height'], '905')
+      const request = { marketId: MARKET, partyId: MARKET, pagination: { first: 5000 } }
+      for (const method of RESOURCES.flatMap(({ grpcMethod }) => grpcMethod ?? [])) {
+        const page = await list(method, request)
+        assert.equal(page.error, null, method)
+        assert.equal(page.headers['x-block-height'], '905', method)
+      }
       const refused = await list('ListCheckpoints', { pagination: { first: 0 } })
       assert.equal(refused.error?.code, status.INVALID_ARGUMENT)
       assert.equal(refused.error?.metadata.get('grpc-status-details-bin').length, 1)
