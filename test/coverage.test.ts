@@ -25,7 +25,7 @@ async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
   return body.coverage
 }
 
-/** The contents of the sample (sample/README.md). */
+/** The contents of perps-calm (test/recordings/README.md). */
 const SAMPLE_COVERAGE = {
   chainId: 'core-scenarios',
   blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
