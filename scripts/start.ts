@@ -1,41 +1,76 @@
-// `npm start`: serves, with the sample in ./lyra.db if no store and no path is named.
+// `npm start`: serves, with the sample in ./lyra.db if no store and no path is named. `npm run demo`: serves the sample live,
+// its last week arriving at a quarter of an hour a second, in a store that goes with it.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { collectEarly, restartWithAllocatorLimit } from '#service/serve/memory'
 import { openNoDebugger } from '#service/stop-signals'
+import { stopOnSignals } from '#tools/cli/interrupt'
 import { runCommand } from '#tools/cli/program'
 import { type ServeOptions, serve, command as serveCommand } from '#tools/cli/serve'
+import { recordedBlocks } from '#tools/generate/replay'
+import { sendTo } from '#tools/generate/send-to'
 import { ensureWebBuilt } from './build-web.ts'
 
 openNoDebugger()
 restartWithAllocatorLimit()
 collectEarly()
 
-const SAMPLE = join(import.meta.dirname, '../sample/perps-calm-named.evts.gz')
+const SAMPLE = join(import.meta.dirname, '../sample/month.evts.gz')
 
-/** A perpetual market of the sample. */
-const SAMPLE_MARKET = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
+/** A market and a party of the sample. */
+const MARKET = '4d7eaaf19e71039d707188993493d1e9fe52bc7f429bba3d9fe5f9ee658d26c6'
+const PARTY = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
 
-const command = serveCommand().action(async (paths: string[], options: ServeOptions) => {
-  await ensureWebBuilt()
-  const bare = paths.length === 0 && command.getOptionValueSource('store') === 'default'
-  const service = await serve(bare ? [SAMPLE] : paths, options)
-  if (bare && !(await service.ingested)) return
-  const examples = bare
-    ? [
-        '/',
-        `/?view=funding&market=${SAMPLE_MARKET}`,
-        '/docs',
-        `/api/v2/funding-periods/${SAMPLE_MARKET}?pagination.first=3&pretty`,
-        `/api/v2/funding-estimates/${SAMPLE_MARKET}?pretty`,
-        `/api/v2/funding-periods/data-points/${SAMPLE_MARKET}?pagination.first=10&pretty`,
-        '/api/v2/instruments?pretty',
-        `/api/v2/liquidity/providers?marketId=${SAMPLE_MARKET}&pretty`,
-        '/api/v2/checkpoints?pagination.first=10&pretty',
-      ]
-    : ['/', '/docs', '/api/v2/checkpoints?pagination.first=10&pretty', '/ready', '/openapi.json?pretty']
+/** The first block of the sample's last week, and how fast time passes from there on. */
+const LIVE = { start: 2_305, speed: 900 }
+
+const VIEWS = ['/', `/?view=funding&market=${MARKET}&span=7d`, `/?view=party&party=${PARTY}`, '/docs']
+const REQUESTS = [
+  `/api/v2/funding-payments?partyId=${PARTY}&pagination.first=10&pretty`,
+  `/api/v2/funding-periods/${MARKET}?pagination.first=3&pretty`,
+  `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=10&pretty`,
+  `/api/v2/liquidity/providers?marketId=${MARKET}&pretty`,
+  '/api/v2/checkpoints?pagination.first=10&pretty',
+]
+
+const command = serveCommand()
+  .option('--demo', 'show the sample live')
+  .action(async (paths: string[], { demo, ...options }: ServeOptions & { demo?: true }) => {
+    await ensureWebBuilt()
+    if (demo) return showLive(options)
+    const bare = paths.length === 0 && command.getOptionValueSource('store') === 'default'
+    const service = await serve(bare ? [SAMPLE] : paths, options)
+    if (bare && !(await service.ingested)) return
+    print(
+      service.url,
+      bare
+        ? [...VIEWS, ...REQUESTS]
+        : ['/', '/docs', '/api/v2/checkpoints?pagination.first=10&pretty', '/ready', '/openapi.json?pretty'],
+    )
+  })
+
+async function showLive(options: ServeOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-demo-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const listen = options.listen ?? { host: '127.0.0.1', port: 3005 }
+  const service = await serve([], {
+    ...options,
+    listen,
+    store: join(folder, 'lyra.db'),
+    buffer: join(folder, 'buffer'),
+    maxBehind: 0,
+  })
+  print(service.url, VIEWS)
+  const signal = stopOnSignals()
+  await sendTo(listen, recordedBlocks(SAMPLE, signal), LIVE, signal)
+  if (!signal.aborted) console.log('The sample has ended; the service goes on.')
+}
+
+function print(url: string, paths: readonly string[]): void {
   console.log(`\nOpen one of these, and stop with Ctrl-C:\n`)
-  for (const path of examples) console.log(`  ${service.url}${path}`)
+  for (const path of paths) console.log(`  ${url}${path}`)
   console.log()
-})
+}
 
 await runCommand(command, process.argv.slice(2))

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
-import { documentedPages } from './fixtures/documentation.ts'
+import { DOCUMENTED_MARKET, documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { freePort } from './fixtures/postgres-server.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
@@ -16,7 +16,7 @@ import { hasPython, PYTHON } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
 import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
-import { SAMPLE, skip } from './fixtures/shared.ts'
+import { MONTH, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const CLIENTS = join(import.meta.dirname, 'clients')
@@ -154,13 +154,13 @@ for (const [index, { needs, prints }] of [
   test(`the recipe of docs/api.md for ${needs} runs as printed`, async (t) => {
     if (!hasPython(needs))
       return skip(t, `${needs} for Python is not installed; LYRA_PYTHON may name a Python that has it`)
-    const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
+    const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
     const { text, place } = RECIPES[index]!
     const program = text.replaceAll('http://127.0.0.1:3008', base).replaceAll('127.0.0.1:3007', grpc)
     const { code, stdout, stderr } = await startProgram(t, PYTHON, ['-c', program]).outcome
     assert.equal(code, 0, `${place}: ${stderr}`)
     assert.match(stdout, prints)
-    const periods = await getPage(base, `/api/v2/funding-periods/${MARKET}`)
+    const periods = await getPage(base, `/api/v2/funding-periods/${DOCUMENTED_MARKET}`)
     assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
   })
 }
@@ -226,10 +226,14 @@ const hasGo = () => spawnSync('go', ['version']).status === 0
 
 test('the Go recipe of docs/api.md for a stream prints the first row, as printed', async (t) => {
   if (!hasGo()) return skip(t, 'Go is not installed')
-  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  const base = await serveFile(STORE_KINDS[0]!, MONTH)
   const { code, stdout, stderr } = await runGo(t, GO_RECIPE.replaceAll('http://127.0.0.1:3008', base))
   assert.equal(code, 0, stderr)
-  const { edges } = await getPage(base, POINTS, 'pagination.newestFirst=false&pagination.first=1')
+  const { edges } = await getPage(
+    base,
+    `/api/v2/funding-periods/data-points/${DOCUMENTED_MARKET}`,
+    'pagination.newestFirst=false&pagination.first=1',
+  )
   const { timestamp, price } = edges[0]!.node
   assert.match(stdout, new RegExp(`^s[\\w-]+ ${timestamp} ${price}\nEOF\n$`))
 })
@@ -306,7 +310,7 @@ for longest in [{}, {"longest_wait": 5}, {"longest_wait": 0.5}]:
 test('the recipe of docs/api.md for a chart draws one, after the Python blocks before it', async (t) => {
   if (!hasPython('matplotlib'))
     return skip(t, 'matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has it')
-  const { base } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
+  const { base } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
   const chart = API_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
   const program = API_BLOCKS.slice(0, chart + 1)
     .filter(({ language }) => language === 'python')

@@ -19,13 +19,19 @@ import { loadCommands } from '#tools/cli/program'
 import { command as serveCommand } from '#tools/cli/serve'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
-import { brokenLinks, type CodeBlock, documentedPages, inlineCode, ROOT } from './fixtures/documentation.ts'
+import {
+  brokenLinks,
+  type CodeBlock,
+  DOCUMENTED_MARKET,
+  documentedPages,
+  inlineCode,
+  ROOT,
+} from './fixtures/documentation.ts'
 import { send } from './fixtures/http.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runWell, startLyra, startProgram } from './fixtures/program.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole } from './fixtures/service.ts'
-import { referencePath, SAMPLE, skip } from './fixtures/shared.ts'
+import { MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
 const PAGES = documentedPages()
@@ -58,11 +64,11 @@ const usesDatabase = ({ text }: CodeBlock) => text.search(DOCUMENTED_DATABASE) >
 function makeFolder(t: TestContext, { store }: Sample): string {
   const folder = temporaryFolder(t)
   for (const name of ['lyra.db', 'other.db']) copyFileSync(store, join(folder, name))
-  copyFileSync(SAMPLE, join(folder, 'events.evts.gz'))
+  copyFileSync(MONTH, join(folder, 'events.evts.gz'))
   symlinkSync(referencePath('segments/perps-calm-300')!, join(folder, 'segments'))
   for (const name of ['events', 'archive']) {
     mkdirSync(join(folder, name))
-    copyFileSync(SAMPLE, join(folder, name, 'perps-calm.evts.gz'))
+    copyFileSync(MONTH, join(folder, name, 'month.evts.gz'))
   }
   for (const name of ['client', 'node_modules', 'deploy', 'sample'])
     symlinkSync(join(ROOT, name), join(folder, name))
@@ -97,7 +103,7 @@ async function runBlocks(
       PATH: programs.join(delimiter),
       LYRA_MAIN: MAIN,
       LYRA_CURL: CURL,
-      MARKET,
+      MARKET: DOCUMENTED_MARKET,
     },
   }).outcome
   const places = blocks.map(({ place }) => place).join(', ')
@@ -108,7 +114,7 @@ async function runBlocks(
 test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const folder = temporaryFolder(t)
   const store = join(folder, 'lyra.db')
-  await ingestWhole(store, SAMPLE)
+  await ingestWhole(store, MONTH)
   const service = startLyra(t, [
     ...['serve', '--port', '0', '--store', store],
     ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer'), '--max-behind', '0'],

@@ -11,7 +11,7 @@ import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { cellsOf, clientOf, figuresOf, go, render, textOf, visit } from './fixtures/render.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { serveFile, storeOf } from './fixtures/service.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
@@ -20,8 +20,6 @@ const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
 const { withFees } = await import('../web/src/providers/fees.ts')
 const { marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
-
-const MONTH = recordingPath('month.evts.gz')
 
 /** A party of `month` with positions in all five markets, and a provider that trades. */
 const TRADER = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
@@ -78,11 +76,10 @@ describe('the payments of a party, added', () => {
 })
 
 describe('the view of a party', () => {
-  test('shows its payments by market and day, in whole units, as the events have them', async (t) => {
-    if (MONTH === null) return skip(t, 'month is missing')
+  test('shows its payments by market and day, in whole units, as the events have them', async () => {
     const served = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
     await visit(served, '/?view=party')
-    const own = paymentsOfMonth(MONTH).filter(({ partyId }) => partyId === TRADER)
+    const own = paymentsOfMonth().filter(({ partyId }) => partyId === TRADER)
     const { rows } = await served.client.fundingPaymentsPage({ partyId: TRADER }, { first: 5_000 })
     const list = rows.map(({ node }) => node)
     const view = render(h(PaymentFigures, { payments: { list, more: false } }))
@@ -120,8 +117,7 @@ describe('the view of a party', () => {
     assert.equal(last[0], days.at(-1)![0])
   })
 
-  test('says what payments are left out, and what others could not pay', async (t) => {
-    if (MONTH === null) return skip(t, 'month is missing')
+  test('says what payments are left out, and what others could not pay', async () => {
     await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
     const list = [payment(DAY, '10', { lossAmount: '-4' })]
     const view = textOf(render(h(PaymentFigures, { payments: { list, more: true } })))
@@ -131,8 +127,7 @@ describe('the view of a party', () => {
     assert.match(view, /Total of this range \+6 /)
   })
 
-  test('says how a provider does against the minimum, and shows its epochs', async (t) => {
-    if (MONTH === null) return skip(t, 'month is missing')
+  test('says how a provider does against the minimum, and shows its epochs', async () => {
     const { client } = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
     const { rows } = await client.liquidityProvidersPage({ partyId: PROVIDER }, { first: 100 })
     const [own] = withFees(rows.map(({ node }) => node))
@@ -165,11 +160,10 @@ describe('the view of a party', () => {
     assert.equal(parseDecimal(epochs[0]!.timeOnBook) !== null, true)
   })
 
-  test('lists who paid for a period, those that paid most first, with links to each', async (t) => {
-    if (MONTH === null) return skip(t, 'month is missing')
+  test('lists who paid for a period, those that paid most first, with links to each', async () => {
     await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=funding')
-    const [first] = paymentsOfMonth(MONTH)
-    const own = paymentsOfMonth(MONTH).filter(
+    const [first] = paymentsOfMonth()
+    const own = paymentsOfMonth().filter(
       ({ marketId, fundingPeriodSeq }) => marketId === first!.marketId && fundingPeriodSeq === '40',
     ) as unknown as FundingPayment[]
     const unit = marketUnit(String(first!.marketId))
@@ -186,8 +180,7 @@ describe('the view of a party', () => {
     )
   })
 
-  test('asks for an id, and says what is wrong with one', async (t) => {
-    if (MONTH === null) return skip(t, 'month is missing')
+  test('asks for an id, and says what is wrong with one', async () => {
     await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
     assert.match(textOf(render(h(PartyView, {}))), /Whose payments\?/)
     go('/?view=party&party=abc')
@@ -197,7 +190,6 @@ describe('the view of a party', () => {
   explorerTest(
     'opens by an id that is pasted, fits every window, and its address shows the same',
     async ({ t, open }) => {
-      if (MONTH === null) return skip(t, 'month is missing')
       const { page } = await open(await storeOf(t, STORE_KINDS[0]!, MONTH))
       await page.goto('/')
       await page.getByRole('link', { name: 'Party' }).click()
@@ -205,7 +197,7 @@ describe('the view of a party', () => {
       await page.getByRole('button', { name: 'Show' }).click()
       await page.waitForSelector('[data-chart="cumulative"] canvas')
       // The last week: 21 periods of 8 hours in each market.
-      const week = paymentsOfMonth(MONTH).filter(({ partyId }) => partyId === TRADER)
+      const week = paymentsOfMonth().filter(({ partyId }) => partyId === TRADER)
       const last = BigInt(String(week.at(-1)!.timestamp))
       const sum = week
         .filter(({ timestamp }) => BigInt(String(timestamp)) > last - 7n * DAY)

@@ -27,7 +27,7 @@ import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { segmentPaths } from './fixtures/segments.ts'
 import { serve, serveFile } from './fixtures/service.ts'
-import { answersForMonth, recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import { answersForMonth, MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/funding-payments'
@@ -80,10 +80,9 @@ after(() => server?.remove())
 for (const kind of STORE_KINDS) {
   describe(`the funding payments of parties (${kind.name})`, () => {
     test('equal those that a data node gave for a month, but for its faults', async (t) => {
-      const recording = recordingPath('month.evts.gz')
       const answers = answersForMonth('funding-payments')
-      if (recording === null || answers === null) return skip(t, 'month and its answers are missing')
-      const base = await serveFile(kind, recording)
+      if (answers === null) return skip(t, 'the answers for month are missing')
+      const base = await serveFile(kind, MONTH)
       let compared = 0
       for (const { path, status, body } of answers) {
         // Its cursors are its own, and fail there; a name in both spellings is an error here.
@@ -115,13 +114,11 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of a month equal its events, in pages of any size, both ways, and in every format', async (t) => {
-      const recording = recordingPath('month.evts.gz')
-      if (recording === null) return skip(t, 'month is missing')
-      const expected = paymentsOfMonth(recording)
+      const expected = paymentsOfMonth()
       assert.equal(expected.length, 4_301)
-      const { stdout } = await runWell(t, ['verify', '--json', recording])
+      const { stdout } = await runWell(t, ['verify', '--json', MONTH])
       assert.deepEqual(JSON.parse(stdout).funding.partyPayments, { agree: 460, differ: 0, unknown: 0 })
-      const base = await serveFile(kind, recording)
+      const base = await serveFile(kind, MONTH)
       const random = createRandom(3)
       for (const [partyId, rows] of Map.groupBy(expected, (row) => String(row.partyId))) {
         for (const [marketId, ofMarket] of [
@@ -165,11 +162,10 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of a data node are imported, from its database and from segments', async (t) => {
-      const recording = recordingPath('month.evts.gz')
       const tables = referencePath('tables/month.tables.sql.gz')
-      if (recording === null || tables === null) return skip(t, 'month is missing')
+      if (tables === null) return skip(t, 'the tables of month are missing')
       if (server === null) return skip(t, 'PostgreSQL is not installed')
-      const ofMonth = paymentsOfMonth(recording)
+      const ofMonth = paymentsOfMonth()
       const database = await loadReferenceTables(t, server.url, tables)
       await runSql(
         database,

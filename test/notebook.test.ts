@@ -8,7 +8,7 @@ import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
 import { ingestWhole } from './fixtures/service.ts'
-import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
+import { MONTH, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
@@ -33,7 +33,7 @@ async function runNotebook(t: TestContext, store: string) {
 test('The notebook, run on an export of the sample, shows its stored tables and charts', async (t) => {
   if (!hasPackages(t)) return
   const store = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(store, NAMED_SAMPLE)
+  await ingestWhole(store, MONTH)
   const { code, stdout, stderr } = await runNotebook(t, store)
   assert.equal(code, 0, stderr)
 

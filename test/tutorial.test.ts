@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { FIRST_SECOND } from '#tools/generate/clock'
 import { generateBlocks } from '#tools/generate/generate'
 import { digestStore } from './fixtures/digest-store.ts'
-import { documentedPages } from './fixtures/documentation.ts'
-import { send, statusOf } from './fixtures/http.ts'
+import { documentedPages, ROOT } from './fixtures/documentation.ts'
+import { readRecording } from './fixtures/event-stream.ts'
+import { getPage, send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
-import { addressOf, assertFails, corePortOf, runLyra, startLyra } from './fixtures/program.ts'
+import { freePort } from './fixtures/postgres-server.ts'
+import { addressOf, assertFails, corePortOf, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { MONTH } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -103,7 +108,7 @@ describe('lyra generate --dial', () => {
 
       const plain = kind.create(t)
       const options = { blocks: 5, markets: 2, points: 2, seed: 9 }
-      const of2024 = [...generateBlocks(options)].at(-1)!.block.time
+      const of2024 = [...generateBlocks(options)].at(-1)!.time
       const startSecond = FIRST_SECOND + Number((lastTime - of2024) / 1_000_000_000n)
       const records = [...generateBlocks(options, startSecond)].map((block) => block.records)
       await ingestBytes(t, plain, Buffer.concat(records))
@@ -135,5 +140,114 @@ describe('lyra generate --dial', () => {
     const { code, stderr } = await sender.outcome
     assert.equal(code, 1)
     assert.match(stderr, /^lyra: --dial 127\.0\.0\.1:\d+: [^\n]+; check that a service was started there/)
+  })
+})
+
+describe('lyra generate --replay', () => {
+  test('sends a recording: what is below the start at once, the rest at the speed given', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = join(folder, 'lyra.db')
+    const live = await startLive(t, store, join(folder, 'buffer'))
+    const [path, args] = documentedReplay()
+    assert.equal(path, 'sample/month.evts.gz')
+    const sender = startLyra(t, [
+      'generate',
+      '--replay',
+      MONTH,
+      ...args,
+      '--dial',
+      `127.0.0.1:${live.corePort}`,
+    ])
+    // Of the last week, dated 15 minutes apart, a block comes each second.
+    await untilHeight(live, 2_305)
+    const startedAt = performance.now()
+    await untilHeight(live, 2_307)
+    const ms = performance.now() - startedAt
+    assert.ok(ms > 1_000 && ms < 10_000, `${ms} ms`)
+    sender.child.kill('SIGINT')
+    assert.equal((await sender.outcome).code, 130, sender.output.stderr)
+
+    // Sent again, everything in time for a test, it leaves what ingesting the file does.
+    const rest = ['generate', '--replay', MONTH, '--start', '3000', '--dial', `127.0.0.1:${live.corePort}`]
+    const { code, stderr } = await startLyra(t, rest).outcome
+    assert.equal(code, 0, stderr)
+    await untilHeight(live, 2_975)
+    await stop(live)
+    const plain = join(folder, 'plain.db')
+    await ingestWhole(plain, MONTH)
+    assert.deepEqual(await digestStore(store), await digestStore(plain))
+  })
+
+  test('refuses what it cannot send', async (t) => {
+    const folder = temporaryFolder(t)
+    const damaged = join(folder, 'damaged.evts')
+    writeFileSync(damaged, Buffer.concat([readRecording(MONTH).subarray(0, 10_000), Buffer.alloc(10_000)]))
+    const live = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'))
+    const dial = ['--dial', `127.0.0.1:${live.corePort}`]
+    for (const [args, message, code] of [
+      [['--replay', MONTH], /--replay sends a recording: it needs --dial/, 2],
+      [
+        ['--replay', MONTH, '--blocks', '5', ...dial],
+        /'--replay <file>' cannot be used with .*'--blocks <n>'/,
+        2,
+      ],
+      [
+        ['--replay', MONTH, '--speed', '0', ...dial],
+        /--speed must be more than 0 and at most 1000000, not 0/,
+        2,
+      ],
+      [['--speed', '2', '--blocks', '5'], /--speed is that of a recording: it needs --replay/, 2],
+      [[], /--blocks or --replay is missing/, 2],
+      [['--replay', join(folder, 'none.evts'), ...dial], /none\.evts: no such file/, 1],
+      [['--replay', damaged, ...dial], /damaged\.evts.*record \d+.*a field number of 0/, 1],
+    ] as const) {
+      await assertFails(t, ['generate', ...args], message, code)
+    }
+    await stop(live)
+  })
+})
+
+/** The file and the pace of the replay in docs/generate.md. */
+function documentedReplay(): [path: string, pace: string[]] {
+  const { blocks } = documentedPages().find(({ path }) => path === 'docs/generate.md')!
+  const { text } = blocks.find(({ text }) => text.includes('--replay'))!
+  const [, path, pace] = /--replay (\S+) (.*) --dial/.exec(text)!
+  return [path!, pace!.split(' ')]
+}
+
+describe('the script of npm start', () => {
+  const START = join(ROOT, 'scripts/start.ts')
+
+  test('serves the sample, and names addresses that answer', async (t) => {
+    const folder = temporaryFolder(t)
+    const script = startProgram(t, process.execPath, [START, '--port', '0'], { cwd: folder })
+    await script.printed(/\/api\/v2\/checkpoints/)
+    const paths = [...script.output.stdout.matchAll(/^ {2}(http:\/\/\S+)$/gm)].map(([, url]) => url!)
+    assert.ok(paths.length > 5)
+    for (const url of paths) assert.equal((await fetch(url)).status, 200, url)
+    const { edges } = await getPage(new URL(paths[0]!).origin, '/api/v2/checkpoints')
+    assert.equal(edges.length, 186)
+    script.child.kill('SIGINT')
+    assert.equal((await script.outcome).code, 0)
+  })
+
+  test('shows the last week of the sample live, in a store that goes with it', async (t) => {
+    const folder = temporaryFolder(t)
+    const core = `127.0.0.1:${await freePort()}`
+    const env = { TMPDIR: folder }
+    const script = startProgram(t, process.execPath, [START, '--demo', '--port', '0', '--listen', core], {
+      env,
+    })
+    const [, base] = await script.printed(/^ {2}(http:\/\/127\.0\.0\.1:\d+)\//m)
+    await until(
+      async () => Number((await fetch(`${base}/api/v2/coverage`)).headers.get('x-block-height')) > 2_305,
+      'live blocks',
+    )
+    assert.equal(await statusOf(base!, '/ready'), 200)
+    assert.deepEqual(readdirSync(folder).length, 1)
+    script.child.kill('SIGINT')
+    const { code, stderr } = await script.outcome
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(readdirSync(folder), [])
   })
 })

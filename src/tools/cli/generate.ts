@@ -1,5 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { DEFAULTS, type GenerateOptions, resolveOptions } from '../generate/options.ts'
+import { findEventFiles } from '#core/records/event-paths'
+import { generateBlocks } from '../generate/generate.ts'
+import { DEFAULTS, GenerateOptionError, type GenerateOptions, resolveOptions } from '../generate/options.ts'
+import { recordedBlocks } from '../generate/replay.ts'
 import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
 import { EXIT } from './exit.ts'
@@ -14,7 +17,14 @@ The same arguments produce the same bytes. For example:
 
 With --dial it acts as a core for a service started with --listen; the blocks have current times:
 
-  lyra generate --blocks 3600 --dial 127.0.0.1:3005`
+  lyra generate --blocks 3600 --dial 127.0.0.1:3005
+
+It can also send the blocks of a recording, here a quarter of an hour of it each second:
+
+  lyra generate --replay events.evts.gz --speed 900 --dial 127.0.0.1:3005`
+
+/** The first block is later than the time that is given for it by less than this. */
+const MOST_AHEAD_SECONDS = 3
 
 /** `lyra generate`: a synthetic stream of any size. */
 export function command(): Command {
@@ -23,7 +33,7 @@ export function command(): Command {
     .description(
       'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core would.',
     )
-    .addOption(numberOption('--blocks <n>', 'number of blocks', 'LYRA_GENERATE_BLOCKS').makeOptionMandatory())
+    .addOption(numberOption('--blocks <n>', 'number of blocks', 'LYRA_GENERATE_BLOCKS'))
     .addOption(
       numberOption('--markets <n>', 'number of perpetual markets', 'LYRA_GENERATE_MARKETS').default(
         DEFAULTS.markets,
@@ -50,9 +60,11 @@ export function command(): Command {
       numberOption('--seed <n>', 'seed of the random generator', 'LYRA_GENERATE_SEED').default(DEFAULTS.seed),
     )
     .addOption(
-      numberOption('--start <height>', 'height of the first block', 'LYRA_GENERATE_START').default(
-        DEFAULTS.start,
-      ),
+      numberOption(
+        '--start <height>',
+        'height of the first block; of a recording, the blocks below it are sent at once',
+        'LYRA_GENERATE_START',
+      ).default(DEFAULTS.start),
     )
     .addOption(
       new Option('--chain <id>', 'chain id of every event')
@@ -63,6 +75,21 @@ export function command(): Command {
       new Option('--dial <address>', 'connect to this address as a core would, and send one block per second')
         .env('LYRA_GENERATE_DIAL')
         .argParser(addressLike('127.0.0.1:3005')),
+    )
+    .addOption(
+      new Option(
+        '--replay <file>',
+        'with --dial, send the blocks of this event file, as far apart as their times',
+      )
+        .env('LYRA_GENERATE_REPLAY')
+        .conflicts(['blocks', 'markets', 'parties', 'points', 'events', 'seed', 'chain']),
+    )
+    .addOption(
+      numberOption(
+        '--speed <n>',
+        "with --replay, seconds of the recording's time that pass in a second",
+        'LYRA_GENERATE_SPEED',
+      ),
     )
     .addHelpText('after', NOTES)
     .action(generate)
@@ -76,12 +103,32 @@ function numberOption(flags: string, description: string, variable: string): Opt
   })
 }
 
-type Options = GenerateOptions & { dial?: { host: string; port: number } }
+type Options = Omit<GenerateOptions, 'blocks'> & {
+  start: number
+  blocks?: number
+  dial?: { host: string; port: number }
+  replay?: string
+  speed?: number
+}
 
-async function generate({ dial, ...options }: Options): Promise<void> {
-  resolveOptions(options)
+async function generate({ dial, replay, speed, blocks, ...options }: Options): Promise<void> {
+  if (speed !== undefined && !(speed > 0 && speed <= 1_000_000))
+    throw new GenerateOptionError(`--speed must be more than 0 and at most 1000000, not ${speed}`)
   const signal = stopOnSignals()
-  if (dial === undefined) await writeTo(process.stdout, options, signal)
-  else await sendTo(dial, options, signal)
+  if (replay !== undefined) {
+    if (dial === undefined) throw new GenerateOptionError('--replay sends a recording: it needs --dial')
+    findEventFiles([replay])
+    await sendTo(dial, recordedBlocks(replay, signal), { speed: speed ?? 1, start: options.start }, signal)
+  } else {
+    if (speed !== undefined)
+      throw new GenerateOptionError('--speed is that of a recording: it needs --replay')
+    if (blocks === undefined) throw new GenerateOptionError('--blocks or --replay is missing')
+    const made = resolveOptions({ ...options, blocks })
+    if (dial === undefined) await writeTo(process.stdout, made, signal)
+    else {
+      const now = Math.floor(Date.now() / 1000) - MOST_AHEAD_SECONDS
+      await sendTo(dial, generateBlocks(made, now), { speed: 1, start: made.start }, signal)
+    }
+  }
   if (signal.aborted) process.exitCode = EXIT.interrupted
 }

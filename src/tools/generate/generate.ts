@@ -13,6 +13,7 @@ import { createPointFeed } from './points.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { RecordWriter } from './record-writer.ts'
+import type { SentBlock } from './send-to.ts'
 import { createTraders } from './traders.ts'
 
 const CHECKPOINT_BLOCKS = 25
@@ -40,9 +41,6 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
   })()
 }
 
-/** A block with its records. */
-export type GeneratedBlock = { block: BlockHead; records: Buffer }
-
 /**
  * Generates the same records block by block; records before the first block belong to it. Block times are after
  * `startSecond` (Unix seconds; default: the beginning of 2024 plus a time proportional to the height).
@@ -50,10 +48,10 @@ export type GeneratedBlock = { block: BlockHead; records: Buffer }
 export function generateBlocks(
   options: GenerateOptions,
   startSecond?: number,
-): Generator<GeneratedBlock, void, undefined> {
+): Generator<SentBlock, void, undefined> {
   const { out, blocks } = createGenerator(options, startSecond)
   return (function* () {
-    for (const block of blocks) yield { block, records: Buffer.concat(out.takeAll()) }
+    for (const { height, time } of blocks) yield { height, time, records: Buffer.concat(out.takeAll()) }
   })()
 }
 

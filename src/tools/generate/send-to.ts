@@ -3,36 +3,37 @@ import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { ConnectionError, dialPair } from '#service/live/forward/dial-pair'
 import { messageOf } from '#service/live/pair-socket'
 import { DialError } from './dial-error.ts'
-import { generateBlocks } from './generate.ts'
-import type { GenerateOptions } from './options.ts'
-
-/** The first block is later than the time that is given for it by less than this. */
-const MOST_AHEAD_SECONDS = 3
 
 /** Time for the receiver to read the last bytes, milliseconds. */
 const END_TIMEOUT_MS = 5_000
 
+/** A block to be sent: its time in Unix nanoseconds, and its records as in an event file. */
+export type SentBlock = { height: number; time: bigint; records: Buffer }
+
+/** `speed`: how many seconds between the times of blocks pass in one second; blocks below `start` are sent at once. */
+export type Pace = { speed: number; start: number }
+
 /**
- * Dials an address as a core does, and sends a generated stream there, dated now, at its own pace: each block as long
- * after the first one as their times are apart. Ends early when `signal` is aborted.
+ * Dials an address as a core does, and sends blocks there: each as long after the first one as their times are apart,
+ * divided by the speed. Ends early when `signal` is aborted.
  *
- * @throws {GenerateOptionError} for an option that is out of its range
- * @throws {DialError} if nothing listens there, or the connection is closed
+ * @throws {DialError} if nothing listens there, or the connection is closed; and errors of `blocks`
  */
 export async function sendTo(
   { host, port }: { host: string; port: number },
-  options: GenerateOptions,
+  blocks: Iterable<SentBlock> | AsyncIterable<SentBlock>,
+  { speed, start }: Pace,
   signal: AbortSignal,
 ): Promise<void> {
-  const blocks = generateBlocks(options, Math.floor(Date.now() / 1000) - MOST_AHEAD_SECONDS)
   try {
     const connection = await dialPair(host, port, signal)
-    const startedAt = performance.now()
-    let firstTime: bigint | null = null
-    for (const { block, records } of blocks) {
-      firstTime ??= block.time
-      const dueAt = startedAt + Number((block.time - firstTime) / 1_000_000n)
-      await pause(dueAt - performance.now(), AbortSignal.any([signal, connection.closed]))
+    let first: { at: number; time: bigint } | null = null
+    for await (const { height, time, records } of blocks) {
+      if (height >= start) {
+        first ??= { at: performance.now(), time }
+        const dueAt = first.at + Number((time - first.time) / 1_000_000n) / speed
+        await pause(dueAt - performance.now(), AbortSignal.any([signal, connection.closed]))
+      }
       if (signal.aborted) break
       await connection.write(messagesOf(records))
     }
