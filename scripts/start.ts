@@ -3,12 +3,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createLogger } from '#service/log'
 import { collectEarly, restartWithAllocatorLimit } from '#service/serve/memory'
 import { openNoDebugger } from '#service/stop-signals'
 import { stopOnSignals } from '#tools/cli/interrupt'
 import { runCommand } from '#tools/cli/program'
 import { type ServeOptions, serve, command as serveCommand } from '#tools/cli/serve'
-import { recordedBlocks } from '#tools/generate/replay'
+import { replay } from '#tools/generate/replay'
 import { sendTo } from '#tools/generate/send-to'
 import { ensureWebBuilt } from './build-web.ts'
 
@@ -63,7 +64,8 @@ async function showLive(options: ServeOptions): Promise<void> {
   })
   print(service.url, VIEWS)
   const signal = stopOnSignals()
-  await sendTo(listen, recordedBlocks(SAMPLE, signal), LIVE, signal)
+  const log = createLogger(options.logLevel)
+  await sendTo(listen, LIVE, signal, (send) => replay(SAMPLE, { log, signal, send }))
   if (!signal.aborted) console.log('The sample has ended; the service goes on.')
 }
 

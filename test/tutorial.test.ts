@@ -199,7 +199,7 @@ describe('lyra generate --replay', () => {
       [['--speed', '2', '--blocks', '5'], /--speed is that of a recording: it needs --replay/, 2],
       [[], /--blocks or --replay is missing/, 2],
       [['--replay', join(folder, 'none.evts'), ...dial], /none\.evts: no such file/, 1],
-      [['--replay', damaged, ...dial], /damaged\.evts.*record \d+.*a field number of 0/, 1],
+      [['--replay', damaged, ...dial], /damaged\.evts.*record \d+.*not a BusEvent: a field number of 0/, 1],
     ] as const) {
       await assertFails(t, ['generate', ...args], message, code)
     }

@@ -1,8 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { findEventFiles } from '#core/records/event-paths'
+import { createLogger } from '#service/log'
 import { generateBlocks } from '../generate/generate.ts'
 import { DEFAULTS, GenerateOptionError, type GenerateOptions, resolveOptions } from '../generate/options.ts'
-import { recordedBlocks } from '../generate/replay.ts'
+import { replay } from '../generate/replay.ts'
 import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
 import { EXIT } from './exit.ts'
@@ -111,14 +112,17 @@ type Options = Omit<GenerateOptions, 'blocks'> & {
   speed?: number
 }
 
-async function generate({ dial, replay, speed, blocks, ...options }: Options): Promise<void> {
+async function generate({ dial, replay: recording, speed, blocks, ...options }: Options): Promise<void> {
   if (speed !== undefined && !(speed > 0 && speed <= 1_000_000))
     throw new GenerateOptionError(`--speed must be more than 0 and at most 1000000, not ${speed}`)
   const signal = stopOnSignals()
-  if (replay !== undefined) {
+  if (recording !== undefined) {
     if (dial === undefined) throw new GenerateOptionError('--replay sends a recording: it needs --dial')
-    findEventFiles([replay])
-    await sendTo(dial, recordedBlocks(replay, signal), { speed: speed ?? 1, start: options.start }, signal)
+    findEventFiles([recording])
+    const log = createLogger('warn')
+    await sendTo(dial, { speed: speed ?? 1, start: options.start }, signal, (send) =>
+      replay(recording, { log, signal, send }),
+    )
   } else {
     if (speed !== undefined)
       throw new GenerateOptionError('--speed is that of a recording: it needs --replay')
@@ -127,7 +131,12 @@ async function generate({ dial, replay, speed, blocks, ...options }: Options): P
     if (dial === undefined) await writeTo(process.stdout, made, signal)
     else {
       const now = Math.floor(Date.now() / 1000) - MOST_AHEAD_SECONDS
-      await sendTo(dial, generateBlocks(made, now), { speed: 1, start: made.start }, signal)
+      await sendTo(dial, { speed: 1, start: made.start }, signal, async (send) => {
+        for (const block of generateBlocks(made, now)) {
+          if (signal.aborted) return
+          await send(block)
+        }
+      })
     }
   }
   if (signal.aborted) process.exitCode = EXIT.interrupted

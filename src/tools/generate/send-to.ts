@@ -10,33 +10,35 @@ const END_TIMEOUT_MS = 5_000
 /** A block to be sent: its time in Unix nanoseconds, and its records as in an event file. */
 export type SentBlock = { height: number; time: bigint; records: Buffer }
 
+/** Sends a block when it is due; then nothing more if the sending was aborted. */
+export type SendBlock = (block: SentBlock) => Promise<void>
+
 /** `speed`: how many seconds between the times of blocks pass in one second; blocks below `start` are sent at once. */
 export type Pace = { speed: number; start: number }
 
 /**
  * Dials an address as a core does, and sends blocks there: each as long after the first one as their times are apart,
- * divided by the speed. Ends early when `signal` is aborted.
+ * divided by the speed. `produce` passes them on, and ends early when `signal` is aborted.
  *
- * @throws {DialError} if nothing listens there, or the connection is closed; and errors of `blocks`
+ * @throws {DialError} if nothing listens there, or the connection is closed; and errors of `produce`
  */
 export async function sendTo(
   { host, port }: { host: string; port: number },
-  blocks: Iterable<SentBlock> | AsyncIterable<SentBlock>,
   { speed, start }: Pace,
   signal: AbortSignal,
+  produce: (send: SendBlock) => Promise<void>,
 ): Promise<void> {
   try {
     const connection = await dialPair(host, port, signal)
     let first: { at: number; time: bigint } | null = null
-    for await (const { height, time, records } of blocks) {
+    await produce(async ({ height, time, records }) => {
       if (height >= start) {
         first ??= { at: performance.now(), time }
         const dueAt = first.at + Number((time - first.time) / 1_000_000n) / speed
         await pause(dueAt - performance.now(), AbortSignal.any([signal, connection.closed]))
       }
-      if (signal.aborted) break
-      await connection.write(messagesOf(records))
-    }
+      if (!signal.aborted) await connection.write(messagesOf(records))
+    })
     const isRead = await connection.end(END_TIMEOUT_MS)
     if (!isRead && !signal.aborted) throw connection.closed.reason
   } catch (error) {
