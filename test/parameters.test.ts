@@ -102,7 +102,7 @@ const UNKNOWN = [
 const unparsed = (name: string): Refusal => ({
   status: 400,
   code: 3,
-  message: new RegExp(`^parsing field "\\w+": ${name} is .+, allowed is .+`),
+  message: new RegExp(`^parsing field "\\w+": ${name} must be .+, not .+`),
 })
 
 const invalid = (detail: number): Refusal => ({ status: 400, code: 3, detail })

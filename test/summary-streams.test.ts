@@ -299,7 +299,7 @@ describe('a stream of market summaries', () => {
     for (const value of ['0', '61', '1.5', ''])
       assert.match(
         (await assertMalformed(base, `${STREAM}?every=${value}`)).text,
-        /allowed is an integer from 1 to 60/,
+        /must be an integer from 1 to 60/,
       )
     assert.match(
       (await assertMalformed(base, `${STREAM}?afterBlock=1`)).text,

@@ -29,11 +29,11 @@ const shown = (value: string) => JSON.stringify(value.length > 100 ? `${value.sl
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** What errors call a parameter, as those of the reference do. */
-const fieldOf = (name: string) => `field "${snakeCase(name.split('.').at(-1)!)}": ${name} is`
+const fieldOf = (name: string) => `field "${snakeCase(name.split('.').at(-1)!)}": ${name}`
 
 const unparsed =
   (allowed: string): FaultOf =>
-  (name, value) => ({ says: `parsing ${fieldOf(name)} ${shown(value)}, allowed is ${allowed}` })
+  (name, value) => ({ says: `parsing ${fieldOf(name)} must be ${allowed}, not ${shown(value)}` })
 
 const pagination: FaultOf = (name) => ({ detail: 10028, says: `invalid pagination: ${name} ` })
 
@@ -56,7 +56,7 @@ function noSizes(allowed: string, others: string[]): [FaultOf, (string | bigint)
     [
       (name, value) => ({
         detail: 10028,
-        says: `invalid pagination: ${name} is ${BigInt(value)}, allowed is ${allowed}`,
+        says: `invalid pagination: ${name} must be ${allowed}, not ${BigInt(value)}`,
       }),
       [...others, '-1', '5001', INT32, -INT32 - 1n],
     ],
@@ -109,7 +109,7 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
     [unparsed('one of ndjson, csv, parquet'), ['', ' ', 'json', 'Parquet', 'CSV', 'csv ', 'xml']],
   ],
   fileFormat: [[unparsed('one of csv'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
-  exportTimes: [[unparsed('iso, which is for csv'), ['', ' ', 'rfc', 'ISO', '1']]],
+  exportTimes: [[unparsed('iso, with format=csv'), ['', ' ', 'rfc', 'ISO', '1']]],
   cursor: [[pagination, ['', ' ', 'x', '!', '====', 'AA', 'A'.repeat(5000), '\0', '😀', 'e30', 'c1_x']]],
   marketId: [
     [
@@ -143,9 +143,9 @@ const TOGETHER: [query: string, fault: Fault][] = [
   ],
   [
     'buckets=5&interval=1h',
-    { says: 'parsing field "interval": buckets is 5 and interval is "1h", allowed is one of the two' },
+    { says: 'parsing field "interval": buckets is 5 and interval is "1h"; give only one of the two' },
   ],
-  ['times=iso', { says: 'parsing field "times": times is "iso", allowed is only with format=csv' }],
+  ['times=iso', { says: 'parsing field "times": times is "iso", which only format=csv allows' }],
 ]
 
 /** What a path answers, with one kind of valid requests. */
@@ -232,7 +232,7 @@ for (const kind of ANY_STORE_KIND) {
       await t.test(`${path} with ${Object.keys(needed).join(' and ') || 'nothing'} given`, async () => {
         assert.equal(await statusOf(base, `${pathOf(MARKET)}${query(given())}`, { method: 'HEAD' }), 200)
         const twice = (name: string) => ({
-          says: `too many values for ${fieldOf(name)} given 2 times ("?", "x"), allowed is once`,
+          says: `too many values for ${fieldOf(name)} is given 2 times ("?", "x"); give it once`,
         })
         for (const parameter of parameters) {
           const { name } = parameter

@@ -251,11 +251,11 @@ export type LiquidityProvider = {
   sla: LiquidityProviderSla | null
 }
 
-/** Estimate of the current funding period, as published in the market's latest data: the payment if the period ended now. */
+/** Estimate of the running funding period, as published in the market's latest data: the payment if the period ended now. */
 export type FundingEstimate = {
   /** The market. */
   marketId: string
-  /** Number of the current funding period. Digits. */
+  /** Number of the running funding period. Digits. */
   seq: string
   /** Start of the period, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   start: string
@@ -305,7 +305,7 @@ export type MarketSummary = {
   runningPeriod: FundingPeriod | null
   /** The last paid funding period. */
   lastPaidPeriod: FundingPeriod | null
-  /** Estimated payment if the current period ended now, as published by the network. */
+  /** Estimated payment if the running period ended now, as published by the network. */
   estimate: FundingEstimate | null
   /** Latest data point of the external price. */
   lastExternalPoint: FundingPeriodDataPoint | null
@@ -858,7 +858,7 @@ export const STREAM_PATHS: Record<StreamName, string> = {
 export type Reports = {
   /** List stored blocks, gaps and row counts. */
   coverage(options?: CoverageOptions): Promise<Coverage>
-  /** Get the estimated payment of a market's current funding period. */
+  /** Get the estimated payment of a market's running funding period. */
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
   /** Calculate the funding payments of a position over a time range. */
   positionFunding(marketId: string, options?: PositionFundingOptions): Promise<PositionFunding>

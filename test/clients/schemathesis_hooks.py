@@ -16,13 +16,13 @@ RULES = re.compile(
     "|after is not a valid coverage cursor"
     "|marketId or partyId or both must be provided"
     # Exports: the form of times in CSV.
-    "|allowed is only with format=csv"
+    "|which only format=csv allows"
     # Series: only one of two parameters, and a limited number of buckets.
-    "|allowed is one of the two"
+    "|give only one of the two"
     "|too short for this range: at most"
     "|the range touches more than 400 buckets"
     # Digits beyond 64 bits.
-    r'|parsing field "(start_timestamp|end_timestamp|seq)": \S+ is "[+-]?[0-9]{19,}'
+    r'|parsing field "(start_timestamp|end_timestamp|seq)": \S+ must be [^"]+ "[+-]?[0-9]{19,}'
 )
 
 

@@ -102,7 +102,7 @@ export type MarketFigures = {
   /** `Market.State` and `Market.TradingMode`; 0 for a number that is unknown. */
   state: number
   tradingMode: number
-  /** The core's estimate of the current funding period; null for other products. */
+  /** The core's estimate of the running funding period; null for other products. */
   perpetual: PerpetualData | null
   /** Whether the bytes of the event are malformed after these figures. */
   isMalformed: boolean
@@ -176,7 +176,7 @@ export type AssetEvent = {
   status: number
 }
 
-/** The core's estimate of a current funding period in market data; texts and numbers as sent, null if unset. */
+/** The core's estimate of a running funding period in market data; texts and numbers as sent, null if unset. */
 export type PerpetualData = {
   fundingPayment: string | null
   fundingRate: string | null

@@ -5,7 +5,7 @@ import type { TwapPeriod } from './source-twap.ts'
 /** The TWAPs of a running period so far; null for a source without points up to now. */
 export type RunningTwaps = { internalTwap: bigint | null; externalTwap: bigint | null }
 
-/** The payment of a current period if it ended at `at`. Times are Unix nanoseconds. */
+/** The payment of a running period if it ended at `at`. Times are Unix nanoseconds. */
 export type FundingEstimate = FundingPayment & {
   seq: bigint
   start: bigint

@@ -4,10 +4,10 @@ import type { Field } from './field.ts'
 export const fundingEstimate: { nodeName: string; meaning: string; fields: readonly Field[] } = {
   nodeName: 'FundingEstimate',
   meaning:
-    "Estimate of the current funding period, as published in the market's latest data: the payment if the period ended now.",
+    "Estimate of the running funding period, as published in the market's latest data: the payment if the period ended now.",
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },
-    { name: 'seq', meaning: 'Number of the current funding period.', form: 'integer' },
+    { name: 'seq', meaning: 'Number of the running funding period.', form: 'integer' },
     { name: 'start', meaning: 'Start of the period, Unix nanoseconds.', form: 'time' },
     { name: 'at', meaning: 'Time of the market data, Unix nanoseconds.', form: 'time' },
     {

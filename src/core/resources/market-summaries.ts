@@ -50,7 +50,7 @@ export const marketSummaries = defineResource({
     },
     {
       name: 'estimate',
-      meaning: 'Estimated payment if the current period ended now, as published by the network.',
+      meaning: 'Estimated payment if the running period ended now, as published by the network.',
       form: { nodeOf: fundingEstimate.nodeName },
       ifNull: 'null',
     },

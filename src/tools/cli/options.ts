@@ -43,7 +43,7 @@ export function flagOption(flags: string, description: string, variable: string)
   const option = new Option(flags, `${description} (env: ${variable})`).default(false, 'off')
   const value = process.env[variable]
   if (value === undefined || NO.test(value)) return option
-  if (!YES.test(value)) throw new InvalidSettingError(`${variable} is "${value}", allowed is true or false`)
+  if (!YES.test(value)) throw new InvalidSettingError(`${variable} must be true or false, not "${value}"`)
   return option.default(true, 'on')
 }
 

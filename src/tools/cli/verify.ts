@@ -39,7 +39,7 @@ unknown until the next complete period.
 Funding payments and rates are recomputed from the last event of their period if the market's parameters are known: from
 market events, or from flags. A flag replaces the value of every verified market; if you give any of these flags, a
 parameter known from neither a flag nor a market event counts as unset: no interest, no clamps, no bounds. Event files
-also contain the core's estimates for current periods (in market data), which are compared as well. What parties paid
+also contain the core's estimates for running periods (in market data), which are compared as well. What parties paid
 and received for a period, with the losses, must add up to zero but for rounding, and be nothing if the period pays 0.
 
 Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 interrupted.`

@@ -32,7 +32,7 @@ const REPORTED_AS = {
   'opening TWAP': 'openingTwaps',
 } as const satisfies Record<TwapKind, string>
 
-/** State of a source in the current period. */
+/** State of a source in the running period. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
 
 const CAUSES = {
@@ -59,7 +59,7 @@ export class MarketRun {
   #knowsAuctions = false
   /** Whether an auction has begun or ended since it was not known. */
   #sawAuction = false
-  /** Why a source's points may not be all there, in the current period. */
+  /** Why a source's points may not be all there, in the running period. */
   #doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
   #differs: [boolean, boolean] = [false, false]
   /** How many TWAPs of each source have agreed, in the period judged last. */

@@ -66,7 +66,7 @@ export const READ_RUNNING = `
     order by start_timestamp desc, seq desc limit 1
   ) as latest where end_timestamp is null`
 
-/** The current period. Its carried-over point is kept: series need it until the period ends. */
+/** The running period. Its carried-over point is kept: series need it until the period ends. */
 export type RunningPeriod = { seq: bigint; start: bigint }
 
 /** Whether a point is old, and not carried over into the running period. */

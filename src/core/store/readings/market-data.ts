@@ -83,7 +83,7 @@ export function marketDataNode([, timestamp, markPrice, openInterest, state, mod
   }
 }
 
-/** The estimated payment if the current period ended now, from the market's latest data; null if they have none. */
+/** The estimated payment if the running period ended now, from the market's latest data; null if they have none. */
 export function estimateNode(data: Row | undefined, running: Row | null): object | null {
   if (data === undefined || running === null) return null
   const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data

@@ -123,10 +123,10 @@ export const unknownMethod = (path: string) =>
   new ApiError(501, GRPC.unimplemented, `there is no method ${quoted(path)}`)
 
 export const compressedRequest = (encoding: string) =>
-  new ApiError(501, GRPC.unimplemented, `grpc-encoding is ${quoted(encoding)}, allowed is identity`)
+  new ApiError(501, GRPC.unimplemented, `grpc-encoding must be identity, not ${quoted(encoding)}`)
 
 export const messageTooLarge = (bytes: number, most: number) =>
-  new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, allowed are ${most}`)
+  new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, more than the ${most} allowed`)
 
 /** What no client of gRPC sends. */
 export const protocolError = (what: string) => new ApiError(500, GRPC.internal, what)

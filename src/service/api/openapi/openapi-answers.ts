@@ -112,9 +112,9 @@ const FAULTS_OF_PAGES = {
     'the query string contains invalid percent-encoding or invalid UTF-8; write % as %25',
   ),
   parameter: malformedRequest(
-    `parsing field "first": pagination.first is "ten", allowed is an integer from 1 to ${MAX_PAGE_SIZE}`,
+    `parsing field "first": pagination.first must be an integer from 1 to ${MAX_PAGE_SIZE}, not "ten"`,
   ),
-  pagination: invalidPagination(`pagination.first is 0, allowed is an integer from 1 to ${MAX_PAGE_SIZE}`),
+  pagination: invalidPagination(`pagination.first must be an integer from 1 to ${MAX_PAGE_SIZE}, not 0`),
 }
 
 /** What else can be wrong with a request for rows of a resource. */

@@ -50,7 +50,7 @@ export function fileOptionsOf(values: ParameterValues, paging: readonly Paramete
 export function timesOf(values: ParameterValues): FileOptions['times'] {
   const times = values.get('times') as FileOptions['times']
   if (times !== undefined && values.get('format') !== 'csv') {
-    throw invalidParameter(`parsing field "times": times is "${times}", allowed is only with format=csv`)
+    throw invalidParameter(`parsing field "times": times is "${times}", which only format=csv allows`)
   }
   return times
 }

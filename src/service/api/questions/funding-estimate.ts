@@ -16,7 +16,7 @@ const BODY = closedObject({
 
 const COLUMNS = columnsOfFields(fundingEstimate.fields)
 
-/** The payment of a market's current period if it ended at the second of the last block. */
+/** The payment of a market's running period if it ended at the second of the last block. */
 export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOptions | null }> = {
   path: '/api/v2/funding-estimates/:marketId',
   parameters: [],
@@ -33,7 +33,7 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
   keptUntil: () => 'the next commit',
   description: {
     operationId: 'getFundingEstimate',
-    summary: "Get the estimated payment of a market's current funding period",
+    summary: "Get the estimated payment of a market's running funding period",
     body: BODY,
     isFile: true,
   },

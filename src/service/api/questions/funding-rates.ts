@@ -88,7 +88,7 @@ export const fundingRatesQuestion: Question<Asked> = {
     if (found === null) return null
     const { position, version, markets, isTooLong } = found
     if (isTooLong) {
-      const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}, allowed are ${MAX_RATE_BUCKETS}: use a shorter range or a longer interval`
+      const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}: use a shorter range or a longer interval`
       return { ...madeOf({}, position, null), refusal }
     }
     if (asked.file !== null) {

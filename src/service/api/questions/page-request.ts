@@ -150,7 +150,7 @@ export function pageSize(
 ): number {
   if (size === undefined) return DEFAULT_PAGE_SIZE
   if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
-    throw invalidPagination(`${name} is ${size}, allowed is ${allowed}`)
+    throw invalidPagination(`${name} must be ${allowed}, not ${size}`)
   }
   return Number(size)
 }

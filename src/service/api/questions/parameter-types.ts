@@ -136,7 +136,7 @@ export const PARAMETER_TYPES = {
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
   exportFormat: oneOf(themselves(Object.keys(EXPORT_TYPES))),
   fileFormat: oneOf(themselves(['csv'])),
-  exportTimes: { ...oneOf(themselves(['iso'])), allowed: 'iso, which is for csv' },
+  exportTimes: { ...oneOf(themselves(['iso'])), allowed: 'iso, with format=csv' },
   cursor: textLike(CURSOR),
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),

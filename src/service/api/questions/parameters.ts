@@ -176,7 +176,7 @@ function parseValue({ name, type }: Parameter, values: string[]): ParameterValue
   if (values.length > 1) {
     const shown = values.slice(0, 4).map(quoted).join(', ')
     throw invalidParameter(
-      `too many values for field "${fieldOf(name)}": ${name} is given ${values.length} times (${shown}), allowed is once`,
+      `too many values for field "${fieldOf(name)}": ${name} is given ${values.length} times (${shown}); give it once`,
     )
   }
   const value = type.parse(text!)
@@ -184,7 +184,7 @@ function parseValue({ name, type }: Parameter, values: string[]): ParameterValue
     const meant = type.meant?.(text!) ?? null
     const hint = meant === null ? '' : `; ${quoted(text!)} is ${meant}`
     throw invalidParameter(
-      `parsing field "${fieldOf(name)}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}${hint}`,
+      `parsing field "${fieldOf(name)}": ${name} must be ${type.allowed}, not ${quoted(text!)}${hint}`,
     )
   }
   return value

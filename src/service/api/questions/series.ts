@@ -101,7 +101,7 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
     const [buckets, interval] = [values.get('buckets'), values.get('interval')]
     if (buckets !== undefined && interval !== undefined) {
       throw invalidParameter(
-        `parsing field "interval": buckets is ${buckets} and interval is "${interval}", allowed is one of the two`,
+        `parsing field "interval": buckets is ${buckets} and interval is "${interval}"; give only one of the two`,
       )
     }
     const source = values.get('source') as bigint | undefined

@@ -90,7 +90,7 @@ async function placeOfCursor(
   const isOfAll = isOfAllMarkets(resource, selection)
   const found = isOfAll ? decodeMarketCursor(resource, cursor) : decodeCursor(resource, selection, cursor)
   const row = isOfAll ? 'a row in an export of all markets' : 'a row'
-  const allowed = `allowed is the id of an event of this stream, or the cursor of ${row}`
+  const allowed = `use the id of an event of this stream, or the cursor of ${row}`
   if (typeof found === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
   const [rowSelection, key] = 'key' in found ? [{ marketId: found.marketId }, found.key] : [selection, found]
   const place = await reader.read(() => readPlace(resource, rowSelection, key))

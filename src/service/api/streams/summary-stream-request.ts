@@ -48,7 +48,7 @@ export async function summaryStreamRequest(
     lastEventId === '' ? ['after', values.get('after') as string | undefined] : ['Last-Event-ID', lastEventId]
   const after = id === undefined ? null : decodeSummaryId(marketId, id)
   if (id !== undefined && after === null)
-    throw invalidPagination(`${name} is not an id of this stream; allowed is that of one of its events`)
+    throw invalidPagination(`${name} is not an id of this stream; use that of one of its events`)
   const { position } = await reader.freshness(null)
   if (position === null) throw emptyStore()
   return { pace: { marketId, everyMs }, after, position }
