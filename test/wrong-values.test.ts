@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { INTERVALS } from '#core/domain/intervals'
 import { marketSummaries } from '#core/resources/market-summaries'
 import { RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '#service/api/paths'
@@ -85,7 +86,12 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
   ],
   buckets: [[unparsed('an integer from 1 to 2000'), [...NO_INTEGERS, '0', '-1', '2001', INT64]]],
   seconds: [[unparsed('an integer from 1 to 60'), [...NO_INTEGERS, '0', '-1', '61', INT64]]],
-  interval: [[unparsed('one of 1s, 2s, 5s, 10s, '), ['', ' ', '3s', '1S', '1h ', '60m', '0s', '-1h']]],
+  interval: [
+    [
+      unparsed(`one of ${INTERVALS.map(({ name }) => name).join(', ')}`),
+      ['', ' ', '3s', '1S', '1h ', '60m', '0s', '-1h'],
+    ],
+  ],
   rateInterval: [[unparsed('one of 8h, 1d'), ['', ' ', '1h', '8H', '24h', '1d ']]],
   units: [
     [
