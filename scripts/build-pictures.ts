@@ -1,9 +1,14 @@
-// `npm run build:pictures`: writes the figures of docs/images. Their boxes and arrows are tables below; the numbers of
-// the funding period are calculated by the program's own functions.
-import { writeFileSync } from 'node:fs'
+// `npm run build:pictures`: writes the pictures of docs/images. Boxes and arrows of figures are tables below; the numbers of
+// the funding period are calculated by the program's own functions; Chromium takes those of the explorer.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fundingPayment, fundingTerms } from '#core/funding/payment'
 import { plainMean } from '#core/funding/plain-formula'
+import { launchBrowser } from '../test/fixtures/launch-browser.ts'
+import { ensureWebBuilt } from './build-web.ts'
+import { takePictures } from './explorer-pictures.ts'
 
 /** Where the figures are written. */
 export const PICTURE_FOLDER = join(import.meta.dirname, '../docs/images')
@@ -343,4 +348,31 @@ export const PICTURES: Record<string, string> = {
 
 if (import.meta.main) {
   for (const [name, picture] of Object.entries(PICTURES)) writeFileSync(join(PICTURE_FOLDER, name), picture)
+  await ensureWebBuilt()
+  const browser = await launchBrowser()
+  if (browser === null)
+    throw new Error('Chromium is not installed: the pictures of the explorer stay as they are')
+  const service = await serveSample()
+  for (const [name, picture] of await takePictures(browser, service.base)) {
+    writeFileSync(join(PICTURE_FOLDER, name), picture)
+  }
+  await browser.close()
+  service.stop()
+}
+
+/** Serves the sample in another process, in an empty folder. */
+async function serveSample(): Promise<{ base: string; stop: () => void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-pictures-'))
+  const service = spawn(process.execPath, [join(import.meta.dirname, 'start.ts'), '--port', '0'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  service.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  let printed = ''
+  for await (const text of service.stdout.setEncoding('utf8')) {
+    printed += text
+    const base = /^ {2}(http:\/\/[^/\n]+)\//m.exec(printed)?.[1]
+    if (base !== undefined) return { base, stop: () => service.kill() }
+  }
+  throw new Error(`the sample is not served: ${printed}`)
 }

@@ -19,6 +19,7 @@ import { loadCommands } from '#tools/cli/program'
 import { command as serveCommand } from '#tools/cli/serve'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
+import { EXPLORER_PICTURES } from '../scripts/explorer-pictures.ts'
 import {
   brokenLinks,
   type CodeBlock,
@@ -293,12 +294,13 @@ describe('The documentation', () => {
   })
 
   test('has up-to-date pictures, each on a page (npm run build:pictures)', () => {
-    const files = readdirSync(PICTURE_FOLDER).filter((name) => name.endsWith('.svg'))
-    assert.deepEqual(files.sort(), Object.keys(PICTURES).sort())
-    for (const [name, picture] of Object.entries(PICTURES)) {
+    const files = readdirSync(PICTURE_FOLDER).sort()
+    assert.deepEqual(files, [...Object.keys(PICTURES), ...EXPLORER_PICTURES].sort())
+    for (const [name, picture] of Object.entries(PICTURES))
       assert.equal(readFileSync(join(PICTURE_FOLDER, name), 'utf8'), picture, name)
+    for (const name of files) {
       assert.ok(
-        PAGES.some(({ text }) => text.includes(`](images/${name})`)),
+        PAGES.some(({ text }) => text.includes(`images/${name}`)),
         `no page shows ${name}`,
       )
     }

@@ -1,0 +1,42 @@
+// The pictures of the explorer in docs/images, of the sample that `npm start` loads.
+import type { Browser } from 'playwright-core'
+
+const MARKET = '4d7eaaf19e71039d707188993493d1e9fe52bc7f429bba3d9fe5f9ee658d26c6'
+const PARTY = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
+
+const FUNDING = `/?view=funding&market=${MARKET}&span=30d`
+const CHARTS = '.chart-panel[aria-busy="false"] .notes'
+
+type Shot = {
+  path: string
+  scheme: 'light' | 'dark'
+  height: number /** Selector of the last part to appear. */
+  last: string
+}
+
+const SHOTS: Record<string, Shot> = {
+  'explorer-funding-light.png': { path: FUNDING, scheme: 'light', height: 900, last: CHARTS },
+  'explorer-funding-dark.png': { path: FUNDING, scheme: 'dark', height: 900, last: CHARTS },
+  'explorer-markets.png': { path: '/', scheme: 'light', height: 900, last: '.heat-map tbody td' },
+  'explorer-party.png': {
+    ...{ path: `/?view=party&party=${PARTY}&span=30d`, scheme: 'light', height: 900 },
+    last: '[data-chart="cumulative"] canvas',
+  },
+}
+
+export const EXPLORER_PICTURES = Object.keys(SHOTS)
+
+/** Takes the pictures from a service at `base`: by name of the file. */
+export async function takePictures(browser: Browser, base: string): Promise<Map<string, Buffer>> {
+  const pictures = new Map<string, Buffer>()
+  for (const [name, { path, scheme, height, last }] of Object.entries(SHOTS)) {
+    const viewport = { width: 1200, height }
+    const context = await browser.newContext({ viewport, colorScheme: scheme, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    await page.goto(base + path)
+    await page.waitForSelector(last)
+    pictures.set(name, await page.screenshot())
+    await context.close()
+  }
+  return pictures
+}
