@@ -13,18 +13,15 @@ export type SentBlock = { height: number; time: bigint; records: Buffer }
 /** Sends a block when it is due; then nothing more if the sending was aborted. */
 export type SendBlock = (block: SentBlock) => Promise<void>
 
-/** `speed`: how many seconds between the times of blocks pass in one second; blocks below `start` are sent at once. */
-export type Pace = { speed: number; start: number }
-
 /**
  * Dials an address as a core does, and sends blocks there: each as long after the first one as their times are apart,
- * divided by the speed. `produce` passes them on, and ends early when `signal` is aborted.
+ * divided by `speed`; those below `start` at once. `produce` passes them on, and ends early when `signal` is aborted.
  *
  * @throws {DialError} if nothing listens there, or the connection is closed; and errors of `produce`
  */
 export async function sendTo(
   { host, port }: { host: string; port: number },
-  { speed, start }: Pace,
+  { speed, start }: { speed: number; start: number },
   signal: AbortSignal,
   produce: (send: SendBlock) => Promise<void>,
 ): Promise<void> {
