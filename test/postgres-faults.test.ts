@@ -34,6 +34,7 @@ import { FILE, ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openReader, openStore, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 
@@ -382,6 +383,9 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       `/api/v2/funding-periods/data-points/${MARKET}?seq=1&pagination.first=3000`,
       '/api/v2/market-summaries?pagination.first=100',
     ]
+    const backendsOf = async (role: string) => {
+      return (await query(server.url, `select from pg_stat_activity where usename = '${role}'`)).length
+    }
     const statuses = async (readers: number, rounds: number) => {
       const found: number[] = []
       const reading = Array.from({ length: readers }, async (_, reader) => {
@@ -400,6 +404,8 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
         `alter role few connection limit ${limit};
         select pg_terminate_backend(pid) from pg_stat_activity where usename = 'few'`,
       )
+      // Until then they count.
+      await until(async () => (await backendsOf('few')) === 0, 'the end of the terminated connections')
       assert.deepEqual(await statuses(32, 4), [200], `at most ${limit} connections`)
     }
     const lines = service.output.stderr.split('\n')
