@@ -30,7 +30,7 @@ export type Readiness =
       /** The name of a store that holds no block yet, without folder or host. */
       store?: string
       reasons: {
-        reason: 'empty store' | 'intake stopped' | 'store unreachable' | 'behind'
+        reason: 'empty store' | 'intake stopped' | 'thread stopped' | 'store unreachable' | 'behind'
         message: string
       }[]
     }
