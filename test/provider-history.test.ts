@@ -159,7 +159,7 @@ before(async () => {
 })
 after(() => server?.remove())
 
-/** The events of a month, the history in them, and a database with its tables, changed by statements; null if something is missing. */
+/** The history in a month's events, and a database with its tables, changed by statements; null if something is missing. */
 async function loadMonth(t: TestContext, ...statements: string[]) {
   const recording = recordingPath('month.evts.gz')
   const tables = referencePath('tables/month.tables.sql.gz')
@@ -169,8 +169,8 @@ async function loadMonth(t: TestContext, ...statements: string[]) {
   }
   const database = await loadReferenceTables(t, server.url, tables)
   await runSql(database, ...statements)
-  ofMonth ??= inOrder(historyIn(readRecording(recording)))
-  return { recording, database, expected: ofMonth }
+  ofMonth ??= inOrder(historyIn(readRecording(MONTH)))
+  return { database, expected: ofMonth }
 }
 
 let ofMonth: Node[] | null = null
@@ -412,7 +412,7 @@ for (const kind of STORE_KINDS) {
     test('is imported from the database of a data node as its events say it', async (t) => {
       const month = await loadMonth(t)
       if (month === null) return
-      const { recording, database, expected } = month
+      const { database, expected } = month
       const store = kind.create(t)
       const { report } = await importWhole(store, database)
       assert.deepEqual(report.notImported, [])
@@ -437,7 +437,7 @@ for (const kind of STORE_KINDS) {
       if (recording === null || referencePath('segments/month-1000') === null)
         return skip(t, 'month is missing')
       const paths = segmentPaths('month-1000')
-      ofMonth ??= inOrder(historyIn(readRecording(recording)))
+      ofMonth ??= inOrder(historyIn(readRecording(MONTH)))
       const expected = ofMonth.filter(({ atBlock }) => BigInt(String(atBlock)) <= 2_000n)
       assert.equal(expected.length, 393)
       const store = kind.create(t)
@@ -462,7 +462,7 @@ for (const kind of STORE_KINDS) {
     test('is imported without figures if a data node has deleted its market data, and not at all in blocks from events', async (t) => {
       const month = await loadMonth(t, "delete from market_data where vega_time < '2024-09-25'")
       if (month === null) return
-      const { recording, database, expected } = month
+      const { database, expected } = month
       const store = kind.create(t)
       const { report } = await importWhole(store, database)
       const isDeleted = ({ timestamp }: Node) =>
