@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Instrument } from 'lyra-client'
+import { axisFigure, axisTime } from '../web/src/charts/crosshair.ts'
 import { readHeight } from '../web/src/checkpoints/find-height.ts'
 import {
   describeExact,
@@ -199,6 +200,16 @@ describe("the explorer's times", () => {
     }
   })
 
+  test('and values of a crosshair are as exact as its pixels', () => {
+    const time = Date.UTC(2026, 0, 31, 12, 0, 5) / 1_000
+    assert.equal(axisTime(time, 0.5), '2026-01-31 12:00:05')
+    assert.equal(axisTime(time, 90), '2026-01-31 12:00')
+    assert.equal(axisTime(time, 86_400), '2026-01-31')
+    assert.equal(axisFigure(54_825.4, 9, ''), '54,825')
+    assert.equal(axisFigure(0.02981, 0.0004, ' %'), '0.0298 %')
+    assert.equal(axisFigure(-0.00001, 0.01, ' %'), '0.00 %')
+  })
+
   test('of a span are in days, hours, minutes and seconds', () => {
     const spans: [ns: bigint, text: string][] = [
       [0n, '0 s'],
@@ -263,7 +274,8 @@ describe("the explorer's ranges", () => {
     assert.equal(viewRange(none, { from: 0n, to: HOUR }, last).span, 'all')
     const hourly = viewRange({ ...none, span: '1h' }, held, last)
     assert.equal(hourly.from, held.to - HOUR)
-    assert.ok(hourly.to > held.to)
+    // None reaches into the time after the last point.
+    for (const span of ['1h', 'all']) assert.equal(viewRange({ ...none, span }, held, last).to, held.to + 1n)
     const named = viewRange({ from: '1970-01-01', to: '1970-01-02', span: '1h' }, held, last)
     assert.deepEqual([named.from, named.to, named.follows, named.fault], [0n, 24n * HOUR, false, null])
     const aged = viewRange({ from: '2d', to: null, span: null }, held, last)

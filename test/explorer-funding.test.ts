@@ -48,7 +48,7 @@ const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.
 const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
 const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
 const { PositionPayments } = await import('../web/src/funding/position-payments.tsx')
-const { describeReading, Readout } = await import('../web/src/funding/readout.tsx')
+const { describeReading, Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 const { heldRange } = await import('../web/src/funding/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
 const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')
@@ -473,6 +473,28 @@ test('a reading is of the period that its bucket names', () => {
     period(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
   )
   const data = { moments, bucket, periods }
+  // The same in a few lines beside the pointer.
+  const values = new Map([[3n, parseDecimal('0.3')!]])
+  assert.deepEqual(tipLines(readingAt(data, 20n), { kind: 'annualised', values }, null, null), [
+    '1970-01-01 00:00:00.00000002 UTC, period 3',
+    'Annualised +30.0000 %, longs pay shorts',
+    'External 9',
+    'Internal 9, TWAP 103',
+  ])
+  const running = { kind: 'cumulative' as const, values: new Map([[5n, parseDecimal('-0.5')!]]) }
+  assert.deepEqual(tipLines(readingAt(data, 70n), running, null, null).slice(0, 2), [
+    '1970-01-01 00:00:00.00000004 UTC, period 5',
+    'Cumulative -50.0000 %, estimate',
+  ])
+  const days = [{ start: 0n, count: 1, sum: parseDecimal('0.1')! }]
+  const byDay = { kind: 'rate' as const, values: new Map([[0n, parseDecimal('0.1')!]]) }
+  assert.deepEqual(tipLines(readingAt(data, 5n), byDay, days, null), [
+    '1970-01-01 00:00:00 UTC',
+    'Rate, by day +10.0000 %, longs pay shorts',
+    'External 9, TWAP 100',
+    'Internal 9, TWAP 101',
+    'Premium +100.00 bp',
+  ])
   const read = (time: bigint) => {
     const html = readout(readingAt(data, time))
     const names = ['period-rate', 'external-twap', 'internal-twap', 'difference']

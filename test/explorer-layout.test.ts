@@ -118,7 +118,11 @@ describe('the layout of the explorer', () => {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.goto(path)
       await page.waitForSelector(ready)
-      if (name === 'funding') await settled(page)
+      if (name === 'funding') {
+        await settled(page)
+        const { y, height } = (await page.locator('[data-chart="prices"]').boundingBox())!
+        assert.ok(y + height <= 900, `the chart of prices ends at ${y + height}`)
+      }
       await page.getByRole('button', { name: /a link to this view$/ }).click()
       assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${base}${path}`, name)
       const [download] = await Promise.all([

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
-import { breaksOf, drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
+import {
+  breaksOf,
+  drawn,
+  lastAtOrBefore,
+  momentsOf,
+  periodBreaks,
+  readSeries,
+} from '../web/src/series/series.ts'
 import { seriesCsv } from '../web/src/series/series-csv.ts'
 
 const bucket = (start: number, price: string, twap: string, count = 1, seq = 1) => {
@@ -65,6 +72,25 @@ describe("the explorer's series", () => {
       [-5n, 0n, []],
     ] as const) {
       assert.deepEqual([...breaksOf(moments, 10n, [{ from, to }])], breaks, `${from} ${to}`)
+    }
+  })
+
+  test('have lines of TWAPs that break where a period ends, unless one would vanish', () => {
+    for (const [seqs, breaks] of [
+      [[1, 1, 2, 2], [1]],
+      // Between two values of a source the other one may have its own.
+      [
+        [1, null, 1, null, 2, 2, 2, 3, 3],
+        [3, 6],
+      ],
+      // One value alone is no line.
+      [[1, 1, 2, 3, 3], []],
+      [[1, 2, 3, 4], []],
+      [[1, 1, 2], []],
+      [[], []],
+    ] as [(number | null)[], number[]][]) {
+      const found = periodBreaks(seqs.map((seq) => (seq === null ? null : BigInt(seq))))
+      assert.deepEqual([...found], breaks, seqs.join())
     }
   })
 

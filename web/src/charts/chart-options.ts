@@ -61,15 +61,18 @@ const TIMES: uPlot.Axis.Values = [
 ]
 
 /** The time axis, in UTC. */
-export function timeAxis(colours: ChartColours, shown = true): uPlot.Axis {
+export function timeAxis(colours: ChartColours): uPlot.Axis {
   return {
     stroke: colours.text,
     grid: { stroke: colours.grid, width: 1 },
-    ticks: { show: shown, stroke: colours.grid, width: 1, size: 4 },
+    ticks: { stroke: colours.grid, width: 1, size: 4 },
     font: FONT,
-    values: shown ? TIMES : () => [],
-    size: shown ? 40 : 6,
-    ...(shown && { label: 'UTC', labelFont: FONT, labelSize: 16, labelGap: 0 }),
+    values: TIMES,
+    size: 40,
+    label: 'UTC',
+    labelFont: FONT,
+    labelSize: 16,
+    labelGap: 0,
     space: 70,
   }
 }

@@ -1,5 +1,6 @@
 import uPlot from 'uplot'
 import { commonOptions, figureAxis, readColours, steps, timeAxis } from './chart-options.ts'
+import { crosshair } from './crosshair.ts'
 
 /** What distinguishes the lines without colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5], [1, 5]]
@@ -29,6 +30,7 @@ export function createLineChart(
       ...commonOptions(place.clientWidth, HEIGHT, true),
       scales: { x: { time: true }, y: commonOptions(0, 0, true).scales!.y! },
       cursor: { drag: { x: true, y: false } },
+      plugins: [crosshair(suffix, () => [])],
       axes: [timeAxis(colours), figureAxis(colours, place.clientWidth < 640 ? 62 : 84, suffix)],
       series: [
         {},

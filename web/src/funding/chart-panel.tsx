@@ -24,9 +24,12 @@ export type ChartPanelProps = {
   title: string
   onRange: (range: Range, settled: boolean) => void
   onPoint: (time: bigint | null) => void
-  /** Elements above the first and the second chart. */
+  /** Lines about a time, beside the pointer. */
+  tip: (time: bigint) => readonly string[]
+  /** Elements above the first and the second chart, and below the second. */
   head: preact.ComponentChildren
-  between: preact.ComponentChildren
+  legend: preact.ComponentChildren
+  readout: preact.ComponentChildren
 }
 
 /** The charts, moved and read by mouse, by touch and by keyboard. */
@@ -40,8 +43,10 @@ export function ChartPanel({
   title,
   onRange,
   onPoint,
+  tip,
   head,
-  between,
+  legend,
+  readout,
 }: ChartPanelProps) {
   const rates = useRef<HTMLDivElement>(null)
   const prices = useRef<HTMLDivElement>(null)
@@ -50,8 +55,8 @@ export function ChartPanel({
   /** The end of the bucket that was chosen by keys. */
   const pointed = useRef<bigint | null>(null)
   const [spoken, setSpoken] = useState('')
-  const latest = useRef({ data, bars, range, hidden, onRange, onPoint })
-  latest.current = { data, bars, range, hidden, onRange, onPoint }
+  const latest = useRef({ data, bars, range, hidden, onRange, onPoint, tip })
+  latest.current = { data, bars, range, hidden, onRange, onPoint, tip }
   const dark = isDark()
   const narrow = useNarrow()
   const long = unit === null
@@ -64,6 +69,7 @@ export function ChartPanel({
       long,
       onRange: (next, settled) => latest.current.onRange(next, settled),
       onHover: (time) => latest.current.onPoint(time),
+      tip: (time) => latest.current.tip(time),
     })
     charts.current = made
     made.setRange(latest.current.range)
@@ -169,24 +175,25 @@ export function ChartPanel({
           {spoken}
         </p>
       </div>
-      <p class="gestures">
+      <div class="chart-head">
         <span class="bar-key">
           <Key look="longs">longs pay</Key> <Key look="shorts">shorts pay</Key>{' '}
           <Key look="estimate">estimate</Key> <Key look="band">every other funding period</Key>{' '}
           {hasAuctions && <Key look="auction">in auction</Key>}{' '}
           {hasGaps && <Key look="gap">blocks are missing</Key>}
         </span>
+        {legend}
+        {png('prices', 'prices and TWAPs', `Prices and TWAPs, ${unitText}`)}
+      </div>
+      <div ref={prices} class="chart" data-chart="prices" />
+      <p class="gestures">
         <span class="by-mouse">
           Hover for values · drag to zoom in · double-click to zoom out · Ctrl + wheel to zoom · Shift + drag
           to pan · keys on the chart: arrows, + and −
         </span>
         <span class="by-touch">Tap for values · one finger pans · two fingers zoom</span>
       </p>
-      <div class="chart-head">
-        {between}
-        {png('prices', 'prices and TWAPs', `Prices and TWAPs, ${unitText}`)}
-      </div>
-      <div ref={prices} class="chart" data-chart="prices" />
+      {readout}
       <div class="chart-head">
         <h2 class="chart-title">Premium: (internal TWAP − external TWAP) ÷ external TWAP</h2>
         {png('premium', 'premium', '(Internal TWAP − external TWAP) ÷ external TWAP, in %')}

@@ -8,6 +8,7 @@ import {
   steps,
   timeAxis,
 } from '../charts/chart-options.ts'
+import { crosshair } from '../charts/crosshair.ts'
 import { drawBands, drawBars, drawNumbers, drawShades, type Shade } from '../charts/draw.ts'
 import { attachGestures } from '../charts/gestures.ts'
 import { type LegendItem, type Picture, savePng } from '../charts/save-png.ts'
@@ -19,6 +20,7 @@ import {
   drawn,
   type Moment,
   nanosecondsOf,
+  periodBreaks,
   type Range,
   secondsOf,
 } from '../series/series.ts'
@@ -69,6 +71,8 @@ export type ChartsOptions = {
   onRange(range: Range, settled: boolean): void
   /** The time that the reader points at; null where at none. */
   onHover(time: bigint | null): void
+  /** Lines about a time, for who points at it. */
+  tip(time: bigint): readonly string[]
 }
 
 /** The charts of the funding view, one beneath the other, that move together. */
@@ -85,7 +89,8 @@ export type Charts = {
 }
 
 const HEIGHTS = {
-  wide: { rates: 190, prices: 300, premium: 150 },
+  // A screen of 1,440 by 900 pixels shows rates and prices without scrolling.
+  wide: { rates: 166, prices: 280, premium: 150 },
   narrow: { rates: 170, prices: 230, premium: 140 },
 } as const
 
@@ -97,7 +102,7 @@ const SERIES: Record<Line, number[]> = {
   'internal-twap': [8],
 }
 
-export function createCharts({ places, narrow, long, onRange, onHover }: ChartsOptions): Charts {
+export function createCharts({ places, narrow, long, onRange, onHover, tip }: ChartsOptions): Charts {
   const colours = readColours(places.rates)
   let data: FundingData | null = null
   let bars: readonly Bar[] = []
@@ -141,7 +146,16 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
     },
   ) =>
     new uPlot(
-      { ...commonOptions(places[name].clientWidth, heights[name], zero), ...options, cursor },
+      {
+        ...commonOptions(places[name].clientWidth, heights[name], zero),
+        ...options,
+        cursor,
+        plugins: [
+          crosshair(name === 'prices' ? '' : ' %', (seconds) =>
+            data === null ? [] : tip(nanosecondsOf(seconds)),
+          ),
+        ],
+      },
       options.series.map(() => []) as unknown as uPlot.AlignedData,
       places[name],
     )
@@ -316,45 +330,64 @@ function placesOf({ moments, bucket }: FundingData): number[] {
   return moments.map(({ start }) => secondsOf(start + bucket / 2n))
 }
 
+type Column = {
+  values: readonly (number | null | undefined)[]
+  /** The indexes after which the line breaks, besides those of missing blocks. */
+  breaks: ReadonlySet<number>
+}
+
+const NO_BREAKS: ReadonlySet<number> = new Set()
+
 /** Columns as uPlot takes them, in the order of {@link SERIES}. */
 function priceColumns(data: FundingData): uPlot.AlignedData {
-  const column = (source: 'external' | 'internal', read: (of: Bucket) => string) =>
-    data.moments.map((moment) => {
-      const bucket = moment[source]
-      // Only points of the source itself: uPlot draws the line over undefined, but not over null.
-      if (bucket === null || bucket.start !== moment.start) return undefined
-      return drawn(read(bucket), data.decimals) ?? undefined
-    })
-  const of = (source: 'external' | 'internal') => [
-    column(source, ({ price }) => price.minimum),
-    column(source, ({ price }) => price.maximum),
-    column(source, ({ price }) => price.last),
-    // Without time outside auctions there is no mean, and the network says 0.
-    column(source, ({ twap }) => twap.last).map((twap) => twap || undefined),
-  ]
+  const of = (source: 'external' | 'internal'): Column[] => {
+    // Only points of the source itself: uPlot draws the line over undefined, but not over null.
+    const buckets = data.moments.map((moment) =>
+      moment[source]?.start === moment.start ? moment[source] : null,
+    )
+    const column = (read: (of: Bucket) => string) =>
+      buckets.map((bucket) =>
+        bucket === null ? undefined : (drawn(read(bucket), data.decimals) ?? undefined),
+      )
+    return [
+      ...[
+        column(({ price }) => price.minimum),
+        column(({ price }) => price.maximum),
+        column(({ price }) => price.last),
+      ].map((values) => ({ values, breaks: NO_BREAKS })),
+      {
+        // Without time outside auctions there is no mean, and the network says 0.
+        values: column(({ twap }) => twap.last).map((twap) => twap || undefined),
+        breaks: periodBreaks(buckets.map((bucket) => bucket?.seq ?? null)),
+      },
+    ]
+  }
   return broken(data, [...of('external'), ...of('internal')])
 }
 
 function premiumColumns(data: FundingData): uPlot.AlignedData {
+  const { moments } = data
   return broken(data, [
-    data.moments.map(({ premium }) => (premium === null ? null : approximate(premium) * 100)),
+    {
+      values: moments.map(({ premium }) => (premium === null ? null : approximate(premium) * 100)),
+      breaks: periodBreaks(moments.map(({ pair }) => pair?.internal.seq ?? null)),
+    },
   ])
 }
 
-/** Columns with their x positions, and with a null wherever blocks are missing: lines break there. */
-function broken(
-  data: FundingData,
-  columns: readonly (readonly (number | null | undefined)[])[],
-): uPlot.AlignedData {
+/** Columns with their x positions, and with nulls where lines break: all of them where blocks are missing. */
+function broken(data: FundingData, columns: readonly Column[]): uPlot.AlignedData {
   const gaps = data.shades.filter(({ kind }) => kind === 'gap')
-  const breaks = breaksOf(data.moments, data.bucket, gaps)
+  const missing = breaksOf(data.moments, data.bucket, gaps)
+  const inserted = new Set([...missing, ...columns.flatMap(({ breaks }) => [...breaks])])
   const places = placesOf(data)
-  const insert = <Value>(column: readonly Value[], between: (index: number) => Value) =>
-    column.flatMap((value, index) => (breaks.has(index) ? [value, between(index)] : [value]))
-  const between = (index: number) => (places[index]! + places[index + 1]!) / 2
+  const insert = <Value>(values: readonly Value[], between: (index: number) => Value) =>
+    values.flatMap((value, index) => (inserted.has(index) ? [value, between(index)] : [value]))
   return [
-    insert(places, between),
-    ...columns.map((column) => insert(column, () => null)),
+    insert(places, (index) => (places[index]! + places[index + 1]!) / 2),
+    ...columns.map(({ values, breaks }) =>
+      insert(values, (index) => (missing.has(index) || breaks.has(index) ? null : undefined)),
+    ),
   ] as uPlot.AlignedData
 }
 

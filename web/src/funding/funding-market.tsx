@@ -42,7 +42,7 @@ import {
   runningPeriod,
   titleOf,
 } from './reading.ts'
-import { Readout } from './readout.tsx'
+import { Readout, tipLines } from './readout.tsx'
 import { useFunding } from './use-funding.ts'
 import { viewRange } from './view-range.ts'
 
@@ -103,6 +103,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
     days.data !== null
       ? dayValues(days.data, range, kind)
       : barValues(list, range, estimate.data, kind, before)
+  const drawnBars = { kind, values: valuesOf(kind) }
   const cumulativeAtTime = (time: bigint) =>
     days.data !== null
       ? (valuesOf('cumulative').get(days.data[lastAtOrBefore(days.data, time)]?.start ?? -1n) ?? null)
@@ -195,22 +196,20 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
                 </fieldset>
               </>
             }
-            between={
-              <>
-                <Readout
-                  reading={reading}
-                  bars={{ kind, values: valuesOf(kind) }}
-                  days={days.data}
-                  cumulative={reading === null ? null : cumulativeAtTime(reading.time)}
-                  pointed={pointed !== null}
-                  unit={unit}
-                  interval={series.data?.interval ?? ''}
-                />
-                <Legend
-                  hidden={hidden}
-                  onChange={(next) => setParams({ hide: [...next].join(',') || null })}
-                />
-              </>
+            tip={(time) => tipLines(readingAt(data!, time), drawnBars, days.data, unit)}
+            legend={
+              <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
+            }
+            readout={
+              <Readout
+                reading={reading}
+                bars={drawnBars}
+                days={days.data}
+                cumulative={reading === null ? null : cumulativeAtTime(reading.time)}
+                pointed={pointed !== null}
+                unit={unit}
+                interval={series.data?.interval ?? ''}
+              />
             }
           />
         </div>

@@ -1,4 +1,4 @@
-import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
+import { formatAmount, formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatBasisPoints, formatRate, groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -6,7 +6,7 @@ import { Amount, Rounded } from '../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../periods/period.ts'
 import { type Day, dayAt, midnightBefore } from './days.ts'
 import { RATE_PLACES, Rate } from './now-figures.tsx'
-import type { BarKind, Reading } from './reading.ts'
+import { BAR_KINDS, type BarKind, type Reading } from './reading.ts'
 
 export type ReadoutProps = {
   reading: Reading | null
@@ -177,6 +177,39 @@ function SourceFigure({ kind, name, reading, unit }: SourceFigureProps) {
       )}
     </div>
   )
+}
+
+/** A reading in a few lines, beside the pointer: the value of its bar, prices with their TWAPs, and the premium. */
+export function tipLines(
+  { time, moment, seq, period, twaps, pair }: Reading,
+  { kind, values }: ReadoutProps['bars'],
+  days: readonly Day[] | null,
+  unit: Unit | null,
+): string[] {
+  if (moment === null) return []
+  const value = values.get(days === null ? (period?.seq ?? -1n) : midnightBefore(time))
+  const isEstimate = days === null && period?.end === null
+  const who = kind === 'cumulative' || value === undefined ? '' : `, ${whoPays(writeDecimal(value))}`
+  const of = (name: 'external' | 'internal', title: string) => {
+    const price = moment[name]?.price.last
+    const twap = twaps[name]?.twap.last
+    if (price === undefined) return []
+    return [
+      `${title} ${formatAmount(price, unit)}${twap === undefined ? '' : `, TWAP ${formatAmount(twap, unit)}`}`,
+    ]
+  }
+  const premium = pair === null ? null : formatBasisPoints(pair.internal.twap.last, pair.external.twap.last)
+  return [
+    `${formatTime(moment.start)} UTC${days === null && seq !== null ? `, period ${seq}` : ''}`,
+    ...(value === undefined
+      ? []
+      : [
+          `${days === null ? BAR_KINDS[kind] : `${BAR_KINDS[kind]}, by day`} ${formatRate(value, RATE_PLACES)}${isEstimate ? ', estimate' : ''}${who}`,
+        ]),
+    ...of('external', 'External'),
+    ...of('internal', 'Internal'),
+    ...(premium === null ? [] : [`Premium ${premium}`]),
+  ]
 }
 
 /** A time in words, for who hears the page. */

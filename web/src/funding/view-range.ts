@@ -20,9 +20,6 @@ export const SPANS: readonly (readonly [name: string, ns: bigint | null])[] = [
 /** No range is shorter: the shortest bucket is a second. */
 const SHORTEST = 10n * SECOND
 
-/** What part of a span is left free at the right edge. */
-const MARGIN = 50n
-
 /** Where uPlot and calendars still have places: years 1 to 9999 or so. */
 const LONGEST = 8_000n * 365n * DAY
 
@@ -52,7 +49,7 @@ export function viewRange(given: GivenRange, held: Range, last: bigint): ViewRan
   const length = max(span[1] ?? whole, SHORTEST)
   const following = {
     from: held.to - length,
-    to: held.to + length / MARGIN + 1n,
+    to: held.to + 1n,
     follows: true,
     span: span[0],
     fault: null,

@@ -128,6 +128,22 @@ export function breaksOf(
   )
 }
 
+/**
+ * The indexes after which a line of values of periods breaks: before the first value of another period. A period with
+ * one value is joined to its neighbours, or it would not be seen.
+ *
+ * @param seqs the periods of the values; null without a value
+ */
+export function periodBreaks(seqs: readonly (bigint | null)[]): Set<number> {
+  const known = seqs.flatMap((seq, index) => (seq === null ? [] : [{ seq, index }]))
+  const isSame = (a: number, b: number) => known[a] !== undefined && known[a].seq === known[b]?.seq
+  return new Set(
+    known.flatMap(({ index }, at) =>
+      !isSame(at - 1, at) && isSame(at - 2, at - 1) && isSame(at, at + 1) ? [index - 1] : [],
+    ),
+  )
+}
+
 /** Nanoseconds as seconds in a double: right to the microsecond. */
 export function secondsOf(ns: bigint): number {
   return Number(ns / 1_000n) / 1e6
