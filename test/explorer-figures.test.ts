@@ -26,9 +26,9 @@ import {
   formatRate,
   groupDigits,
 } from '../web/src/figures/format-figure.ts'
-import { formatAge, formatSpan, formatTime, parseTime, readTime } from '../web/src/figures/format-time.ts'
+import { formatAge, formatSpan, formatTime, readTime } from '../web/src/figures/format-time.ts'
 import { readUnits } from '../web/src/funding/units.ts'
-import { pan, viewRange, zoom } from '../web/src/funding/view-range.ts'
+import { meaningOf, pan, viewRange, zoom } from '../web/src/funding/view-range.ts'
 import { csvOf } from '../web/src/parts/csv.ts'
 import {
   annualised,
@@ -163,6 +163,13 @@ describe("the explorer's figures", () => {
   })
 })
 
+/** The beginning of a time that is written, Unix nanoseconds. */
+function parseTime(text: string, last = 0n): bigint {
+  const read = readTime(text, last)
+  assert.ok('ns' in read, text)
+  return read.ns
+}
+
 describe("the explorer's times", () => {
   test('are read as people write them, to the nanosecond', () => {
     const last = 1_700_000_000n * SECOND
@@ -176,6 +183,8 @@ describe("the explorer's times", () => {
       ['36h', last - 36n * HOUR],
       ['90d', last - 90n * 24n * HOUR],
       ['2w', last - 14n * 24n * HOUR],
+      ['5.10.2023', 1_696_464_000n * SECOND],
+      ['05.10.2023 10:15', 1_696_500_900n * SECOND],
     ]
     for (const [text, ns] of cases) assert.equal(parseTime(text, last), ns, text)
     assert.equal(formatTime('1696500904000000001'), '2023-10-05 10:15:04.000000001')
@@ -185,7 +194,8 @@ describe("the explorer's times", () => {
 
   test('that cannot be read are refused in words', () => {
     const cases: [text: string, words: RegExp][] = [
-      ['yesterday', /"yesterday" is not a time\. Write 2026-01-31/],
+      ['someday', /"someday" is not a time\. Write 2026-01-31/],
+      ['31.2.2023', /There is no 2023-02-31/],
       ['5', /is not a time/],
       ['2023-13-05', /There is no 2023-13-05/],
       ['2023-02-30', /There is no 2023-02-30/],
@@ -284,6 +294,40 @@ describe("the explorer's ranges", () => {
     assert.deepEqual(pan(range, 0.5), { from: 500n, to: 1500n })
     const near = zoom({ from: 0n, to: 8n * HOUR }, 0.5, 0.25)
     assert.deepEqual(near, { from: HOUR, to: 5n * HOUR })
+  })
+
+  test('are named by days and weeks, counted back from the last block, and say what that means', () => {
+    const time = (text: string) => parseTime(text)
+    // A Thursday.
+    const last = time('2026-11-26 18:00')
+    const held = { from: time('2026-01-01'), to: last }
+    for (const [from, to, ...expected] of [
+      ['last week', '', '2026-11-16', '2026-11-23'],
+      ['Last  Week', 'last week', '2026-11-16', '2026-11-23'],
+      ['this week', '', '2026-11-23', null],
+      ['today', '', '2026-11-26', null],
+      ['yesterday', '', '2026-11-25', '2026-11-26'],
+      ['Monday', '', '2026-11-23', '2026-11-24'],
+      ['Monday', 'Wednesday', '2026-11-23', '2026-11-26'],
+      ['mon', 'Thu', '2026-11-23', null],
+      // Friday was last week, and so is the Monday before it.
+      ['Monday', 'Friday', '2026-11-16', '2026-11-21'],
+      ['Friday', 'Monday', '2026-11-20', '2026-11-24'],
+      ['last week', 'Monday', '2026-11-16', '2026-11-24'],
+      ['16.11.2026', 'Sunday', '2026-11-16', '2026-11-23'],
+      ['16.11.2026', '18.11.2026', '2026-11-16', '2026-11-18'],
+      ['', 'last week', '2026-01-01', '2026-11-23'],
+    ] as const) {
+      const range = viewRange({ from, to, span: null }, held, last)
+      const [begin, end] = expected.map((text) => (text === null ? last + 1n : time(text)))
+      assert.deepEqual([range.from, range.to, range.fault], [begin, end, null], `${from} to ${to}`)
+    }
+    assert.match(viewRange({ from: 'today', to: 'yesterday', span: null }, held, last).fault!, /ends before/)
+    const range = { from: time('2026-11-23'), to: time('2026-11-26') }
+    const text = '2026-11-23 00:00 to 2026-11-26 00:00 UTC'
+    assert.equal(meaningOf('Monday', 'Wednesday', range, last), `${text}: Wednesday is included.`)
+    assert.equal(meaningOf('Monday', '2026-11-26', range, last), `${text}.`)
+    assert.equal(meaningOf('2026-11-23', null, range, last), null)
   })
 
   test('that cannot be read say why, and still show a span', () => {

@@ -47,7 +47,8 @@ import { FILE, serve, serveRecording } from './fixtures/service.ts'
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
 const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
 const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
-const { PositionPayments } = await import('../web/src/funding/position-payments.tsx')
+const { MarkPrice } = await import('../web/src/funding/mark-price.tsx')
+const { PositionPayments, receivedBy } = await import('../web/src/funding/position-payments.tsx')
 const { describeReading, Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 const { heldRange } = await import('../web/src/funding/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
@@ -178,13 +179,14 @@ describe("the explorer's funding", () => {
   })
 
   test('has the amount that a position of any size received or paid in the range', async () => {
-    const { periods, range, unit } = await fundingOf(recording, BTC)
+    const { periods, range, unit, estimate } = await fundingOf(recording, BTC)
     const paid = periods.list.filter(({ payment }) => payment !== null)
     const sumPaid = paid.reduce((total, { payment }) => total - BigInt(payment!), 0n)
     const figureFor = (payments: (PositionFunding & { range: Range }) | null) =>
       render(
         h(PositionPayments, {
           ...{ marketId: BTC, payments: answered(payments), unit, running: runningPeriod(periods.list) },
+          estimate,
         }),
       )
     for (const units of [1n, -20n, 3n]) {
@@ -195,6 +197,11 @@ describe("the explorer's funding", () => {
       assert.equal(figureOf(shown, 'position-total')!.value, `${total}`)
       const amount = formatAmountWithUnit(`${total}`, USD, { signed: true })
       assert.equal(figureOf(shown, 'position-total')!.text, amount)
+      assert.equal(
+        figureOf(shown, 'position-next')!.value,
+        `${-units * BigInt(estimate.fundingPayment)}`,
+        textOf(shown),
+      )
       const did = `${units < 0n ? 'short' : 'long'} ${total < 0n ? 'paid' : 'received'}`
       assert.ok(textOf(shown).includes(`${did} for ${paid.length} periods`), textOf(shown))
       const csv = /href="([^"]*)" download/.exec(shown)![1]!.replaceAll('&amp;', '&')
@@ -219,6 +226,26 @@ describe("the explorer's funding", () => {
       assert.equal(shown.includes('aria-invalid="true"'), fault !== '')
       assert.equal(figureOf(shown, 'position-total'), undefined)
     }
+    assert.equal(receivedBy('2.5', '-7'), '17.5')
+    assert.equal(receivedBy('-0.50', '4'), '2')
+  })
+
+  test("has the mark price in the market's decimals, if they are known", async () => {
+    const { summary } = await fundingOf(recording, BTC)
+    const instrument = { ...summary.instrument!, decimalPlaces: '2' }
+    const of = (markPrice: string, decimalPlaces = '2') =>
+      render(
+        h(MarkPrice, {
+          summary: {
+            ...summary,
+            instrument: { ...instrument, decimalPlaces },
+            marketData: { ...summary.marketData!, markPrice },
+          },
+        }),
+      )
+    assert.equal(textOf(of('5470393')), 'Mark price 54,703.93 USD')
+    assert.equal(of('0'), '')
+    assert.equal(of('5', ''), '')
   })
 
   test('has every period in a table, with the texts that the core sent', async () => {

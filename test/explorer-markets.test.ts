@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketSummary, MarketSummaryChange } from 'lyra-client'
+import type { MarketSummary, MarketSummaryChange, Product } from 'lyra-client'
 import { h } from 'preact'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract, writeDecimal } from '../web/src/figures/decimal.ts'
@@ -165,6 +165,22 @@ describe("the explorer's table of markets", () => {
     const bar = h(MarketBar, { marketId, summary, markets: [marketId], onPick: () => {} })
     assert.ok(render(bar).includes(since))
   })
+})
+
+test('a market that pays no funding says why instead of having no schedule', async () => {
+  await visit(recording, '/')
+  const [known] = await summariesOf(recording)
+  const of = (product: Product) => {
+    const instrument = { ...known!.instrument!, product, funding: null }
+    const none = { estimate: null, lastPaidPeriod: null, runningPeriod: null }
+    return textOf(tableOf([{ ...known!, ...none, instrument }]))
+  }
+  assert.match(of('PRODUCT_FUTURE'), /no funding: a dated future/)
+  assert.match(of('PRODUCT_SPOT'), /no funding: a spot market/)
+  for (const product of ['PRODUCT_FUTURE', 'PRODUCT_SPOT'] as const) {
+    assert.doesNotMatch(of(product), /no schedule/)
+  }
+  assert.match(of('PRODUCT_PERPETUAL'), /no schedule/)
 })
 
 describe("the explorer's rates", () => {

@@ -174,9 +174,16 @@ describe('the view of a party', () => {
       amounts.map((amount) => `${formatAmount(String(amount), unit, { places: 2, signed: true })} USDT`),
     )
     for (const { partyId } of own) assert.ok(view.includes(`href="/?view=party&amp;party=${partyId}"`))
-    assert.match(
-      textOf(render(h(PaidTable, { payments: [payment(1n, '5', { lossAmount: '-1' })], unit }))),
-      /Missed/,
+    // What others could not pay was not received: it counts in the order, too.
+    const missed = [payment(1n, '5', { lossAmount: '-4' }), payment(1n, '2')]
+    const table = render(h(PaidTable, { payments: missed, unit: null }))
+    assert.match(textOf(table), /Received, or paid if below zero Missed: others could not pay/)
+    assert.deepEqual(
+      cellsOf(table).map((cells) => cells.slice(1)),
+      [
+        ['+1', '-4'],
+        ['+2', '0'],
+      ],
     )
   })
 

@@ -38,36 +38,64 @@ export function formatSpan(ns: bigint): string {
   return rest === 0n ? text : `${text} ${rest} ${next![0]}`
 }
 
-/** A time that someone has written: Unix nanoseconds, or why it is not a time. */
-export type ReadTime = { ns: bigint } | { fault: string }
+/**
+ * A time that someone has written, Unix nanoseconds, or why it is not a time. Of a day or a week by its name it is the
+ * beginning, with an exclusive end; `every` is when a weekday comes again.
+ */
+export type ReadTime = { ns: bigint; end?: bigint; every?: bigint } | { fault: string }
 
 /** Allowed forms of times. */
 export const TIMES_ALLOWED =
-  '2026-01-31, 2026-01-31 12:00:05 (UTC), an age such as 36h, 90d or 2w, or Unix nanoseconds'
+  '2026-01-31 or 31.1.2026, 2026-01-31 12:00:05 (UTC), today, Monday, this week or last week (counted from the last block), an age such as 36h, 90d or 2w, or Unix nanoseconds'
+
+const DAY = AGE_UNITS.d!
+const WEEK = AGE_UNITS.w!
+
+/** Weeks begin on Monday: the first one of Unix time. */
+const MONDAY = 4n * DAY
+
+const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+
+/** The day or week that a text names, the latest one up to a time; null if it names none. */
+function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every?: bigint } | null {
+  const name = text.toLowerCase()
+  const day = last - (last % DAY)
+  const week = day - ((day - MONDAY) % WEEK)
+  const back = { today: 0n, yesterday: DAY }[name]
+  if (back !== undefined) return { ns: day - back, end: day - back + DAY }
+  if (name === 'this week') return { ns: week, end: week + WEEK }
+  if (name === 'last week') return { ns: week - WEEK, end: week }
+  const index = WEEKDAYS.findIndex((known) => known === name || known.slice(0, 3) === name)
+  if (index === -1) return null
+  const start = week + BigInt(index) * DAY
+  const ns = start > last ? start - WEEK : start
+  return { ns, end: ns + DAY, every: WEEK }
+}
 
 /**
- * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, an age, or Unix
- * nanoseconds.
+ * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, the name of a day or
+ * week, an age, or Unix nanoseconds.
  *
- * @param last what ages are counted back from: the time of the last block
+ * @param last what ages and names are counted back from: the time of the last block
  */
 export function readTime(text: string, last: bigint): ReadTime {
-  const given = text.trim()
+  const given = text.trim().replace(/\s+/g, ' ')
   if (/^-?\d{11,19}$/.test(given)) return { ns: BigInt(given) }
   const age = /^(\d{1,6})([hdw])$/.exec(given)
   if (age !== null) return { ns: last - BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
+  const named = namedSpan(given, last)
+  if (named !== null) return named
+  // A date with points has its day first.
+  const iso = given.replace(
+    /^(\d{1,2})\.(\d{1,2})\.(\d{4})/,
+    (_, day, month, year) => `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`,
+  )
   const match =
-    /^(\d{4}-\d\d-\d\d)(?:[ Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(given)
+    /^(\d{4}-\d\d-\d\d)(?:[ Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(iso)
   if (match === null) return { fault: `"${given}" is not a time. Write ${TIMES_ALLOWED}.` }
   const [, date, minute = '00:00', second = '00', fraction, zone] = match
   const read = calendarTime({ date: date!, time: `${minute}:${second}`, fraction, zone })
   return 'time' in read ? { ns: read.time } : read
-}
-
-/** As {@link readTime}; null if it is not a time. */
-export function parseTime(text: string, last = 0n): bigint | null {
-  const read = readTime(text, last)
-  return 'ns' in read ? read.ns : null
 }
 
 /** A span cut to whole seconds, in its two greatest units. */

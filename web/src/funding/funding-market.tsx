@@ -25,6 +25,7 @@ import { CHARTS, type FundingData } from './charts.ts'
 import { dayBars, dayValues, MOST_BARS } from './days.ts'
 import { useGapTimes } from './gap-times.ts'
 import { Legend } from './legend.tsx'
+import { MarkPrice } from './mark-price.tsx'
 import { Nearest } from './nearest.tsx'
 import { Cumulative, NowFigures } from './now-figures.tsx'
 import { PeriodPayments } from './period-payments.tsx'
@@ -126,7 +127,13 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
         areAll={areAll}
         payments={payments.data}
       />
-      <PositionPayments marketId={marketId} payments={payments} running={runningPeriod(list)} unit={unit} />
+      <PositionPayments
+        marketId={marketId}
+        payments={payments}
+        running={runningPeriod(list)}
+        estimate={estimate.data}
+        unit={unit}
+      />
     </>
   )
   const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to < last ? range.to : last).slice(0, 16)} UTC`
@@ -198,7 +205,13 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
             }
             tip={(time) => tipLines(readingAt(data!, time), drawnBars, days.data, unit)}
             legend={
-              <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
+              <>
+                <Legend
+                  hidden={hidden}
+                  onChange={(next) => setParams({ hide: [...next].join(',') || null })}
+                />
+                <MarkPrice summary={summary} />
+              </>
             }
             readout={
               <Readout

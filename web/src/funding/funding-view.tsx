@@ -1,8 +1,10 @@
 import { goTo } from '../location.ts'
+import { whyNoFunding } from '../markets/summary.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketBar, useSummary } from '../parts/market-bar.tsx'
 import { beforeCoverage, Empty, Skeleton } from '../parts/states.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -54,6 +56,8 @@ export function FundingView() {
       </Empty>
     )
   }
+  const product = whyNoFunding(instrumentOf(marketId))
+  const whyNone = product === null ? null : `It pays ${product}. Only perpetual markets have funding.`
   const held = heldRange(own.data ?? coverage, marketId)
   return (
     <>
@@ -67,8 +71,8 @@ export function FundingView() {
       )}
       {held === null && MARKET_ID.test(marketId) && !own.loading && (
         <Empty title="No funding of this market">
-          The service has no data points or funding periods of this market: it is not a perpetual market, it
-          is unknown here, or its first period has not begun.
+          {whyNone ??
+            'The service has no data points or funding periods of this market: it is unknown here, or its first period has not begun.'}
         </Empty>
       )}
     </>

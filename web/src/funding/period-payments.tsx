@@ -1,7 +1,7 @@
 import type { FundingPayment } from 'lyra-client'
 import { exportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
-import { compare } from '../figures/decimal.ts'
+import { compare, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { setParams } from '../location.ts'
@@ -80,16 +80,22 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
             </tr>
           </thead>
           <tbody>
-            {listed.slice(shown.first, shown.first + ROWS).map(({ partyId, amount, lossAmount }) => (
-              <tr key={partyId}>
+            {listed.slice(shown.first, shown.first + ROWS).map((payment) => (
+              <tr key={payment.partyId}>
                 <th scope="row">
-                  <Id id={partyId} what="the party id" link={{ view: 'party', params: { party: partyId } }} />
+                  <Id
+                    id={payment.partyId}
+                    what="the party id"
+                    link={{ view: 'party', params: { party: payment.partyId } }}
+                  />
                 </th>
-                {[amount, ...(isMissed ? [lossAmount] : [])].map((text, index) => (
-                  <td key={titles[index]} class="figure-column">
-                    <Amount text={text} unit={unit} places={2} signed />
-                  </td>
-                ))}
+                {[writeDecimal(changeOf(payment)), ...(isMissed ? [payment.lossAmount] : [])].map(
+                  (text, index) => (
+                    <td key={titles[index]} class="figure-column">
+                      <Amount text={text} unit={unit} places={2} signed />
+                    </td>
+                  ),
+                )}
               </tr>
             ))}
           </tbody>

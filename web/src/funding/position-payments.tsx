@@ -1,13 +1,14 @@
-import type { PositionFunding } from 'lyra-client'
+import type { FundingEstimate, PositionFunding } from 'lyra-client'
 import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
-import { parseDecimal } from '../figures/decimal.ts'
+import { multiply, parseDecimal, subtract, trimZeros, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import type { Period } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
+import { isBehind } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { Missing } from './now-figures.tsx'
@@ -45,11 +46,20 @@ export type PositionPaymentsProps = {
   marketId: string
   payments: Query<RangePayments>
   running: Period | null
+  /** Of the running period; null without one. */
+  estimate: FundingEstimate | null
   unit: Unit | null
 }
 
+/** What a position receives if a unit of a long one pays so much: below zero if it pays. */
+export function receivedBy(units: string, payment: string): string | null {
+  const [size, each] = [parseDecimal(units), parseDecimal(payment)]
+  if (size === null || each === null) return null
+  return trimZeros(writeDecimal(subtract(ZERO, multiply(size, each))))
+}
+
 /** Payments of a position of a chosen size for the periods that ended in the shown range. */
-export function PositionPayments({ marketId, payments, running, unit }: PositionPaymentsProps) {
+export function PositionPayments({ marketId, payments, running, estimate, unit }: PositionPaymentsProps) {
   const { data, error } = payments
   const shown = param('units') ?? '1'
   /** The text in the field, if it is not yet the size that the address names. */
@@ -58,6 +68,9 @@ export function PositionPayments({ marketId, payments, running, unit }: Position
   const fault = 'fault' in read && typed?.entered !== false ? read.fault : ''
   // Beside another size, a result would be taken for the result of that size.
   const result = typed === null && 'units' in read && data?.units === read.units ? data : null
+  const isOfRunning = running !== null && estimate?.seq === `${running.seq}`
+  const next =
+    typed === null && 'units' in read && isOfRunning ? receivedBy(read.units, estimate.fundingPayment) : null
   return (
     <div class="figure">
       <label class="figure-name">
@@ -110,6 +123,11 @@ export function PositionPayments({ marketId, payments, running, unit }: Position
           </span>
           <Missing payments={result} running={running} />
         </>
+      )}
+      {next !== null && (
+        <span class={isBehind.value ? 'figure-more stale' : 'figure-more'}>
+          next payment <Amount text={next} unit={unit} signed name="position-next" />, estimate
+        </span>
       )}
     </div>
   )

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { formatTime, TIMES_ALLOWED } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
-import { faultOf, pan, readRange, SPANS, type ViewRange, zoom } from './view-range.ts'
+import { faultOf, meaningOf, pan, readRange, SPANS, type ViewRange, zoom } from './view-range.ts'
 
 export type RangeBarProps = {
   range: ViewRange
@@ -9,15 +9,19 @@ export type RangeBarProps = {
   held: Range
   /** The time of the last block, which ages are counted back from. */
   last: bigint
+  /** The shortest span to choose, nanoseconds: shorter ones than a funding period show nothing of payments. */
+  least?: bigint
   onSpan: (name: string) => void
   onRange: (range: Range) => void
   children: preact.ComponentChildren
 }
 
 /** What part of the time is looked at, by span, by buttons, by dates. */
-export function RangeBar({ range, held, last, onSpan, onRange, children }: RangeBarProps) {
+export function RangeBar({ range, held, last, least = 0n, onSpan, onRange, children }: RangeBarProps) {
   const [dates, setDates] = useState(false)
-  const offered = SPANS.filter(([, ns], index) => ns === null || index === 0 || ns < held.to - held.from)
+  const offered = SPANS.filter(
+    ([, ns], index) => ns === null || (ns >= least && (index === 0 || ns < held.to - held.from)),
+  )
   return (
     <div class="range-bar">
       <fieldset class="segments" aria-label="Range up to the latest point">
@@ -66,24 +70,25 @@ type DatesProps = Pick<RangeBarProps, 'range' | 'last' | 'onRange'> & {
   open: boolean
 }
 
-/** From and to as text: UTC dates, ages, or nanoseconds. Shows an error for invalid ones. */
+/** From and to as text: dates of UTC, names, ages, or nanoseconds. Says what names mean, and what is wrong. */
 function Dates({ range, last, open, onRange }: DatesProps) {
   const [from, setFrom] = useState<string | null>(null)
   const [to, setTo] = useState<string | null>(null)
   const [tried, setTried] = useState(false)
-  const texts = { from: from ?? shortTime(range.from), to: to ?? shortTime(range.to) }
   const changed = from !== null || to !== null
   const [begin, end] = readRange(from, to, { from: range.from, to: range.to - 1n }, last)
   const fault = changed ? faultOf(begin, end) : null
+  const read = 'ns' in begin && 'ns' in end ? { from: begin.ns, to: end.ns } : range
+  // A week in the first field is all of it: the other one says where it ends.
+  const texts = { from: from ?? shortTime(range.from), to: to ?? shortTime(read.to) }
+  const meaning = fault === null ? meaningOf(from, to, read, last) : null
   return (
     <form
       class={open ? 'dates open' : 'dates'}
       onSubmit={(event) => {
         event.preventDefault()
         setTried(true)
-        if (changed && fault === null && 'ns' in begin && 'ns' in end) {
-          onRange({ from: begin.ns, to: end.ns })
-        }
+        if (changed && fault === null) onRange(read)
       }}
     >
       <label>
@@ -118,8 +123,8 @@ function Dates({ range, last, open, onRange }: DatesProps) {
           Go
         </button>
       )}
-      <span id="range-fault" class="fault" aria-live="polite">
-        {tried && fault !== null ? fault : ''}
+      <span id="range-fault" class={fault === null ? 'fault plain' : 'fault'} aria-live="polite">
+        {fault === null ? meaning : tried ? fault : ''}
       </span>
     </form>
   )

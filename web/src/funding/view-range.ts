@@ -1,9 +1,9 @@
-import { type ReadTime, readTime } from '../figures/format-time.ts'
+import { formatTime, type ReadTime, readTime } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 
 const SECOND = 1_000_000_000n
 const HOUR = 3_600n * SECOND
-const DAY = 24n * HOUR
+export const DAY = 24n * HOUR
 
 /** Spans to choose from, nanoseconds; null for all that there is. */
 export const SPANS: readonly (readonly [name: string, ns: bigint | null])[] = [
@@ -36,16 +36,17 @@ export type ViewRange = Range & {
 export type GivenRange = { from: string | null; to: string | null; span: string | null }
 
 /**
- * The range that a view's state names: `from` and `to`, or a span up to the latest point. A day is shown if
- * nothing is named, or all if that is less. What cannot be read is said, and shows the span instead.
+ * The range that a view's state names: `from` and `to`, or a span up to the latest point. What cannot be read is said,
+ * and shows the span instead.
  *
  * @param last the time of the last block, which ages are counted back from
+ * @param usual the span that is shown if nothing is named; all if that is less
  */
-export function viewRange(given: GivenRange, held: Range, last: bigint): ViewRange {
+export function viewRange(given: GivenRange, held: Range, last: bigint, usual = '1d'): ViewRange {
   const whole = held.to - held.from
-  const span =
-    SPANS.find(([name]) => name === given.span) ??
-    SPANS.find(([name]) => name === (whole > DAY ? '1d' : 'all'))!
+  const all = SPANS.at(-1)!
+  const usually = SPANS.find(([name]) => name === usual)!
+  const span = SPANS.find(([name]) => name === given.span) ?? (whole > usually[1]! ? usually : all)
   const length = max(span[1] ?? whole, SHORTEST)
   const following = {
     from: held.to - length,
@@ -62,16 +63,34 @@ export function viewRange(given: GivenRange, held: Range, last: bigint): ViewRan
   return { ...widen(named), follows: false, span: null, fault: null }
 }
 
-/** Parses both ends of a range; an omitted one is the end of the stored data. */
+/**
+ * Parses both ends of a range; an omitted one is the end of the stored data. A range to a day or a week by its name
+ * contains it, as far as there are blocks; alone such a name is all of it. From Monday to Wednesday is within a week.
+ */
 export function readRange(
   from: string | null,
   to: string | null,
   held: Range,
   last: bigint,
 ): [ReadTime, ReadTime] {
-  const read = (text: string | null, otherwise: bigint) =>
-    text === null || text.trim() === '' ? { ns: otherwise } : readTime(text, last)
-  return [read(from, held.from), read(to, held.to + 1n)]
+  const read = (text: string | null) => (text === null || text.trim() === '' ? null : readTime(text, last))
+  const begin = read(from) ?? { ns: held.from }
+  const written = read(to)
+  const ends = endOf(written ?? begin)
+  const end = ends === null ? (written ?? { ns: held.to + 1n }) : { ns: min(ends, last + 1n) }
+  const isLater = 'every' in begin && ends !== null && begin.ns! >= ends
+  return [isLater ? { ns: begin.ns! - begin.every! } : begin, end]
+}
+
+/** The end of a day or a week that was written by its name; null of another time. */
+const endOf = (read: ReadTime): bigint | null => ('end' in read ? read.end! : null)
+
+/** What a range is whose ends were written with names of days or weeks; null without such names. */
+export function meaningOf(from: string | null, to: string | null, range: Range, last: bigint): string | null {
+  const isNamed = (text: string | null) => text !== null && endOf(readTime(text, last)) !== null
+  if (!isNamed(from) && !isNamed(to)) return null
+  const [begin, end] = [range.from, range.to].map((ns) => formatTime(ns - (ns % SECOND)).slice(0, 16))
+  return `${begin} to ${end} UTC${isNamed(to) ? `: ${to!.trim()} is included` : ''}.`
 }
 
 /** Fault of a range's ends, in words; null if there is none. */

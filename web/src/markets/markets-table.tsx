@@ -31,6 +31,7 @@ import {
   type Sort,
   sortSummaries,
   standingOf,
+  whyNoFunding,
 } from './summary.ts'
 
 type Column = {
@@ -92,7 +93,10 @@ const COLUMNS: readonly Column[] = [
     figure: true,
     cell: (summary, { basis }) => {
       const rate = currentRate(summary)
-      if (rate === null) return '–'
+      if (rate === null) {
+        const why = whyNoFunding(summary.instrument)
+        return why === null ? '–' : <span class="quiet no-funding">{why}</span>
+      }
       return (
         <span class={rate.at !== null && isBehind.value ? 'stale' : undefined}>
           <ShownRate
@@ -150,7 +154,9 @@ const COLUMNS: readonly Column[] = [
           </DueTime>
         )
       }
-      return summary.instrument?.funding?.schedule == null ? <span class="quiet">no schedule</span> : '–'
+      const { instrument } = summary
+      const isUnknown = instrument?.funding?.schedule == null && whyNoFunding(instrument) === null
+      return isUnknown ? <span class="quiet">no schedule</span> : '–'
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { MarketData, MarketSummary, MarketSummaryChange } from 'lyra-client'
+import type { Instrument, MarketData, MarketSummary, MarketSummaryChange } from 'lyra-client'
 import { compare, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
 import { nextPayment } from '../periods/next-payment.ts'
 import { lengthOf, RATE_SPANS, rateFor, readPeriod } from '../periods/period.ts'
@@ -62,6 +62,18 @@ export function standingOf({
   const tradingMode = marketData?.tradingMode ?? instrument?.tradingMode
   if (state === undefined || tradingMode === undefined) return null
   return { state, tradingMode, hasEnded: ENDED.includes(state), at: marketData?.timestamp ?? null }
+}
+
+/** Why a market pays no funding: only perpetual ones do; null if it does, or that is not known. */
+export function whyNoFunding(instrument: Instrument | null): string | null {
+  switch (instrument?.product) {
+    case 'PRODUCT_FUTURE':
+      return 'no funding: a dated future'
+    case 'PRODUCT_SPOT':
+      return 'no funding: a spot market'
+    default:
+      return null
+  }
 }
 
 /** A rate, and the time of the market data whose estimate it is; null if it is that of the last paid period. */

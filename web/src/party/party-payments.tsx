@@ -5,7 +5,7 @@ import { add, type Decimal, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
-import { type ViewRange, viewRange } from '../funding/view-range.ts'
+import { DAY, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
@@ -66,6 +66,7 @@ export function Payments({ partyId }: { partyId: string }) {
             range={range}
             held={held}
             last={lastTime()}
+            least={DAY}
             onSpan={(name) => setParams({ span: name, from: null, to: null, day: null })}
             onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
           >
@@ -106,8 +107,8 @@ const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
 
 /** A week up to the last payment, unless the address names another range. */
 function shownRange(held: Range): ViewRange {
-  const given = { from: param('from'), to: param('to'), span: param('span') ?? '7d' }
-  const range = viewRange(given, held, lastTime())
+  const given = { from: param('from'), to: param('to'), span: param('span') }
+  const range = viewRange(given, held, lastTime(), '7d')
   // A week has as many periods as it has, not the one before it.
   return range.follows && range.span !== 'all' ? { ...range, from: range.from + 1n } : range
 }

@@ -1,0 +1,28 @@
+import type { Instrument, MarketSummary } from 'lyra-client'
+import { type Unit, unitOf } from '../figures/amount.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { Amount } from '../parts/amount.tsx'
+import { isBehind } from '../service/freshness.ts'
+
+/** The unit of a mark price, which has the market's decimals, not those of its asset; null if they are not known. */
+function markUnit(instrument: Instrument | null): Unit | null {
+  const places = instrument?.decimalPlaces ?? ''
+  return /^\d{1,2}$/.test(places)
+    ? { symbol: unitOf(instrument)?.symbol ?? '', decimals: Number(places) }
+    : null
+}
+
+/** The market's latest mark price; nothing if it has none, or its decimals are not known. */
+export function MarkPrice({ summary }: { summary: MarketSummary | null }) {
+  const unit = markUnit(summary?.instrument ?? null)
+  const data = summary?.marketData ?? null
+  if (unit === null || data === null || /^0*$/.test(data.markPrice)) return null
+  return (
+    <span
+      class={isBehind.value ? 'mark-price stale' : 'mark-price'}
+      title={`At ${formatTime(data.timestamp).slice(0, 19)} UTC`}
+    >
+      Mark price <Amount text={data.markPrice} unit={unit} name="mark-price" />
+    </span>
+  )
+}
