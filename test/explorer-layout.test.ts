@@ -235,6 +235,20 @@ describe('the layout of the explorer', () => {
       .evaluateAll((heads) => heads.map((head) => head.textContent.replace(/[↓↑]/g, '').trim()))
     assert.ok(titles.length >= 10)
     const row = page.locator(`tr[data-market="${BTC}"]`)
+    // A line each, until all figures are asked for; the map is folded.
+    const line = (await row.boundingBox())!
+    assert.ok(line.height <= 100, `${line.height}`)
+    const visible = () =>
+      row.locator('td:visible').evaluateAll((cells) => cells.map((cell) => cell.dataset.label))
+    assert.deepEqual(await visible(), ['Rate now', 'External price', 'Compare'])
+    await page.getByLabel('Sort by').selectOption('-7d')
+    await eventually(visible, (shown) => shown.join() === 'Rate now,7 d average,Compare')
+    await page.getByLabel('Sort by').selectOption('market')
+    assert.equal(await page.locator('.heat-map').count(), 0)
+    await page.getByText('Map of funding').click()
+    await page.waitForSelector('.heat-map')
+    await page.getByRole('button', { name: 'All figures' }).click()
+    await page.waitForURL(/figures=all/)
     const names = await row
       .locator('td')
       .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-label')))

@@ -32,8 +32,8 @@ import { clientOf, figureOf, go, render, rowsOf, type Served, textOf, visit } fr
 import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { FILE, serve, serveRecording } from './fixtures/service.ts'
 
-const { MarketsTable } = await import('../web/src/markets/markets-table.tsx')
-const { columnStarts, HeatCells, heatRows } = await import('../web/src/markets/heat-map.tsx')
+const { inOrder, MarketsTable } = await import('../web/src/markets/markets-table.tsx')
+const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../web/src/markets/heat-map.tsx')
 const { MarketBar } = await import('../web/src/parts/market-bar.tsx')
 const { marketMatches } = await import('../web/src/service/markets.ts')
 const { summariesCsv } = await import('../web/src/markets/summaries-csv.ts')
@@ -46,10 +46,12 @@ async function summariesOf({ client }: Served): Promise<MarketSummary[]> {
   return (await client.marketSummariesPage({}, { first: 1_000 })).rows.map(({ node }) => node)
 }
 
+const DAY = 3n * RATE_SPANS['8h']
+
 type Basis = 'period' | '8h' | 'year'
 
 const tableOf = (summaries: readonly MarketSummary[], basis: Basis = '8h') =>
-  render(h(MarketsTable, { basis, summaries, compared: [], onCompare: () => {} }))
+  render(h(MarketsTable, { basis, summaries: inOrder(summaries, basis), compared: [], onCompare: () => {} }))
 
 const rowOf = (table: string, marketId: string) =>
   rowsOf(table).find((row) => row.includes(`data-market="${marketId}"`))!
@@ -234,7 +236,7 @@ describe("the explorer's rates", () => {
       const end = (last / length + 1n) * length
       const from = end - BigInt(columns) * length
       const sums = await rates.client.fundingRates({ interval: step, from, to: end, first: 10 })
-      const rows = heatRows(sums, summaries)
+      const rows = heatRows(sums, inOrder(summaries, '8h'))
       const starts = columnStarts(rows, end, length)
       assert.deepEqual([starts[0], starts.at(-1), starts.length], [from, end - length, columns])
       const map = render(h(HeatCells, { rows, starts, step }))
@@ -256,6 +258,26 @@ describe("the explorer's rates", () => {
       }
     }
   })
+})
+
+test('the map of funding has the order of the table, and shades that tell small sums apart, with a key', async () => {
+  await visit(rates, '/?sort=-market')
+  const summaries = inOrder(await summariesOf(rates), '8h')
+  const end = (timeOf(DAYS * 24 * HOUR) / DAY + 1n) * DAY
+  const sums = await rates.client.fundingRates({ interval: '1d', from: end - 3n * DAY, to: end, first: 10 })
+  const rows = heatRows(sums, summaries)
+  assert.deepEqual(
+    rows.map(({ marketId }) => marketId),
+    MARKETS.map(({ marketId }) => marketId).toReversed(),
+  )
+  const map = render(h(HeatCells, { rows, starts: columnStarts(rows, end, DAY), step: '1d' }))
+  assert.match(textOf(map), /Longs pay up to [\d. ]+ Shorts pay up to [\d. ]+ Market/)
+  // The greatest sum has the darkest shade, and no shade is beyond it.
+  const shades = [...map.matchAll(/<td[^>]*--shade:\s*(\d)/g)].map(([, shade]) => Number(shade))
+  assert.equal(Math.max(...shades), 6)
+  const limits = shadeLimits(0.0226)
+  const shadeOf = (size: number) => limits.findIndex((limit) => size <= limit) + 1
+  assert.deepEqual([0.0003, 0.001, 0.006, 0.0226].map(shadeOf), [1, 2, 4, 6])
 })
 
 describe("the explorer's comparison of markets", () => {

@@ -23,8 +23,8 @@ const STEPS = {
 
 type Step = keyof typeof STEPS
 
-/** Shades on each side of zero. */
-const SHADES = 4
+/** Shades on each side of zero. Each begins at a square, so that small figures differ as well as great ones. */
+const SHADES = 6
 
 /** Markets of the map, at most. */
 const MARKETS = 1_000
@@ -80,17 +80,14 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
 
 type Row = { marketId: string; buckets: ReadonlyMap<string, Bucket> }
 
-/** The markets with payments, in the order of their names. */
+/** The markets with payments, in the order in which they are given. */
 export function heatRows(data: FundingRates | null, summaries: readonly MarketSummary[]): Row[] {
-  const shown = new Set(summaries.map(({ marketId }) => marketId))
-  return (data?.edges ?? [])
-    .map(({ node }) => node)
-    .filter(({ marketId, buckets }) => buckets.length > 0 && shown.has(marketId))
-    .map(({ marketId, buckets }) => ({
-      marketId,
-      buckets: new Map(buckets.map((bucket) => [bucket.start, bucket])),
-    }))
-    .sort((a, b) => (marketLabel(a.marketId) < marketLabel(b.marketId) ? -1 : 1))
+  const known = new Map((data?.edges ?? []).map(({ node: { marketId, buckets } }) => [marketId, buckets]))
+  return summaries.flatMap(({ marketId }) => {
+    const buckets = known.get(marketId) ?? []
+    if (buckets.length === 0) return []
+    return { marketId, buckets: new Map(buckets.map((bucket) => [bucket.start, bucket])) }
+  })
 }
 
 /** The starts of columns of a length up to a time: those before the first payment of any market would be empty. */
@@ -109,6 +106,7 @@ export function HeatCells({ rows, starts, step }: CellsProps) {
   const most = Math.max(
     ...rows.flatMap(({ buckets }) => [...buckets.values()].map((one) => Math.abs(sizeOf(one)))),
   )
+  const limits = shadeLimits(most)
   const move = (event: KeyboardEvent) => {
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
     const column = { Home: 0, End: starts.length - 1 }[event.key]
@@ -129,6 +127,7 @@ export function HeatCells({ rows, starts, step }: CellsProps) {
       <p class="map-reading" aria-live="polite" data-figure="map-reading">
         {describe(row, start, step)}
       </p>
+      <MapKey limits={limits} />
       <TablePlace name="Funding heat map" atEnd>
         {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table that is walked by keys is a grid. */}
         <table ref={table} class="heat-map held" role="grid" aria-labelledby="map-title">
@@ -159,7 +158,7 @@ export function HeatCells({ rows, starts, step }: CellsProps) {
                       key={time}
                       data-cell={`${index} ${column}`}
                       tabIndex={isAt ? 0 : -1}
-                      class={`figure-column ${shadeOf(bucket, most)}`}
+                      {...shadeOf(bucket, limits)}
                       title={describe({ marketId, buckets }, time, step)}
                       onFocus={() => setAt({ row: index, column })}
                       onKeyDown={move}
@@ -182,11 +181,36 @@ const sizeOf = ({ sumOfRates }: Bucket) => approximate(parseDecimal(sumOfRates)!
 /** The percentage without its sign of percent, which the title says. */
 const shortRate = ({ sumOfRates }: Bucket) => formatRate(parseDecimal(sumOfRates)!, 3).replace(' %', '')
 
-/** The class of a cell's shade: by the size of its figure among the greatest, on the side of its sign. */
-function shadeOf(bucket: Bucket | undefined, most: number): string {
+/** The greatest figures of the shades, of which the last is the greatest of the map: fractions, from the least on. */
+export function shadeLimits(most: number): number[] {
+  return Array.from({ length: SHADES }, (_, index) => most * ((index + 1) / SHADES) ** 2)
+}
+
+/** The look of a cell: its side of zero, and the number of its shade. */
+function shadeOf(bucket: Bucket | undefined, limits: readonly number[]) {
   const size = bucket === undefined ? 0 : sizeOf(bucket)
-  if (size === 0 || most === 0) return ''
-  return `${size > 0 ? 'above' : 'below'}-${Math.ceil((Math.abs(size) / most) * SHADES)}`
+  if (size === 0) return { class: 'figure-column' }
+  const shade = limits.findIndex((limit) => Math.abs(size) <= limit) + 1
+  return { class: `figure-column ${size > 0 ? 'above' : 'below'}`, style: { '--shade': `${shade}` } }
+}
+
+/** What the shades mean. */
+function MapKey({ limits }: { limits: readonly number[] }) {
+  const text = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
+  return (
+    <dl class="map-key" aria-label="Shades of the map">
+      {(['above', 'below'] as const).map((side) => (
+        <div key={side}>
+          <dt>{side === 'above' ? 'Longs pay up to' : 'Shorts pay up to'}</dt>
+          {limits.map((limit, index) => (
+            <dd key={limit} class={side} style={{ '--shade': `${index + 1}` }}>
+              {text.format(limit * 100)}
+            </dd>
+          ))}
+        </div>
+      ))}
+    </dl>
+  )
 }
 
 /** A cell in a sentence. */

@@ -225,25 +225,42 @@ const MARKET = {
 
 export type MarketsTableProps = {
   basis: RateBasis
+  /** In the order of {@link inOrder}. */
   summaries: readonly MarketSummary[]
   compared: readonly string[]
   onCompare: (marketIds: readonly string[]) => void
 }
 
-/** Markets, one below the other, sorted by any column; on a phone each is a card. */
+/**
+ * Markets, one below the other, sorted by any column. On a phone each is a line with its rate and its price, or the
+ * figure that they are sorted by, and on request a card with all figures.
+ */
 export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsTableProps) {
-  const shown = { basis, last: BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0) }
+  const shown = { basis, last: lastTime() }
   const sorting = readSorting()
   const sortBy = (chosen: string) => setParams({ sort: chosen }, { push: false })
   const sorted = { column: sorting.sort, descending: sorting.descending }
   const sorts = [MARKET, ...COLUMNS].flatMap(({ sort, title }) =>
     sort === null ? [] : [{ name: sort, title }],
   )
+  const isBrief = param('figures') !== 'all'
+  const second = ['market', 'rate'].includes(sorting.sort) ? 'price' : sorting.sort
+  const brief: readonly (Sort | null)[] = ['rate', second]
   return (
     <>
-      <SortField columns={sorts} sorting={sorted} onSort={sortBy} />
+      <div class="phone-bar">
+        <SortField columns={sorts} sorting={sorted} onSort={sortBy} />
+        <button
+          type="button"
+          class="button"
+          aria-pressed={!isBrief}
+          onClick={() => setParams({ figures: isBrief ? 'all' : null }, { push: false })}
+        >
+          All figures
+        </button>
+      </div>
       <TablePlace name="Table of markets">
-        <table class="markets stacked held">
+        <table class={`markets stacked held${isBrief ? ' brief' : ''}`}>
           <thead>
             <tr>
               {[MARKET, ...COLUMNS].map(({ sort, title, meaning, ...rest }) => (
@@ -262,11 +279,12 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
             </tr>
           </thead>
           <tbody>
-            {sortSummaries(summaries, { ...sorting, ...shown }).map((summary) => (
+            {summaries.map((summary) => (
               <Row
                 key={summary.marketId}
                 summary={summary}
                 shown={shown}
+                brief={brief}
                 compared={compared}
                 onCompare={onCompare}
               />
@@ -281,9 +299,13 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
 function Row({
   summary,
   shown,
+  brief,
   compared,
   onCompare,
-}: { summary: MarketSummary; shown: Shown } & Pick<MarketsTableProps, 'compared' | 'onCompare'>) {
+}: { summary: MarketSummary; shown: Shown; brief: readonly (Sort | null)[] } & Pick<
+  MarketsTableProps,
+  'compared' | 'onCompare'
+>) {
   const { marketId, instrument, lastPaidPeriod, runningPeriod } = summary
   const hasPoints = latestCoverage()?.fundingPeriodDataPoints.some((entry) => entry.marketId === marketId)
   const hasFunding = hasPoints || lastPaidPeriod !== null || runningPeriod !== null
@@ -301,8 +323,12 @@ function Row({
           </span>
         )}
       </th>
-      {COLUMNS.map(({ title, figure, broad, cell }) => (
-        <td key={title} data-label={title} class={figure ? 'figure-column' : broad ? 'broad' : ''}>
+      {COLUMNS.map(({ sort, title, figure, broad, cell }) => (
+        <td
+          key={title}
+          data-label={title}
+          class={`${figure ? 'figure-column' : broad ? 'broad' : ''}${brief.includes(sort) ? '' : ' more'}`}
+        >
           {cell(summary, shown)}
         </td>
       ))}
@@ -325,6 +351,13 @@ function Row({
 export function readBasis(): RateBasis {
   const named = param('per') ?? ''
   return Object.hasOwn(RATE_BASES, named) ? (named as RateBasis) : '8h'
+}
+
+const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
+
+/** Markets in the order that the view's state names. */
+export function inOrder(summaries: readonly MarketSummary[], basis: RateBasis): MarketSummary[] {
+  return sortSummaries(summaries, { ...readSorting(), basis, last: lastTime() })
 }
 
 /** The order that the view's state names; by name if it names none. */

@@ -1,11 +1,14 @@
+import type { MarketSummary } from 'lyra-client'
+import { useState } from 'preact/hooks'
 import { unitOf } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { lazy } from '../parts/lazy.tsx'
+import { useNarrow } from '../parts/narrow.ts'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
-import { MarketsTable, readBasis } from './markets-table.tsx'
+import { inOrder, MarketsTable, readBasis } from './markets-table.tsx'
 import { summariesCsv } from './summaries-csv.ts'
 import { MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
 import { useSummaries } from './use-summaries.ts'
@@ -63,7 +66,10 @@ export function MarketsView() {
   )
   const before = beforeCoverage('markets', bar)
   if (before !== null) return before
-  const found = (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted))
+  const found = inOrder(
+    (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted)),
+    basis,
+  )
   return (
     <>
       {bar}
@@ -101,7 +107,20 @@ export function MarketsView() {
           />
         )}
       </section>
-      {found.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <HeatMap summaries={found} />}
+      {found.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <MapPlace summaries={found} />}
     </>
+  )
+}
+
+/** The map of funding; on a phone it is folded, and asked for when it is opened, or if the address names it. */
+function MapPlace({ summaries }: { summaries: readonly MarketSummary[] }) {
+  const [open, setOpen] = useState(param('map') !== null)
+  const narrow = useNarrow()
+  if (!narrow) return <HeatMap summaries={summaries} />
+  return (
+    <details class="fold" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Map of funding by market and time</summary>
+      {open && <HeatMap summaries={summaries} />}
+    </details>
   )
 }
