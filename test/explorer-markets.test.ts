@@ -6,16 +6,8 @@ import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatPercent, formatRate } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { describeLine, fromOneStart, valuesOf } from '../web/src/markets/compare-lines.ts'
-import {
-  annualised,
-  askPeriods,
-  type Period,
-  RATE_SPANS,
-  rateFor,
-  whoPays,
-} from '../web/src/periods/period.ts'
-import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
+import { type Period, RATE_SPANS, rateFor, whoPays } from '../web/src/periods/period.ts'
+import { timeOf } from './fixtures/live-store.ts'
 import {
   DAYS,
   due,
@@ -35,6 +27,9 @@ import { FILE, serve, serveRecording } from './fixtures/service.ts'
 const { inOrder, MarketsTable } = await import('../web/src/markets/markets-table.tsx')
 const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../web/src/markets/heat-map.tsx')
 const { MarketBar } = await import('../web/src/parts/market-bar.tsx')
+const { askLines, columnsOf, describeLine, lineOfPeriods, titleOf, valuesOf } = await import(
+  '../web/src/markets/compare-lines.ts'
+)
 const { marketMatches } = await import('../web/src/service/markets.ts')
 const { summariesCsv } = await import('../web/src/markets/summaries-csv.ts')
 const { withChanges } = await import('../web/src/markets/summary.ts')
@@ -281,42 +276,73 @@ test('the map of funding has the order of the table, and shades that tell small 
 })
 
 describe("the explorer's comparison of markets", () => {
-  test('has the rates of the periods, a year, and their sum, exactly', async () => {
-    for (const marketId of [BTC, SOL]) {
-      const all = await askPeriods(recording.client, { marketId }, 5_000)
-      const { lines, from } = fromOneStart([{ marketId, ...all }])
+  const ids = MARKETS.map(({ marketId }) => marketId)
+  const held = { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) }
+  const sumOf = (some: readonly number[]) => writeDecimal({ digits: BigInt(sum(some)), scale: 6 })
+
+  test('has what was due in its range, of every market, whatever the length of its periods', async () => {
+    const range = { from: timeOf((DAYS - 7) * 24 * HOUR + 5), to: held.to + 1n }
+    const { lines, byDay } = await askLines(rates.client, ids, range, held)
+    assert.equal(byDay, false)
+    for (const [index, made] of MARKETS.entries()) {
+      const { due: own, from } = lines[index]!
+      const expected = due(made, range.from, range.to)
       assert.equal(from, null)
-      const { periods } = lines[0]!
-      const last = periods.at(-1)!
-      const year = formatRate(annualised(last.rate, last.end! - last.start)!, 2)
-      const time = formatTime(last.start).slice(0, 16)
-      assert.equal(describeLine(periods, 'annualised', null), `${year} · period ${last.seq}, ${time}`)
-      assert.ok(describeLine(periods, 'rate', null).startsWith(formatRate(number(last.rate!), 4)))
-      // At the time of an earlier period, its rate.
-      const earlier = periods.at(-2)!
-      assert.ok(
-        describeLine(periods, 'rate', last.start - 1n).startsWith(formatRate(number(earlier.rate!), 4)),
-      )
-      assert.equal(describeLine(periods, 'rate', 0n), 'no paid period')
+      assert.equal(own.length, (7 * 24) / made.hours)
+      assert.equal(writeDecimal(valuesOf(own, 'cumulative', '8h').at(-1)!), sumOf(expected))
+      // The last rate on each basis, and that of an earlier time.
+      const last = own.at(-1)!
+      const of = (basis: Basis, at: bigint | null = null) => describeLine(own, 'rate', basis, at)
+      const name = `period ${periodCount(made)}, ${formatTime(last.start).slice(0, 16)}`
+      assert.equal(of('period'), `${percent(expected.at(-1)!)} · ${name}`)
+      assert.equal(of('8h'), `${percent((expected.at(-1)! * 8) / made.hours)} · ${name}`)
+      assert.ok(of('year').endsWith(` % · ${name}`))
+      assert.ok(of('period', last.start - 1n).startsWith(`${percent(expected.at(-2)!)} · period`))
+      assert.equal(of('period', range.from - DAY), 'no payment')
+    }
+    // All lines end together, and the first columns are the times.
+    const [times, ...columns] = columnsOf(lines, 'rate', '8h')
+    assert.deepEqual([columns.length, times.at(-1)], [3, Number(held.to / 1_000_000_000n)])
+    for (const column of columns) assert.notEqual(column.at(-1), undefined)
+  })
+
+  test('adds up days if its range is long, of every market', async () => {
+    const range = { from: held.to - 100n * DAY, to: held.to + 1n }
+    const { lines, byDay } = await askLines(rates.client, ids, range, held)
+    assert.equal(byDay, true)
+    for (const [index, made] of MARKETS.entries()) {
+      const { due: own } = lines[index]!
+      const first = timeOf(made.hours * HOUR)
+      assert.equal(own[0]!.start, first - (first % DAY))
+      const total = writeDecimal(valuesOf(own, 'cumulative', 'year').at(-1)!)
+      assert.equal(Number(total), Number(sumOf(due(made, held.from, range.to))))
+      const { start } = own.at(-2)!
+      const day = sum(due(made, start, start + DAY))
+      const at = formatTime(start).slice(0, 16)
+      assert.equal(describeLine(own, 'rate', '8h', start), `${percent(day / 3)} · day, ${at}`)
     }
   })
 
-  test('covers the time of which all periods are loaded, and leaves out those that paid nothing', () => {
-    const hour = BigInt(HOUR) * 1_000_000_000n
-    const every = (hours: bigint, first: number, count: number, rate: string): Period[] =>
-      Array.from({ length: count }, (_, index) => ({
-        ...{ seq: BigInt(first + index), start: BigInt(first + index) * hours * hour, payment: '1', rate },
-        ...{ end: BigInt(first + index + 1) * hours * hour, internalTwap: null, externalTwap: null },
-      }))
-    const unpaid = { ...every(8n, 140, 1, '0')[0]!, rate: null }
-    const { lines, from } = fromOneStart([
-      { marketId: LIVE_MARKET, list: every(1n, 100, 1_000, '0.0001'), more: true },
-      { marketId: ETH, list: [...every(8n, 0, 140, '0.001'), unpaid], more: true },
-    ])
-    assert.equal(from, 100n * hour)
+  test('says what its lines are, and from when on a market has too many periods', () => {
+    assert.equal(titleOf('rate', '8h', false), 'Funding rates per 8 hours')
+    assert.equal(titleOf('rate', 'year', true), 'Funding rates per year, by day')
+    assert.equal(titleOf('rate', 'period', true), 'Funding rates, sum of each day')
+    assert.equal(titleOf('cumulative', '8h', true), 'Cumulative funding rates, by day')
+    const period = { seq: 1n, start: 5n, end: 9n, payment: '1', internalTwap: null, externalTwap: null }
+    const list: Period[] = [
+      { ...period, rate: '0.1' },
+      // Nothing was paid for a period without a length.
+      { ...period, seq: 2n, start: 9n, rate: '0.1' },
+      { ...period, seq: 3n, start: 9n, end: null, rate: null },
+    ]
+    const lineIn = (from: bigint, more: boolean) => lineOfPeriods(ETH, { list, more }, { from, to: 10n })
     assert.deepEqual(
-      lines.map(({ periods }) => writeDecimal(valuesOf(periods, 'cumulative').at(-1)!)),
-      ['0.1000', '0.127'],
+      lineIn(0n, true).due.map(({ name }) => name),
+      ['period 1'],
+    )
+    assert.deepEqual(
+      [lineIn(0n, true), lineIn(5n, true), lineIn(0n, false)].map(({ from }) => from),
+      [5n, null, null],
     )
   })
 })

@@ -416,14 +416,14 @@ describe('the explorer', () => {
       () => line.innerText(),
       (text) => /SOL\/PERP[\s\S]*[+-][\d,.]+ % · period \d+, /.test(text),
     )
-    const year = await line.innerText()
+    const rate = await line.innerText()
     await page
       .getByRole('group', { name: 'Values of the lines' })
-      .getByRole('button', { name: 'Rate' })
+      .getByRole('button', { name: 'Cumulative' })
       .click()
     await eventually(
       () => line.innerText(),
-      (text) => text !== year,
+      (text) => text !== rate,
     )
     const [download] = await Promise.all([
       page.waitForEvent('download'),

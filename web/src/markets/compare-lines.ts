@@ -1,72 +1,124 @@
+import type { LyraClient } from 'lyra-client'
 import type uPlot from 'uplot'
-import { add, approximate, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
+import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
-import { annualised, lengthOf, type Period, type Periods } from '../periods/period.ts'
-import { secondsOf } from '../series/series.ts'
+import { askDays, type Day, daysOf } from '../funding/days.ts'
+import { DAY } from '../funding/view-range.ts'
+import { askPeriods, dueWithin, type Periods, RATE_SPANS } from '../periods/period.ts'
+import { type Range, secondsOf } from '../series/series.ts'
+import { RATE_BASES, type RateBasis } from './summary.ts'
 
 /** Values of the lines. */
-export const COMPARE_KINDS = { annualised: 'Annualised', rate: 'Rate', cumulative: 'Cumulative' } as const
+export const COMPARE_KINDS = { rate: 'Rate', cumulative: 'Cumulative' } as const
 
 export type CompareKind = keyof typeof COMPARE_KINDS
 
-export type Line = { marketId: string; periods: readonly Period[] }
+/** Longer ranges are drawn in sums by day, of every market: periods of all lengths have the same time. */
+const LONGEST = 92n * DAY
 
-/** The paid periods of markets, from the time on from which all are loaded; null if nothing is left out. */
-export function fromOneStart(markets: readonly (Periods & { marketId: string })[]): {
-  lines: readonly Line[]
+/** Periods of each market at most: in the longest range, of an hour each and shorter ones. */
+export const MOST_PERIODS = 5_000
+
+/** Decimal places of a rate that is brought to another span. */
+const PLACES = 18
+
+/** What was due for a period, or on a day. */
+export type Due = { start: bigint; end: bigint; rate: Decimal; name: string }
+
+export type Line = {
+  marketId: string
+  due: readonly Due[]
+  /** When its loaded periods begin, if the range has more; else null. */
   from: bigint | null
-} {
-  const starts = markets.flatMap(({ list, more }) => (more && list[0] !== undefined ? [list[0].start] : []))
-  const from = starts.length === 0 ? null : starts.reduce((a, b) => (a > b ? a : b))
-  const lines = markets.map(({ marketId, list }) => ({
+}
+
+export type Lines = { lines: readonly Line[]; byDay: boolean }
+
+/** Requests what was due for markets in a range. */
+export async function askLines(
+  lyra: Pick<LyraClient, 'fundingPeriodsPage' | 'fundingRates'>,
+  marketIds: readonly string[],
+  range: Range,
+  held: Range,
+  signal?: AbortSignal,
+): Promise<Lines> {
+  const byDay = range.to - range.from > LONGEST
+  const lines = marketIds.map(async (marketId) => {
+    if (byDay) return lineOfDays(marketId, await askDays(lyra, marketId, daysOf(range, held), signal))
+    // The first payment in the range may be for a period that began before.
+    const asked = { marketId, from: range.from - DAY, to: range.to }
+    return lineOfPeriods(marketId, await askPeriods(lyra, asked, MOST_PERIODS, signal), range)
+  })
+  return { lines: await Promise.all(lines), byDay }
+}
+
+export function lineOfPeriods(marketId: string, { list, more }: Periods, range: Range): Line {
+  const [oldest] = list
+  return {
     marketId,
-    periods: list.filter(
-      (period) =>
-        period.rate !== null && (lengthOf(period) ?? 0n) > 0n && (from === null || period.start >= from),
-    ),
-  }))
-  return { lines, from }
+    due: dueWithin(list, range)
+      .filter(({ start, end }) => end! > start)
+      .map(({ seq, start, end, rate }) => ({
+        ...{ start, end: end!, rate: parseDecimal(rate!) ?? ZERO, name: `period ${seq}` },
+      })),
+    from: more && oldest !== undefined && oldest.start > range.from ? oldest.start : null,
+  }
+}
+
+export function lineOfDays(marketId: string, days: readonly Day[]): Line {
+  const due = days.map(({ start, sum }) => ({ start, end: start + DAY, rate: sum, name: 'day' }))
+  return { marketId, due, from: null }
+}
+
+/** What the lines are. */
+export function titleOf(kind: CompareKind, basis: RateBasis, byDay: boolean): string {
+  if (kind === 'cumulative') return `Cumulative funding rates${byDay ? ', by day' : ''}`
+  if (!byDay) return `Funding rates per ${RATE_BASES[basis]}`
+  return basis === 'period'
+    ? 'Funding rates, sum of each day'
+    : `Funding rates per ${RATE_BASES[basis]}, by day`
 }
 
 /** Describes a market's line at a time, or at its end. */
-export function describeLine(periods: readonly Period[], kind: CompareKind, at: bigint | null): string {
-  const index = at === null ? periods.length - 1 : periods.findLastIndex(({ start }) => start <= at)
-  const period = periods[index]
-  if (period === undefined) return 'no paid period'
-  const value = valuesOf(periods, kind)[index]
-  const text = value == null ? '–' : formatRate(value, kind === 'rate' ? 4 : 2)
-  return `${text} · period ${period.seq}, ${formatTime(period.start).slice(0, 16)}`
+export function describeLine(
+  due: readonly Due[],
+  kind: CompareKind,
+  basis: RateBasis,
+  at: bigint | null,
+): string {
+  const index = at === null ? due.length - 1 : due.findLastIndex(({ start }) => start <= at)
+  const one = due[index]
+  if (one === undefined) return 'no payment'
+  const places = kind === 'rate' && basis !== 'year' ? 4 : 2
+  return `${formatRate(valuesOf(due, kind, basis)[index]!, places)} · ${one.name}, ${formatTime(one.start).slice(0, 16)}`
 }
 
-/** The value of each period, exact. */
-export function valuesOf(periods: readonly Period[], kind: CompareKind): (Decimal | null)[] {
+/** The value of each payment, exact: its rate on a basis, or the sum so far. */
+export function valuesOf(due: readonly Due[], kind: CompareKind, basis: RateBasis): Decimal[] {
   let sum: Decimal = ZERO
-  return periods.map((period) => {
-    const rate = parseDecimal(period.rate ?? '')
-    if (rate === null) return null
-    if (kind === 'annualised') return annualised(period.rate, lengthOf(period))
+  return due.map(({ start, end, rate }) => {
     sum = add(sum, rate)
-    return kind === 'rate' ? rate : sum
+    if (kind === 'cumulative') return sum
+    return basis === 'period' ? rate : scaleBy(rate, RATE_SPANS[basis], end - start, PLACES)!
   })
 }
 
-/** One place for each start and end of a period of any market; a line is broken if its market has no period. */
-export function columnsOf(lines: readonly Line[], kind: CompareKind): uPlot.AlignedData {
-  const times = [
-    ...new Set(lines.flatMap(({ periods }) => periods.flatMap(({ start, end }) => [start, end!]))),
-  ].sort((left, right) => (left < right ? -1 : 1))
+/** One place for each start and end of a payment's time; a line is broken where its market has none. */
+export function columnsOf(lines: readonly Line[], kind: CompareKind, basis: RateBasis): uPlot.AlignedData {
+  const times = [...new Set(lines.flatMap(({ due }) => due.flatMap(({ start, end }) => [start, end])))].sort(
+    (left, right) => (left < right ? -1 : 1),
+  )
   const places = new Map(times.map((time, index) => [time, index]))
-  const columns = lines.map(({ periods }) => {
-    const values = valuesOf(periods, kind)
+  const columns = lines.map(({ due }) => {
+    const values = valuesOf(due, kind, basis)
     const column: (number | null | undefined)[] = times.map(() => undefined)
-    for (const [index, { start, end }] of periods.entries()) {
-      const value = values[index] ?? null
-      const drawn = value === null ? null : approximate(value) * 100
-      column[places.get(start)!] = drawn
-      const after = periods[index + 1]
-      if (after === undefined) column[places.get(end!)!] = drawn
-      else if (after.start !== end) column[places.get(end!)!] = null
+    for (const [index, { start, end }] of due.entries()) {
+      const value = approximate(values[index]!) * 100
+      column[places.get(start)!] = value
+      const after = due[index + 1]
+      if (after === undefined) column[places.get(end)!] = value
+      else if (after.start !== end) column[places.get(end)!] = null
     }
     return column
   })

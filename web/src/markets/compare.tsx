@@ -5,50 +5,57 @@ import { createLineChart, DASHES, lineColour } from '../charts/line-chart.ts'
 import { savePng } from '../charts/save-png.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
+import { RangeBar } from '../funding/range-bar.tsx'
+import { heldRange } from '../funding/requests.ts'
+import { DAY, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { MarketName } from '../parts/market-name.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
-import { askPeriods } from '../periods/period.ts'
-import { nanosecondsOf } from '../series/series.ts'
+import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
 import {
+  askLines,
   COMPARE_KINDS,
   type CompareKind,
   columnsOf,
   describeLine,
-  fromOneStart,
   type Line,
+  MOST_PERIODS,
+  titleOf,
 } from './compare-lines.ts'
-
-/** Periods of each market that are compared at most. */
-const PERIODS = 1_000
+import type { RateBasis } from './summary.ts'
 
 const NO_LINES: readonly Line[] = []
 
-/** The funding rates of several markets in one chart. */
-export function Compare({ marketIds }: { marketIds: readonly string[] }) {
+/** From when to when any of some markets has funding; up to the last block, if that is not known. */
+function heldOf(marketIds: readonly string[], last: bigint): Range {
+  const coverage = latestCoverage()
+  const all = coverage === null ? [] : marketIds.flatMap((id) => heldRange(coverage, id) ?? [])
+  return {
+    from: all.reduce((least, { from }) => (from < least ? from : least), last - DAY),
+    to: all.map(({ to }) => to).reduce((most, to) => (to > most ? to : most), all[0]?.to ?? last),
+  }
+}
+
+/** The funding rates of several markets in one chart, over the range that the address names. */
+export function Compare({ marketIds, basis }: { marketIds: readonly string[]; basis: RateBasis }) {
   const coverage = latestCoverage()
   const version = marketIds
     .map((id) => coverage?.fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '')
     .join(' ')
-  const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, param('bars') ?? '')
-    ? (param('bars') as CompareKind)
-    : 'annualised'
+  const kind: CompareKind = param('bars') === 'cumulative' ? 'cumulative' : 'rate'
+  const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
+  const held = heldOf(marketIds, last)
+  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last, '30d')
+  // A range that follows the data moves with every block, and has other payments only after one more period.
+  const shown = range.span ?? `${range.from} ${range.to}`
   const { data, error, reload } = useQuery(
-    `${marketIds.join(' ')} ${version}`,
-    async (signal) =>
-      fromOneStart(
-        await Promise.all(
-          marketIds.map(async (marketId) => ({
-            marketId,
-            ...(await askPeriods(lyra, { marketId }, PERIODS, signal)),
-          })),
-        ),
-      ),
+    `${marketIds.join(' ')} ${shown} ${version}`,
+    (signal) => askLines(lyra, marketIds, range, held, signal),
     { keep: true },
   )
   const place = useRef<HTMLDivElement>(null)
@@ -58,7 +65,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
   const lines = data?.lines ?? NO_LINES
   useEffect(() => {
     if (place.current === null || lines.length === 0) return
-    const made = createLineChart(place.current, columnsOf(lines, kind), ' %', (x) =>
+    const made = createLineChart(place.current, columnsOf(lines, kind, basis), ' %', (x) =>
       setAt(x === null ? null : nanosecondsOf(x)),
     )
     chart.current = made.chart
@@ -66,12 +73,13 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
       chart.current = null
       made.destroy()
     }
-  }, [lines, kind, dark])
+  }, [lines, kind, basis, dark])
+  const name = titleOf(kind, basis, data?.byDay ?? false)
   return (
     <section class="panel" aria-labelledby="compare-title">
       <div class="chart-head">
         <h2 id="compare-title" class="chart-title">
-          Funding rates compared
+          {name}
         </h2>
         <fieldset class="segments small" aria-label="Values of the lines">
           {Object.entries(COMPARE_KINDS).map(([name, text]) => (
@@ -79,7 +87,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
               key={name}
               type="button"
               aria-pressed={kind === name}
-              onClick={() => setParams({ bars: name === 'annualised' ? null : name }, { push: false })}
+              onClick={() => setParams({ bars: name === 'rate' ? null : name }, { push: false })}
             >
               {text}
             </button>
@@ -92,7 +100,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
           onClick={() => {
             if (chart.current === null || place.current === null) return
             const { paper, text } = readColours(place.current)
-            const title = `Funding rates, ${COMPARE_KINDS[kind].toLowerCase()}: ${marketIds.map(marketLabel).join(', ')}`
+            const title = `${name}: ${marketIds.map(marketLabel).join(', ')}`
             const legend = lines.map(({ marketId }, index) => ({
               text: marketLabel(marketId),
               colour: lineColour(place.current!, index),
@@ -100,33 +108,46 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
               width: 2,
               dash: DASHES[index]!,
             }))
-            const figures = `${COMPARE_KINDS[kind]}, in %`
+            const figures = `${name}, in %`
             void savePng(chart.current, { title, figures, legend, name: title, paper, ink: text })
           }}
         >
           PNG
         </button>
       </div>
+      <RangeBar
+        range={range}
+        held={held}
+        last={last}
+        least={DAY}
+        onSpan={(span) => setParams({ span, from: null, to: null })}
+        onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null })}
+      >
+        {range.fault !== null && <span class="fault">{range.fault}</span>}
+      </RangeBar>
       {error !== null && <Failure error={error} onRetry={reload} />}
       <div class="compare-chart">
         {data === null && error === null && <Skeleton what="funding periods" tall />}
         <div ref={place} class="chart" data-chart="compare" />
       </div>
-      {data?.from != null && (
-        <p class="notice">
-          Compared from {formatTime(data.from).slice(0, 16)} UTC on: more than {groupDigits(`${PERIODS}`)}{' '}
-          periods of a market are not loaded.
-        </p>
+      {lines.map(
+        ({ marketId, from }) =>
+          from !== null && (
+            <p key={marketId} class="notice">
+              {marketLabel(marketId)} is drawn from {formatTime(from).slice(0, 16)} UTC on: more than{' '}
+              {groupDigits(`${MOST_PERIODS}`)} of its periods are not loaded. Choose a shorter range.
+            </p>
+          ),
       )}
       <p class="gestures by-mouse">Hover for values · drag to zoom in · double-click to reset</p>
       <ul class="compare-legend" aria-label="Markets compared">
-        {lines.map(({ marketId, periods }, index) => (
+        {lines.map(({ marketId, due }, index) => (
           <li key={marketId} data-compared={marketId}>
             <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
               <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
             </svg>
             <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
-            <span class="quiet">{describeLine(periods, kind, at)}</span>
+            <span class="quiet">{describeLine(due, kind, basis, at)}</span>
           </li>
         ))}
       </ul>

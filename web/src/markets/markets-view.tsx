@@ -60,7 +60,7 @@ export function MarketsView() {
         </span>
       </div>
       {compared.length > 0 && (
-        <div class="compare-place">{coverage !== null && <Compare marketIds={compared} />}</div>
+        <div class="compare-place">{coverage !== null && <Compare marketIds={compared} basis={basis} />}</div>
       )}
     </>
   )
