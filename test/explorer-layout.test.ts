@@ -19,7 +19,7 @@ import {
   explorerTest as test,
   watchRequests,
 } from './fixtures/explorer.ts'
-import { getPage } from './fixtures/http.ts'
+import { getPage, send } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
   createLiveStore,
@@ -181,6 +181,8 @@ describe('the layout of the explorer', () => {
     const [market, other] = edges.map(({ node }) => node.marketId as string)
     const provided = await getPage(service.base, '/api/v2/liquidity/providers', `marketId=${market}`)
     const party = provided.edges[0]!.node.partyId as string
+    const paid = await send(service.base, '/api/v2/export/funding-payments?format=ndjson')
+    const { partyId: payer } = JSON.parse(paid.text.split('\n')[0]!) as { partyId: string }
     const pages = await Promise.all(
       [1440, 390].map(async (width) => {
         const page = await browser.newPage({ baseURL: service.base, viewport: { width, height: 900 } })
@@ -199,6 +201,7 @@ describe('the layout of the explorer', () => {
       ['/?view=funding', '.chart-panel[aria-busy="false"] .notes'],
       ['/?view=providers', 'table.providers, .card'],
       [`/?view=providers&market=${market}&party=${party}`, '.panel .request'],
+      [`/?view=party&party=${payer}`, '[data-chart="cumulative"] canvas'],
       ['/?view=checkpoints', 'table.checkpoints'],
       ['/?view=node', '.holdings'],
     ] as const

@@ -205,13 +205,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
             }
             tip={(time) => tipLines(readingAt(data!, time), drawnBars, days.data, unit)}
             legend={
-              <>
-                <Legend
-                  hidden={hidden}
-                  onChange={(next) => setParams({ hide: [...next].join(',') || null })}
-                />
-                <MarkPrice summary={summary} />
-              </>
+              <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
             }
             readout={
               <Readout
@@ -226,7 +220,12 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
             }
           />
         </div>
-        {narrow && <div class="now-figures">{ofRange}</div>}
+        {narrow && (
+          <div class="now-figures">
+            {ofRange}
+            <MarkPrice summary={summary} />
+          </div>
+        )}
         {data !== null && <ChartNotes data={data} range={range} why={why} byDay={days.data !== null} />}
         <Request
           url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}

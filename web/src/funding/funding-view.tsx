@@ -2,6 +2,7 @@ import { goTo } from '../location.ts'
 import { whyNoFunding } from '../markets/summary.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketBar, useSummary } from '../parts/market-bar.tsx'
+import { useNarrow } from '../parts/narrow.ts'
 import { beforeCoverage, Empty, Skeleton } from '../parts/states.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { instrumentOf } from '../service/instruments.ts'
@@ -9,6 +10,7 @@ import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
 import { FundingMarket } from './funding-market.tsx'
+import { MarkPrice } from './mark-price.tsx'
 import { fundingMarket, heldRange } from './requests.ts'
 
 /** A market's funding: rates, prices and TWAPs over time. */
@@ -25,12 +27,15 @@ export function FundingView() {
     { keep: true },
   )
   const summary = useSummary(marketId, markets)
+  const narrow = useNarrow()
   const bar = (
     <MarketBar
       marketId={marketId}
       summary={summary}
       markets={markets}
       onPick={(market) => goTo('funding', market === null ? {} : { market })}
+      // On a phone it stands below the charts.
+      beside={!narrow && <MarkPrice summary={summary} />}
     >
       <Link view="providers" params={{ market: marketId }} class="quiet-link">
         Providers

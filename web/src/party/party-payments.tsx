@@ -52,7 +52,10 @@ export function Payments({ partyId }: { partyId: string }) {
     { keep: true },
   )
   return (
-    <section class="panel" aria-labelledby="payments-title">
+    <section
+      class={held !== null && data === null && error === null ? 'panel filling' : 'panel'}
+      aria-labelledby="payments-title"
+    >
       <div class="panel-head">
         <h2 id="payments-title">
           Funding payments of party <Id id={partyId} what="the party id" />
