@@ -19,7 +19,7 @@ const { describeNow, Provision } = await import('../web/src/party/party-provisio
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
 const { withFees } = await import('../web/src/providers/fees.ts')
-const { marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
+const { instruments, marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
 
 /** A party of `month` with positions in all five markets, and a provider that trades. */
 const TRADER = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
@@ -125,6 +125,18 @@ describe('the view of a party', () => {
     assert.match(view, /Missed: others could not pay/)
     // A market whose asset is not known keeps its amounts as they were sent.
     assert.match(view, /Total of this range \+6 /)
+  })
+
+  test('names the markets that a chart of more than six does not draw', async () => {
+    await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
+    const [known] = instruments.value!.values()
+    const ids = [...'1234567'].map((digit) => digit.repeat(64))
+    instruments.value = new Map(
+      ids.map((marketId, index) => [marketId, { ...known!, marketId, code: `M${index}` }]),
+    )
+    const list = ids.map((marketId) => payment(DAY, '1', { marketId }))
+    const view = textOf(render(h(PaymentFigures, { payments: { list, more: false } })))
+    assert.match(view, /Not drawn: M6\./)
   })
 
   test('says how a provider does against the minimum, and shows its epochs', async () => {
