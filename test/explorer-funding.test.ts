@@ -49,7 +49,7 @@ const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')
 const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
 const { MarkPrice } = await import('../web/src/funding/mark-price.tsx')
 const { PositionPayments, receivedBy } = await import('../web/src/funding/position-payments.tsx')
-const { describeReading, Readout, tipLines } = await import('../web/src/funding/readout.tsx')
+const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 const { heldRange } = await import('../web/src/funding/requests.ts')
 const { latestCoverage } = await import('../web/src/service/coverage.ts')
 const { instrumentOf, marketUnit } = await import('../web/src/service/instruments.ts')
@@ -315,21 +315,17 @@ describe("the explorer's funding", () => {
     const [external, internal] = [reading.moment!.external!, reading.moment!.internal!]
     const difference = `${BigInt(internal.twap.last) - BigInt(external.twap.last)}`
     assert.equal(figureOf(readoutOf(funding, reading.time), 'difference')!.value, difference)
-    const amount = (text: string, style = {}) => formatAmountWithUnit(text, USD, style)
-    assert.ok(
-      describeReading(reading, USD).startsWith(
-        [
-          `${formatTime(reading.time)} UTC, period ${external.seq}`,
-          `external price ${amount(external.price.last)}, TWAP ${amount(external.twap.last)}`,
-          `internal price ${amount(internal.price.last)}, TWAP ${amount(internal.twap.last)}`,
-          `internal minus external TWAP ${amount(difference, { signed: true })}`,
-        ].join('; '),
-      ),
-      describeReading(reading, USD),
-    )
-    // Before the periods are known, nothing is said of them.
+    const rates = { kind: 'rate' as const, values: barValues(periods.list, funding.range, null, 'rate') }
+    const [first, bar, ...others] = tipLines(reading, rates, null, USD)
+    assert.equal(first, `${formatTime(reading.time)} UTC, period ${external.seq}`)
+    assert.equal(bar, `Rate ${rate(reading.period!.rate!)}, ${whoPays(reading.period!.payment)}`)
+    const line = (name: string, { price, twap }: typeof external) =>
+      `${name} ${formatAmountWithUnit(price.last, USD)}, TWAP ${formatAmount(twap.last, USD)}`
+    assert.deepEqual(others.slice(0, 2), [line('External', external), line('Internal', internal)])
+    assert.match(others[2]!, /^Premium \+[\d.]+ bp$/)
+    // Before the periods are known, nothing is said of what they pay.
     const early = readingAt({ ...data, periods: null }, reading.time)
-    assert.match(describeReading(early, USD), / UTC; external price /)
+    assert.match(tipLines(early, rates, null, USD)[1]!, /^External /)
     assert.match(textOf(readout(early, { pointed: false })), /^Latest in the range \S+ \S+ UTC External TWAP/)
   })
 
@@ -505,8 +501,9 @@ test('a reading is of the period that its bucket names', () => {
   assert.deepEqual(tipLines(readingAt(data, 20n), { kind: 'annualised', values }, null, null), [
     '1970-01-01 00:00:00.00000002 UTC, period 3',
     'Annualised +30.0000 %, longs pay shorts',
-    'External 9',
+    'External 9, no TWAP',
     'Internal 9, TWAP 103',
+    'no premium',
   ])
   const running = { kind: 'cumulative' as const, values: new Map([[5n, parseDecimal('-0.5')!]]) }
   assert.deepEqual(tipLines(readingAt(data, 70n), running, null, null).slice(0, 2), [

@@ -200,7 +200,7 @@ describe('the explorer', () => {
     await tabUntil(isChart, 'the chart')
     await press('End')
     const said = () => page.locator('.charts [aria-live]').innerText()
-    await eventually(said, (text) => /UTC, period \d+; external price [\d,.]+ USD, TWAP/.test(text))
+    await eventually(said, (text) => /UTC, period \d+; .*; External [\d,.]+ USD, TWAP/.test(text))
 
     // The chosen point stays chosen while the range changes about it.
     await press('Home', ...Array(30).fill('ArrowRight'))

@@ -20,10 +20,10 @@ export default defineConfig({
           // Few files: what each view alone needs, what charts need, what all views need, and what both pages do.
           includeDependenciesRecursively: false,
           groups: [
-            { name: 'charts', test: /uPlot\.esm|\/src\/charts\// },
+            { name: 'charts', test: /uPlot\.esm|\/src\/charts\/|\/(range-bar|days|payments)\.tsx?/ },
             {
               name: 'base',
-              test: /preact|\/src\/theme|src\/domain|preload-helper|styles\/(tokens|base|controls|layout)/,
+              test: /preact|\/src\/theme|core\/domain|preload-helper|styles\/(tokens|base|controls|layout)/,
             },
             {
               name: 'shared',

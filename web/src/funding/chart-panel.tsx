@@ -5,8 +5,6 @@ import { useNarrow } from '../parts/narrow.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
 import { type ChartName, type Charts, createCharts, type FundingData, shownShades } from './charts.ts'
-import { readingAt } from './reading.ts'
-import { describeReading } from './readout.tsx'
 import { pan, zoom } from './view-range.ts'
 
 const KEYS_TEXT =
@@ -24,7 +22,7 @@ export type ChartPanelProps = {
   title: string
   onRange: (range: Range, settled: boolean) => void
   onPoint: (time: bigint | null) => void
-  /** Lines about a time, beside the pointer. */
+  /** Lines about a time: beside the pointer, and spoken of a point that keys choose. */
   tip: (time: bigint) => readonly string[]
   /** Elements above the first and the second chart, and below the second. */
   head: preact.ComponentChildren
@@ -98,7 +96,7 @@ export function ChartPanel({
     pointed.current = moment === undefined ? null : moment.start + data!.bucket - 1n
     charts.current?.point(moment?.start ?? null)
     onPoint(moment?.start ?? null)
-    setSpoken(moment === undefined ? '' : describeReading(readingAt(data!, moment.start), unit))
+    setSpoken(moment === undefined ? '' : tip(moment.start).join('; '))
   }
   /** A point that was chosen by keys stays chosen while the range or the data change about it. */
   const pointAgain = () =>

@@ -179,63 +179,37 @@ function SourceFigure({ kind, name, reading, unit }: SourceFigureProps) {
   )
 }
 
-/** A reading in a few lines, beside the pointer: the value of its bar, prices with their TWAPs, and the premium. */
+/** A reading in lines, beside the pointer and spoken: its bar's value, prices with their TWAPs, and the premium. */
 export function tipLines(
-  { time, moment, seq, period, twaps, pair }: Reading,
+  { time, moment, seq, period, latest, twaps, pair }: Reading,
   { kind, values }: ReadoutProps['bars'],
   days: readonly Day[] | null,
   unit: Unit | null,
 ): string[] {
-  if (moment === null) return []
-  const value = values.get(days === null ? (period?.seq ?? -1n) : midnightBefore(time))
-  const isEstimate = days === null && period?.end === null
-  const who = kind === 'cumulative' || value === undefined ? '' : `, ${whoPays(writeDecimal(value))}`
-  const of = (name: 'external' | 'internal', title: string) => {
-    const price = moment[name]?.price.last
-    const twap = twaps[name]?.twap.last
-    if (price === undefined) return []
+  if (moment === null) return ['no point']
+  const byDay = days !== null
+  const value = values.get(byDay ? midnightBefore(time) : (period?.seq ?? -1n))
+  const of = (source: 'external' | 'internal', name: string) => {
+    const price = moment[source]?.price.last
+    if (price === undefined) return `no ${source} point`
+    const twap = twaps[source]?.twap.last
+    const average = twap === undefined ? 'no TWAP' : `TWAP ${formatAmount(twap, unit)}`
+    return `${name} ${formatAmountWithUnit(price, unit)}, ${average}`
+  }
+  const bar = () => {
+    if (value === undefined) return byDay || period === null ? null : whyUnpaid(period, latest)
     return [
-      `${title} ${formatAmount(price, unit)}${twap === undefined ? '' : `, TWAP ${formatAmount(twap, unit)}`}`,
-    ]
+      `${BAR_KINDS[kind]}${byDay ? ', by day' : ''} ${formatRate(value, RATE_PLACES)}`,
+      ...(!byDay && period?.end === null ? ['estimate'] : []),
+      ...(kind === 'cumulative' ? [] : [whoPays(writeDecimal(value))]),
+    ].join(', ')
   }
   const premium = pair === null ? null : formatBasisPoints(pair.internal.twap.last, pair.external.twap.last)
   return [
-    `${formatTime(moment.start)} UTC${days === null && seq !== null ? `, period ${seq}` : ''}`,
-    ...(value === undefined
-      ? []
-      : [
-          `${days === null ? BAR_KINDS[kind] : `${BAR_KINDS[kind]}, by day`} ${formatRate(value, RATE_PLACES)}${isEstimate ? ', estimate' : ''}${who}`,
-        ]),
-    ...of('external', 'External'),
-    ...of('internal', 'Internal'),
-    ...(premium === null ? [] : [`Premium ${premium}`]),
-  ]
-}
-
-/** A time in words, for who hears the page. */
-export function describeReading(reading: Reading, unit: Unit | null): string {
-  const { moment, seq, period, periodsKnown, latest, twaps, difference } = reading
-  if (moment === null) return 'no point'
-  const of = (name: 'external' | 'internal') => {
-    const bucket = moment[name]
-    if (bucket === null) return `no ${name} point`
-    const twap = twaps[name] === null ? 'no TWAP' : `TWAP ${formatAmountWithUnit(bucket.twap.last, unit)}`
-    return `${name} price ${formatAmountWithUnit(bucket.price.last, unit)}, ${twap}`
-  }
-  const periodName = seq !== null && periodsKnown ? `, period ${seq}` : periodsKnown ? ', no period' : ''
-  return [
-    `${formatTime(moment.start)} UTC${periodName}`,
-    of('external'),
-    of('internal'),
-    difference === null
-      ? 'no premium'
-      : `internal minus external TWAP ${formatAmountWithUnit(writeDecimal(difference), unit, { signed: true })}`,
-    ...(period === null
-      ? []
-      : [
-          period.rate === null
-            ? whyUnpaid(period, latest)!
-            : `rate ${period.rate}, ${whoPays(period.payment)}`,
-        ]),
-  ].join('; ')
+    `${formatTime(moment.start)} UTC${byDay || seq === null ? '' : `, period ${seq}`}`,
+    bar(),
+    of('external', 'External'),
+    of('internal', 'Internal'),
+    premium === null ? 'no premium' : `Premium ${premium}`,
+  ].filter((line) => line !== null)
 }
