@@ -22,8 +22,8 @@ export function axisTime(seconds: number, perPixel: number): string {
 }
 
 /**
- * Writes the crosshair's values on the axes and, in the chart under the pointer, lines about its time beside it. Those
- * who hear the page have the same elsewhere.
+ * Writes the crosshair's values on the axes and, in the chart under the pointer, lines about its time beside it. Screen
+ * readers skip them: the page has the same as text.
  *
  * @param tip the lines about a time, in seconds
  */
@@ -32,7 +32,7 @@ export function crosshair(suffix: string, tip: (seconds: number) => readonly str
   const show = (chart: uPlot) => {
     const { left = -1, top = -1 } = chart.cursor
     const { offsetLeft, offsetTop, clientWidth, clientHeight } = chart.over
-    // The others follow it, at a height that says nothing.
+    // Charts that only follow have the crosshair at a height without meaning.
     const isPointed = left >= 0 && chart.over.matches(':hover')
     const lines = isPointed ? tip(chart.posToVal(left, 'x')) : []
     const { min: least, max: most } = chart.scales.y!

@@ -39,8 +39,8 @@ export function formatSpan(ns: bigint): string {
 }
 
 /**
- * A time that someone has written, Unix nanoseconds, or why it is not a time. Of a day or a week by its name it is the
- * beginning, with an exclusive end; `every` is when a weekday comes again.
+ * A time that someone has written, Unix nanoseconds, or why it is not a time. A named day or week is its beginning, with
+ * an exclusive end; `every` is the time between two such weekdays.
  */
 export type ReadTime = { ns: bigint; end?: bigint; every?: bigint } | { fault: string }
 

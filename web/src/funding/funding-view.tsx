@@ -62,7 +62,6 @@ export function FundingView() {
     )
   }
   const product = whyNoFunding(instrumentOf(marketId))
-  const whyNone = product === null ? null : `It pays ${product}. Only perpetual markets have funding.`
   const held = heldRange(own.data ?? coverage, marketId)
   return (
     <>
@@ -76,8 +75,9 @@ export function FundingView() {
       )}
       {held === null && MARKET_ID.test(marketId) && !own.loading && (
         <Empty title="No funding of this market">
-          {whyNone ??
-            'The service has no data points or funding periods of this market: it is unknown here, or its first period has not begun.'}
+          {product !== null
+            ? `It pays ${product}. Only perpetual markets have funding.`
+            : 'The service has no data points or funding periods of this market: it is not a perpetual market, it is unknown here, or its first period has not begun.'}
         </Empty>
       )}
     </>

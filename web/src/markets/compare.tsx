@@ -31,14 +31,14 @@ import type { RateBasis } from './summary.ts'
 
 const NO_LINES: readonly Line[] = []
 
-/** From when to when any of some markets has funding; up to the last block, if that is not known. */
+/** From when to when any of these markets has funding; the last day, if none has. */
 function heldOf(marketIds: readonly string[], last: bigint): Range {
   const coverage = latestCoverage()
   const all = coverage === null ? [] : marketIds.flatMap((id) => heldRange(coverage, id) ?? [])
-  return {
-    from: all.reduce((least, { from }) => (from < least ? from : least), last - DAY),
-    to: all.map(({ to }) => to).reduce((most, to) => (to > most ? to : most), all[0]?.to ?? last),
-  }
+  return all.reduce(
+    (one, { from, to }) => ({ from: from < one.from ? from : one.from, to: to > one.to ? to : one.to }),
+    all[0] ?? { from: last - DAY, to: last },
+  )
 }
 
 /** The funding rates of several markets in one chart, over the range that the address names. */
