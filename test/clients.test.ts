@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
-import { DOCUMENTED_MARKET, documentedPages } from './fixtures/documentation.ts'
+import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { freePort } from './fixtures/postgres-server.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
@@ -211,7 +211,7 @@ for row, last_id in follow("checkpoints"):
   assert.deepEqual(asked, ASKED_IDS)
 })
 
-const GO_RECIPE = API_BLOCKS.find(({ language }) => language === 'go')!.text
+const GO_RECIPE = readFileSync(join(ROOT, 'client/examples/follow-funding-points.go'), 'utf8')
 
 /** Runs a Go program, without its vendor's tools asking anybody. */
 async function runGo(t: TestContext, program: string) {
@@ -224,7 +224,7 @@ async function runGo(t: TestContext, program: string) {
 
 const hasGo = () => spawnSync('go', ['version']).status === 0
 
-test('the Go recipe of docs/api.md for a stream prints the first row, as printed', async (t) => {
+test('the Go example of a stream prints the first row, as printed', async (t) => {
   if (!hasGo()) return skip(t, 'Go is not installed')
   const base = await serveFile(STORE_KINDS[0]!, MONTH)
   const { code, stdout, stderr } = await runGo(t, GO_RECIPE.replaceAll('http://127.0.0.1:3008', base))
@@ -238,7 +238,7 @@ test('the Go recipe of docs/api.md for a stream prints the first row, as printed
   assert.match(stdout, new RegExp(`^s[\\w-]+ ${timestamp} ${price}\nEOF\n$`))
 })
 
-test('the Go recipe of docs/api.md for a stream reconnects after the last whole event, and waits no longer than it is to', async (t) => {
+test('the Go example of a stream reconnects after the last whole event, and waits no longer than it is to', async (t) => {
   if (!hasGo()) return skip(t, 'Go is not installed')
   const { base, asked } = await breakingStream(t)
   const gone = `http://127.0.0.1:${await freePort()}`
