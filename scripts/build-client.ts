@@ -46,7 +46,7 @@ const NOTES: Partial<Record<ValueForm & string, string>> = {
   integer: 'Digits.',
   signed: 'Digits, with a sign if below zero.',
   time: 'Digits: `BigInt(value) / 1_000_000n` are milliseconds.',
-  number: 'A decimal number as the network sent it; beyond what a JavaScript number holds.',
+  number: 'A decimal number as the network sent it; too long for a JavaScript number.',
 }
 
 /** What the client takes for a filter of a type. */
@@ -110,11 +110,11 @@ export type MarketSummaryChange = Pick<${marketSummaries.nodeName}, 'marketId'> 
         ...(resource === marketSummaries ? [EVERY.name] : []),
       ],
     ),
-    `/** Where each list is; \`:marketId\` stands for the market of the filters. */
+    `/** Path of each list; \`:marketId\` is the market of the filters. */
 export const PATHS: Record<ListName, string> = {
 ${LISTS.map(({ name, path }) => `${name}: '${path}',`).join('\n')}
 }\n`,
-    `/** Where all rows of each resource are, of all markets. */
+    `/** Path of all rows of each resource, of all markets. */
 export const EXPORT_PATHS: Record<ResourceName, string> = {
 ${RESOURCES.map((resource) => `${resource.name}: '${exportPath(resource)}',`).join('\n')}
 }\n`,
@@ -297,7 +297,7 @@ function filtersType(resource: Resource): string {
       : []),
   ]
   const needed = required.list === undefined ? '' : `; at least one of ${required.list.join(' and ')}`
-  return `${comment(`What a list of ${resource.kebabName.replaceAll('-', ' ')} is restricted to${needed}.`)}export type ${name} = {\n${lines.join('\n')}\n}\n`
+  return `${comment(`Filters of a list of ${resource.kebabName.replaceAll('-', ' ')}${needed}.`)}export type ${name} = {\n${lines.join('\n')}\n}\n`
 }
 
 /** The names of the filters of a list, in the order of its type. */

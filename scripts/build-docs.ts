@@ -79,6 +79,7 @@ function meaningOf({ description, argChoices }: Option): string {
 
 function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   if (defaultValueDescription !== undefined) return defaultValueDescription
+  if (defaultValue === false) return 'off'
   return defaultValue === undefined ? '' : codeOf(String(defaultValue))
 }
 

@@ -426,7 +426,7 @@ for (const kind of STORE_KINDS) {
         disordered,
         SAMPLE,
         'update stream set timestamp = timestamp + 1',
-        /^stream: the last block is of /,
+        /^stream: the last block has time /,
       )
 
       // A data node keeps the last of two points, and no nanoseconds.

@@ -55,7 +55,7 @@ for (const fromKind of STORE_KINDS) {
         await assert.rejects(copyStore(openStore(from), openStore(to)), StoreError)
         await ingestWhole(from, SAMPLE)
         await ingestWhole(to, synthetic)
-        await assert.rejects(copyStore(openStore(from), openStore(to)), /holds chain testnet-001/)
+        await assert.rejects(copyStore(openStore(from), openStore(to)), /is of chain testnet-001/)
       })
     })
   }

@@ -122,7 +122,7 @@ describe('the explorer says how current the data are', () => {
     }
     assert.match(
       textOf(render(h(NodeView, {}))),
-      /The last block is of 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/,
+      /The last block is from 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/,
     )
     readiness.value = notReady('intake stopped', 'no block for 90 seconds')
     assert.match(textOf(render(h(NodeView, {}))), /intake stopped: no block for 1 min 30 s/)

@@ -365,7 +365,7 @@ describe('an export', () => {
       [['export', 'nothing'], /It must be one of checkpoints, funding-payments, funding-period-data-points/],
       [
         ['export', 'liquidity-providers', '--market', 'x', '--store', store],
-        /--market x is not an id or the beginning of one/,
+        /--market x must be hex digits: an id, or its first digits/,
       ],
       [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a valid cursor/],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be filtered by seq/],

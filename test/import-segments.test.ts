@@ -254,8 +254,7 @@ for (const kind of ANY_STORE_KIND) {
       await importWhole(whole, PATHS)
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'after a kill')
       const nowhere = join(temp, 'nowhere')
-      const message =
-        /no temporary file can be written in \S+nowhere \(.*\); name another directory with --temp/
+      const message = /no temporary file can be written in \S+nowhere \(.*\); name another folder with --temp/
       await assertFails(t, ['import', ...PATHS, '--store', store, '--temp', nowhere], message, 1)
     })
 

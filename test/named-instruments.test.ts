@@ -79,7 +79,7 @@ for (const kind of STORE_KINDS) {
       for (const [args, message] of [
         [['funding-periods', '--market', MARKET, '--seq', '1'], /cannot be filtered by seq/],
         [['instruments', '--party', MARKET], /cannot be filtered by party .*allowed: --market/],
-        [['instruments', '--market', 'xyz'], /--market xyz is not an id or the beginning of one/],
+        [['instruments', '--market', 'xyz'], /--market xyz must be hex digits: an id, or its first digits/],
       ] as [string[], RegExp][]) {
         await assertFails(t, ['export', ...args, '--store', store], message, 2)
       }

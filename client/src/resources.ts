@@ -15,7 +15,7 @@ export type Checkpoint = {
   atBlock: string
 }
 
-/** What a party paid or received at the end of a funding period. */
+/** A payment that a party made or received at the end of a funding period. */
 export type FundingPayment = {
   /** The party. */
   partyId: string
@@ -25,9 +25,9 @@ export type FundingPayment = {
   fundingPeriodSeq: string
   /** Time of the block in which the payment was made, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   timestamp: string
-  /** What the party received, below zero if it paid, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Amount that the party received, negative if it paid, in the smallest unit of the settlement asset. A decimal number as the network sent it; too long for a JavaScript number. */
   amount: string
-  /** What the party did not get because others could not pay, zero or below, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Part of the amount that others could not pay, zero or negative, in the smallest unit of the settlement asset. A decimal number as the network sent it; too long for a JavaScript number. */
   lossAmount: string
 }
 
@@ -42,11 +42,11 @@ export type FundingPeriodDataPoint = {
   seq: string
   /** Source of the price. */
   dataPointType: DataPointSource
-  /** Price in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Price in the smallest unit of the settlement asset. A decimal number as the network sent it; too long for a JavaScript number. */
   price: string
   /** Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   timestamp: string
-  /** Time-weighted average price of the source in this period up to this point, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average price of the source in this period up to this point, in the smallest unit of the settlement asset. A decimal number as the network sent it; too long for a JavaScript number. */
   twap: string
 }
 
@@ -60,13 +60,13 @@ export type FundingPeriod = {
   start: string
   /** End of the period, Unix nanoseconds. Absent while the period is in progress. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   end?: string
-  /** Payment per whole unit of position at the end of the period, in the smallest unit of the settlement asset. Positive if long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Payment per whole unit of position at the end of the period, in the smallest unit of the settlement asset. Positive if long positions pay short ones. A decimal number as the network sent it; too long for a JavaScript number. */
   fundingPayment?: string
   /** Payment divided by the external TWAP, for this period. */
   fundingRate?: string
-  /** Time-weighted average of the internal prices, in the smallest unit of the settlement asset. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the internal prices, in the smallest unit of the settlement asset. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; too long for a JavaScript number. */
   internalTwap?: string
-  /** Time-weighted average of the external prices, in the smallest unit of the settlement asset. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the external prices, in the smallest unit of the settlement asset. While the period is in progress, lists and streams have its opening price, and exports and market summaries no value. A decimal number as the network sent it; too long for a JavaScript number. */
   externalTwap?: string
 }
 
@@ -199,11 +199,11 @@ export type LiquidityProviderEpoch = {
   requiredLiquidity: string | null
   /** The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties. Null if the market listed none. */
   equityLikeShare: string | null
-  /** What it was paid of the fees of the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Liquidity fees that it was paid for the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing. A decimal number as the network sent it; too long for a JavaScript number. */
   feesPaid: string | null
 }
 
-/** What the provider's part of the liquidity fees depends on. */
+/** Figures that determine the provider's part of the liquidity fees. */
 export type LiquidityProviderFeeShare = {
   /** The party. */
   party: string
@@ -217,7 +217,7 @@ export type LiquidityProviderFeeShare = {
   virtualStake: string
 }
 
-/** How well the party meets its commitment. Null if the market has no report of it. */
+/** How well the party meets its commitment. Null if the core sent none. */
 export type LiquidityProviderSla = {
   /** The party. */
   party: string
@@ -245,9 +245,9 @@ export type LiquidityProvider = {
   partyId: string
   /** The market. */
   marketId: string
-  /** What the provider's part of the liquidity fees depends on. */
+  /** Figures that determine the provider's part of the liquidity fees. */
   feeShare: LiquidityProviderFeeShare
-  /** How well the party meets its commitment. Null if the market has no report of it. */
+  /** How well the party meets its commitment. Null if the core sent none. */
   sla: LiquidityProviderSla | null
 }
 
@@ -261,11 +261,11 @@ export type FundingEstimate = {
   start: string
   /** Time of the market data, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   at: string
-  /** Time-weighted average of the internal prices since the start of the period, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the internal prices since the start of the period, in the smallest unit of the settlement asset. A decimal number as the network sent it; too long for a JavaScript number. */
   internalTwap: string
-  /** Time-weighted average of the external prices since the start of the period, in the smallest unit of the settlement asset. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the external prices since the start of the period, in the smallest unit of the settlement asset. A decimal number as the network sent it; too long for a JavaScript number. */
   externalTwap: string
-  /** Payment per whole unit of position, in the smallest unit of the settlement asset. Positive if long positions would pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Payment per whole unit of position, in the smallest unit of the settlement asset. Positive if long positions would pay short ones. A decimal number as the network sent it; too long for a JavaScript number. */
   fundingPayment: string
   /** Payment divided by the external TWAP, as a decimal number. */
   fundingRate: string
@@ -583,7 +583,7 @@ export type Series = {
   interval: SeriesInterval | ''
   /** Length of a bucket in nanoseconds. 0 if there are no points. */
   bucketNanoseconds: string
-  /** Sources with points in the range, in enum order. */
+  /** Sources with points in the range, external first. */
   sources: {
     dataPointType: 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
     /** Buckets with points, in time order. */
@@ -647,7 +647,7 @@ export type AuctionsOptions = {
   signal?: AbortSignal | undefined
 }
 
-/** What a list of funding payments is restricted to; at least one of partyId. */
+/** Filters of a list of funding payments; at least one of partyId. */
 export type FundingPaymentFilters = {
   /** Only rows of this party. */
   partyId?: string | undefined
@@ -659,7 +659,7 @@ export type FundingPaymentFilters = {
   to?: Time | undefined
 }
 
-/** What a list of funding period data points is restricted to. */
+/** Filters of a list of funding period data points. */
 export type FundingPeriodDataPointFilters = {
   /** Only rows of this market. */
   marketId: string
@@ -673,7 +673,7 @@ export type FundingPeriodDataPointFilters = {
   to?: Time | undefined
 }
 
-/** What a list of funding periods is restricted to. */
+/** Filters of a list of funding periods. */
 export type FundingPeriodFilters = {
   /** Only rows of this market. */
   marketId: string
@@ -683,13 +683,13 @@ export type FundingPeriodFilters = {
   to?: Time | undefined
 }
 
-/** What a list of instruments is restricted to. */
+/** Filters of a list of instruments. */
 export type InstrumentFilters = {
   /** Only rows of this market. */
   marketId?: string | undefined
 }
 
-/** What a list of liquidity provider history is restricted to; at least one of marketId and partyId. */
+/** Filters of a list of liquidity provider history; at least one of marketId and partyId. */
 export type LiquidityProviderEpochFilters = {
   /** Only rows of this market. */
   marketId?: string | undefined
@@ -701,7 +701,7 @@ export type LiquidityProviderEpochFilters = {
   to?: Time | undefined
 }
 
-/** What a list of liquidity providers is restricted to; at least one of marketId and partyId. */
+/** Filters of a list of liquidity providers; at least one of marketId and partyId. */
 export type LiquidityProviderFilters = {
   /** Only rows of this market. */
   marketId?: string | undefined
@@ -709,7 +709,7 @@ export type LiquidityProviderFilters = {
   partyId?: string | undefined
 }
 
-/** What a list of market summaries is restricted to. */
+/** Filters of a list of market summaries. */
 export type MarketSummaryFilters = {
   /** Only rows of this market. */
   marketId?: string | undefined
@@ -819,7 +819,7 @@ export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
   marketSummaries: ['marketId', 'every'],
 }
 
-/** Where each list is; `:marketId` stands for the market of the filters. */
+/** Path of each list; `:marketId` is the market of the filters. */
 export const PATHS: Record<ListName, string> = {
   checkpoints: '/api/v2/checkpoints',
   fundingPayments: '/api/v2/funding-payments',
@@ -831,7 +831,7 @@ export const PATHS: Record<ListName, string> = {
   marketSummaries: '/api/v2/market-summaries',
 }
 
-/** Where all rows of each resource are, of all markets. */
+/** Path of all rows of each resource, of all markets. */
 export const EXPORT_PATHS: Record<ResourceName, string> = {
   checkpoints: '/api/v2/export/checkpoints',
   fundingPayments: '/api/v2/export/funding-payments',

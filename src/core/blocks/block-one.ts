@@ -49,7 +49,7 @@ export class BlockOne {
     const others = new Set([...(this.#ended?.hashes ?? []), ...this.#lost])
     if (others.delete(hash) || others.size < 2) return
     throw new EventStreamError(
-      `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it may begin twice, as genesis and as the block itself`,
+      `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it may begin at most twice, as genesis and as the block itself`,
       position,
     )
   }

@@ -51,14 +51,14 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
   const source = await readStore(from, readCoverage)
-  if (source === null) throw new StoreError(`${from.name}: holds no block; there is nothing to copy`)
+  if (source === null) throw new StoreError(`${from.name}: is empty; there is nothing to copy`)
   // An existing store is left as it is; otherwise the copy creates one.
   if ((await to.schemaVersion()) === 0) return
   const target = await readStore(to, readCoverage)
   if (target === null) return
   if (target.chainId !== source.chainId) {
     throw new StoreError(
-      `${to.name}: holds chain ${target.chainId}, and ${from.name} chain ${source.chainId}; copy to another store`,
+      `${to.name}: is of chain ${target.chainId}, and ${from.name} of chain ${source.chainId}; copy to another store`,
     )
   }
   if (target.height > source.height) {

@@ -66,23 +66,23 @@ function refuseOtherContent(folder: string, { chainId, height }: Coverage): void
   if (!existsSync(folder)) return
   if (statSync(folder).dev !== statSync(dirname(folder)).dev)
     throw new ExportError(
-      `${folder}: is a mounted file system, which cannot be replaced; name a directory in it`,
+      `${folder}: is a mounted file system, which cannot be replaced; name a folder in it`,
     )
   const [other] = readdirSync(folder)
   if (other === undefined) return
   const found = manifestIn(folder)
   if (found === null) {
     throw new ExportError(
-      `${folder}: is not empty (${other}) and contains no export of this version; name a new directory`,
+      `${folder}: is not empty (${other}) and contains no export of this version; name a new folder`,
     )
   }
   if (found.chainId !== chainId)
     throw new ExportError(
-      `${folder}: contains an export of chain ${found.chainId}, but the store is of ${chainId}; name another directory`,
+      `${folder}: contains an export of chain ${found.chainId}, but the store is of ${chainId}; name another folder`,
     )
   if (BigInt(found.height) > height)
     throw new ExportError(
-      `${folder}: was exported at block ${found.height}, but the store is at block ${height}; ingest the missing blocks, or name another directory`,
+      `${folder}: was exported at block ${found.height}, but the store is at block ${height}; ingest the missing blocks, or name another folder`,
     )
 }
 

@@ -182,7 +182,7 @@ function compareLastBlock({ store, files }: Comparison, problems: Problems): voi
   if (store.timestamp === expected) return
   problems.add(
     'stream',
-    `the last block is of ${store.timestamp} in the store and of ${files.timestamp} in the files`,
+    `the last block has time ${store.timestamp} in the store, ${files.timestamp} in the files`,
   )
 }
 

@@ -18,7 +18,7 @@ const SHOWN_RANGES = 20
 
 const NOTES = `
 Checks the database and every row: keys and their order, values, the time spans of funding periods, the position and
-gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it compares
+gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not), folders or -, it also compares
 every row with them, over the blocks that both contain completely. The files become a temporary store for this, in
 --temp. The store may be in use, and is not changed.
 
@@ -31,7 +31,7 @@ export function command(): Command {
   return new Command('check')
     .summary('check a store, optionally against event files')
     .description('Checks a store for damage, alone or against event files.')
-    .argument('[path...]', 'event files, directories of them, or - for standard input')
+    .argument('[path...]', 'event files or folders, or - for standard input')
     .addOption(storeOption())
     .addOption(tempOption('where event files become a temporary store'))
     .addOption(jsonOption())

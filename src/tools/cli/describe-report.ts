@@ -19,7 +19,7 @@ export function describeReport(report: IngestionReport): string {
     [report.heldBlocks, 'blocks skipped, already stored'],
     [
       report.importedBlocks,
-      'of these were imported, and stay so: ingest the files into a new store, then import what they lack',
+      'of these were imported, and stay so: ingest the files into a new store, then import the other blocks',
     ],
     [passedOver.beforeFirstBlock, 'events skipped before the first block'],
     [passedOver.outsideBlocks, 'events skipped between blocks'],

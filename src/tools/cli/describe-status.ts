@@ -17,7 +17,7 @@ const SHOWN_GAPS = 20
 /** What holding a block from an import means, in short (docs/monitor.md). */
 const IMPORTED_MEANS =
   'without some points, all auctions, the order within a block, and times below a microsecond. ' +
-  'If you have the event files, ingest them into a new store, then import what they lack'
+  'If you have the event files, ingest them into a new store, then import the other blocks'
 
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 

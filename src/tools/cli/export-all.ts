@@ -58,7 +58,6 @@ function folderOf({ out, format }: ExportCommandOptions, command: Command): stri
   }
   if (given('format') && format !== 'parquet')
     throw new InvalidSettingError(`--format ${format} cannot be used with all, which writes Parquet`)
-  if (out === undefined)
-    throw new InvalidSettingError('all: --out DIR is required, the directory to write to')
+  if (out === undefined) throw new InvalidSettingError('all: --out DIR is required, the folder to write to')
   return out
 }

@@ -101,7 +101,7 @@ export function command(): Command {
     .addOption(
       new Option(
         '--from <time>',
-        `only rows from this date, time, or age before the last block on (${takersOf('from')})`,
+        `only rows at or after this date, time, or age before the last block (${takersOf('from')})`,
       ).argParser(parseTime),
     )
     .addOption(
@@ -114,7 +114,7 @@ export function command(): Command {
     .addOption(
       new Option('--format <format>', 'output format').choices(Object.keys(EXPORT_TYPES)).default('ndjson'),
     )
-    .option('--out <file>', 'file to write (default: standard output); for `all`, the directory')
+    .option('--out <file>', 'file to write (default: standard output); for `all`, the folder')
     .addOption(
       new Option('--times <form>', 'csv: write times as ISO dates in UTC instead of nanoseconds').choices([
         'iso',

@@ -27,7 +27,7 @@ export function command(): Command {
     })
   return new Command('gap')
     .summary('do without blocks that are missing')
-    .description('Tells a store what it may do without.')
+    .description('Lets a store continue without missing blocks.')
     .addCommand(accept)
 }
 

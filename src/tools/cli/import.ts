@@ -29,7 +29,7 @@ type ImportCommandOptions = CommonOptions & {
 
 const NOTES = `
 A source is the address of the data node's PostgreSQL database (postgres://user@host/database), a network-history
-segment (CHAIN-VERSION-FROM-TO.zip), or a directory of segments. Name one database, or any number of segments. The
+segment (CHAIN-VERSION-FROM-TO.zip), or a folder of segments. Name one database, or any number of segments. The
 database is only read, in one transaction; the node may keep running. Load a dump into PostgreSQL first.
 
 Blocks already in the store are never replaced; run the command again to resume. Imported blocks are final: ingest event
@@ -44,7 +44,7 @@ export function command(): Command {
     .description(
       'Imports the history of a Vega data node from its database or from network-history segments.',
     )
-    .argument('<source...>', 'postgres://user@host/database, or segments (.zip) and directories of them')
+    .argument('<source...>', 'postgres://user@host/database, or segments (.zip) and their folders')
     .addOption(storeOption())
     .addOption(allowGapOption())
     .addOption(flagOption('--force', 'import from an unsupported schema version', 'LYRA_IMPORT_FORCE'))

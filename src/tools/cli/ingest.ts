@@ -27,7 +27,7 @@ type IngestOptions = CommonOptions & {
 }
 
 const NOTES = `
-Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
+Paths are event files (.evts, .evt, .bevt, gzipped or not), folders, or - for standard input.
 Run the command again to resume; blocks already stored or imported are skipped. To have what an older version did not
 store, or events in place of imported blocks, ingest the files into a new store (docs/maintain.md).
 
@@ -38,7 +38,7 @@ export function command(): Command {
   return new Command('ingest')
     .summary('ingest event files into a store')
     .description("Ingests event files of the network's core into a store.")
-    .argument('<path...>', 'event files, directories of them, or - for standard input')
+    .argument('<path...>', 'event files or folders, or - for standard input')
     .addOption(storeOption())
     .addOption(allowGapOption())
     .addOption(strictOption())

@@ -17,7 +17,7 @@ export const logLevelOption = () =>
     .default('info')
 
 export const tempOption = (use: string) =>
-  new Option('--temp <directory>', use).env('LYRA_TEMP').default(tmpdir(), 'that of the system')
+  new Option('--temp <folder>', use).env('LYRA_TEMP').default(tmpdir(), 'that of the system')
 
 export const allowGapOption = () =>
   flagOption('--allow-gap', 'record missing blocks as a gap and continue', 'LYRA_ALLOW_GAP')

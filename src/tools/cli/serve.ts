@@ -30,7 +30,7 @@ export function command(): Command {
     .description(
       'Serves the REST API from a store, and ingests event files at the same time if any are named.',
     )
-    .argument('[path...]', 'event files or directories to ingest')
+    .argument('[path...]', 'event files or folders to ingest')
     .addOption(storeOption())
     .addOption(new Option('--host <address>', 'address to listen on').env('LYRA_HOST').default('127.0.0.1'))
     .addOption(
@@ -127,7 +127,7 @@ export function command(): Command {
         .argParser(integerBetween(0, 1_000_000_000)),
     )
     .addOption(
-      new Option('--keep <age>', `delete ${PRUNED_ROWS} that are older, every hour: 90d, 36h`)
+      new Option('--keep <age>', `every hour, delete ${PRUNED_ROWS} older than this, such as 90d or 36h`)
         .env('LYRA_KEEP')
         .default(null, 'keep everything')
         .argParser(parseAge),

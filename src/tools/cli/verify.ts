@@ -40,7 +40,7 @@ Funding payments and rates are recomputed from the last event of their period if
 market events, or from flags. A flag replaces the value of every verified market; if you give any of these flags, a
 parameter known from neither a flag nor a market event counts as unset: no interest, no clamps, no bounds. Event files
 also contain the core's estimates for running periods (in market data), which are compared as well. What parties paid
-and received for a period, with the losses, must add up to zero but for rounding, and be nothing if the period pays 0.
+and received for a period, with the losses, must add up to zero apart from rounding, and be zero if the period pays 0.
 
 Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
 
@@ -68,7 +68,7 @@ export function command(): Command {
     .description(
       'Recomputes the TWAP of every data point and funding period, and all funding payments and rates, from event files or a store.',
     )
-    .argument('[path...]', 'event files, directories of them, or - for standard input; default: the store')
+    .argument('[path...]', 'event files or folders, or - for standard input; default: the store')
     .addOption(storeOption())
     .addOption(
       new Option('--market <id>', 'verify this market only, by id or unique prefix')
@@ -83,7 +83,7 @@ export function command(): Command {
         .argParser(parseSeq),
     )
     .addOption(
-      new Option('--method <name>', 'how to compute averages: as the core does, or anew for each')
+      new Option('--method <name>', 'compute averages as the core does, or by the plain formula')
         .env('LYRA_VERIFY_METHOD')
         .choices(METHODS)
         .default('running-sum'),

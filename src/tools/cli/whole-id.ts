@@ -13,7 +13,7 @@ import { InvalidSettingError } from './options.ts'
 export async function wholeId(store: Store, kind: IdKind, given: string): Promise<string> {
   if (PARTY_ID.test(given)) return given
   if (!ID_PREFIX.test(given))
-    throw new InvalidSettingError(`--${kind} ${given} is not an id or the beginning of one`)
+    throw new InvalidSettingError(`--${kind} ${given} must be hex digits: an id, or its first digits`)
   const [id, other] = await readStore(store, () => findIds(kind, given.toLowerCase()))
   if (id === undefined) {
     const hint = kind === 'market' ? '; lyra status lists the markets' : ''

@@ -37,7 +37,7 @@ export class RowsByBlock {
         bytes += bytesOf(next.row)
         if (bytes > MAX_BLOCK_BYTES) {
           throw new ImportError(
-            `block ${height} has rows of more than ${MAX_BLOCK_BYTES} bytes in one table: no real block has, the source is damaged`,
+            `block ${height} has rows of more than ${MAX_BLOCK_BYTES} bytes in one table: the source is damaged`,
           )
         }
       }

@@ -6,7 +6,7 @@ export class TemporaryFileError extends Error {
   override name = 'TemporaryFileError'
 
   constructor(fault: string, cause?: unknown) {
-    super(`${fault}; name another directory with --temp`, { cause })
+    super(`${fault}; name another folder with --temp`, { cause })
   }
 }
 

@@ -32,7 +32,7 @@ export function CheckpointsView() {
   const bar = (
     <div class="view-bar">
       <HeightForm key={height ?? ''} height={height} />
-      {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints held</span>}
+      {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints</span>}
       {count > 0 && first && <span class="live-count">+{groupDigits(String(count))}</span>}
       <span class="bar-actions">
         <CopyLink />

@@ -73,20 +73,20 @@ export const freshness = computed<Freshness>(() => {
     return {
       state: 'receiving',
       text: `receiving · ${minute}`,
-      more: `Receiving blocks. The last one is of ${asOf}, ${formatAge(age)} ago.`,
+      more: `Receiving blocks. The last one is from ${asOf}, ${formatAge(age)} ago.`,
     }
   }
   if (isBehind.value) {
     return {
       state: 'lagging',
       text: `lagging by ${formatAge(age)}`,
-      more: `Lagging: the last block is of ${asOf}, ${formatAge(age)} ago.`,
+      more: `Lagging: the last block is from ${asOf}, ${formatAge(age)} ago.`,
     }
   }
   return {
     state: 'static',
     text: `as of ${minute}`,
-    more: `The last block is of ${asOf}, ${formatAge(age)} ago.`,
+    more: `The last block is from ${asOf}, ${formatAge(age)} ago.`,
   }
 })
 

@@ -6,7 +6,7 @@ export const fundingPayments = defineResource({
   name: 'fundingPayments',
   nodeName: 'FundingPayment',
   summary: 'List the funding payments of a party',
-  meaning: 'What a party paid or received at the end of a funding period.',
+  meaning: 'A payment that a party made or received at the end of a funding period.',
   path: '/api/v2/funding-payments',
   grpcMethod: 'ListFundingPayments',
   tag: 8,
@@ -43,13 +43,13 @@ export const fundingPayments = defineResource({
     {
       name: 'amount',
       meaning:
-        'What the party received, below zero if it paid, in the smallest unit of the settlement asset.',
+        'Amount that the party received, negative if it paid, in the smallest unit of the settlement asset.',
       form: 'number',
     },
     {
       name: 'lossAmount',
       meaning:
-        'What the party did not get because others could not pay, zero or below, in the smallest unit of the settlement asset.',
+        'Part of the amount that others could not pay, zero or negative, in the smallest unit of the settlement asset.',
       form: 'number',
     },
   ],

@@ -89,7 +89,7 @@ export const liquidityProviderHistory = defineResource({
     {
       name: 'feesPaid',
       meaning:
-        'What it was paid of the fees of the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing.',
+        'Liquidity fees that it was paid for the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing.',
       form: 'number',
       ifNull: 'null',
     },

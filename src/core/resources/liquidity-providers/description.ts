@@ -46,7 +46,7 @@ export const liquidityProviders = defineResource({
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },
     {
       name: 'feeShare',
-      meaning: "What the provider's part of the liquidity fees depends on.",
+      meaning: "Figures that determine the provider's part of the liquidity fees.",
       form: {
         typeName: 'LiquidityProviderFeeShare',
         stored: [
@@ -78,7 +78,7 @@ export const liquidityProviders = defineResource({
     },
     {
       name: 'sla',
-      meaning: 'How well the party meets its commitment. Null if the market has no report of it.',
+      meaning: 'How well the party meets its commitment. Null if the core sent none.',
       ifNull: 'null',
       form: {
         typeName: 'LiquidityProviderSla',

@@ -75,7 +75,7 @@ export class Connection {
   private constructor(path: string, readOnly: boolean) {
     this.path = path
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new StoreError(`${path}: is a directory; name a file in it with --store`)
+      throw new StoreError(`${path}: is a folder; name a file in it with --store`)
     }
     checkLog(path)
     if (!readOnly) createPrivately(path)

@@ -133,7 +133,7 @@ export const protocolError = (what: string) => new ApiError(500, GRPC.internal, 
 
 export const tooLate = (what: string) => new ApiError(504, GRPC.deadlineExceeded, what)
 
-export const emptyStore = () => unavailable('the store holds no block yet; try again later')
+export const emptyStore = () => unavailable('the store has no block yet; try again later')
 
 export const internalError = (requestId: string) =>
   new ApiError(500, GRPC.internal, 'Internal error', {

@@ -55,7 +55,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
     return { reasons, storeFault: message }
   }
   if (position === null) {
-    reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
+    reasons.push({ reason: 'empty store', message: 'the store has no block yet' })
     return { reasons, storeFault: null }
   }
   const behind = behindSeconds(position)

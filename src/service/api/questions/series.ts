@@ -74,7 +74,7 @@ const BODY = closedObject({
           'Buckets with points, in time order.',
         ),
       }),
-      'Sources with points in the range, in enum order.',
+      'Sources with points in the range, external first.',
     ),
   }),
 })
