@@ -1,4 +1,4 @@
-// Installs what the checkout needs where that is missing or out of date, so that one command does.
+// Installs the checkout's dependencies if they are missing or outdated, so that one command suffices.
 // Plain JavaScript: it runs on whatever Node the machine has. All output goes to standard error.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -9,7 +9,7 @@ const lock = join(root, 'package-lock.json')
 const installed = join(root, 'node_modules', '.package-lock.json')
 
 if (!existsSync(installed) || statSync(lock).mtimeMs > statSync(installed).mtimeMs) {
-  console.error('Installing what is needed (once) ...')
+  console.error('Installing dependencies (once) ...')
   const npm = process.env.npm_execpath
   const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
   const { status } = spawnSync(command, [...args, 'ci', '--loglevel=error'], {

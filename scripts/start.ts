@@ -66,7 +66,7 @@ async function showLive(options: ServeOptions): Promise<void> {
   const signal = stopOnSignals()
   const log = createLogger(options.logLevel)
   await sendTo(listen, LIVE, signal, (send) => replay(SAMPLE, { log, signal, send }))
-  if (!signal.aborted) console.log('The sample has ended; the service goes on.')
+  if (!signal.aborted) console.log('The sample has ended; the service keeps running.')
 }
 
 function print(url: string, paths: readonly string[]): void {

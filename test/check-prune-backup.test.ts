@@ -306,7 +306,7 @@ for (const kind of STORE_KINDS) {
         /36 rows, although the store has ingested no block/,
       ],
     ]
-    test('finds problems, and says where they are', async (t) => {
+    test('finds problems, and names their places', async (t) => {
       const sound = await storeOf(t, kind, SAMPLE)
       for (const [what, sql, where, found] of sampled('change', damages, kind)) {
         await inScope(async (scope) => {
@@ -590,7 +590,7 @@ describe('lyra check', () => {
     const options = { log: SILENT, signal: new AbortController().signal, temp: tmpdir(), onStep }
     const compared = await checkAgainstFiles(openStore(store), findEventFiles([path]), check, options)
     assert.equal(compared, null)
-    assert.match(check.problems.reported[0]!.what, /market a+ has come meanwhile/)
+    assert.match(check.problems.reported[0]!.what, /market a+ has appeared meanwhile/)
   })
 
   test('leaves nothing of the temporary store when it is killed, and refuses a directory without room for it', async (t) => {

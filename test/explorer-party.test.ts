@@ -47,7 +47,7 @@ describe('the payments of a party, added', () => {
   const written = (sum: ReturnType<typeof sumsByMarket>[number]) =>
     [sum.total, sum.received, sum.paid, sum.missed].map(writeDecimal)
 
-  test('give what was received, paid and missed, by market', () => {
+  test('give received, paid and missed amounts by market', () => {
     const [own, other] = sumsByMarket(list)
     assert.deepEqual(written(own!), ['99999999999999999999', '100000000000000000006', '-7', '-4'])
     assert.deepEqual([own!.count, other!.count], [4, 1])
@@ -157,7 +157,7 @@ describe('the view of a party', () => {
       'Fee share 50 %. Time on book this epoch 50 %: 45 percentage points below the minimum of 95 %.',
     )
     assert.equal(describeNow(at('0.5'), null), 'Fee share 50 %. Time on book this epoch 50 %.')
-    assert.match(describeNow({ ...at('1'), sla: null }, '0.95'), /no SLA figures of it/)
+    assert.match(describeNow({ ...at('1'), sla: null }, '0.95'), /no SLA figures for it/)
     const { marketId } = own!
     const epochs = (
       await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
@@ -199,7 +199,7 @@ describe('the view of a party', () => {
     )
   })
 
-  test('asks for an id, and says what is wrong with one', async () => {
+  test('asks for an id, and explains why one is invalid', async () => {
     await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
     assert.match(textOf(render(h(PartyView, {}))), /Whose payments\?/)
     go('/?view=party&party=abc')

@@ -21,7 +21,7 @@ export function optionsOf<Options>(names: Record<AllKeys<Options>, true>): Param
  * Checks the arguments of a call at run time: TypeScript accepts unknown properties of an object in a variable, and
  * JavaScript accepts everything. Undefined properties count as absent.
  *
- * @throws {TypeError} naming the method, the argument, and what is allowed
+ * @throws {TypeError} naming the method, the argument, and the allowed values
  */
 export function checkArguments(
   method: string,

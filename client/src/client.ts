@@ -76,7 +76,7 @@ type OptionsOfStream<Name extends StreamName> = Name extends ResourceName
 
 /**
  * Each row of a resource as it comes, and again whenever it changes, until the signal is aborted: `streamCheckpoints`, ...
- * Of market summaries what has changed.
+ * For market summaries, the parts that have changed.
  */
 type Streams = {
   [Name in StreamName as `stream${Capitalize<Name>}`]: (

@@ -4,8 +4,8 @@ const FIRST_WAIT_MS = 200
 const LONGEST_RETRY_AFTER_MS = 60_000
 
 /**
- * Milliseconds to wait before attempt `attempt` (1, 2, ...): doubled each time up to the longest wait, half of it
- * random, so that clients cut off together do not return together; at least the service's Retry-After, but that for no
+ * Milliseconds to wait before attempt `attempt` (1, 2, ...): doubled each time up to the longest wait, half
+ * of that random, so that clients cut off together do not return together; at least the service's Retry-After, but that for no
  * more than a minute.
  */
 export function backOffMs(attempt: number, longestWaitMs: number, retryAfterSeconds: number | null): number {

@@ -147,7 +147,7 @@ function disksOf({ store, listen, buffer }: ServeSettings): Record<string, strin
   }
 }
 
-/** Opens the store, or waits for it where it need not be there at the start. */
+/** Opens the store, or waits for it if it may appear later. */
 async function openReader(settings: ServeSettings, onNotice: (message: string) => void): Promise<Reader> {
   const store = findStore(settings.store)
   const options = { isReadOnly: isReader(settings), onNotice }

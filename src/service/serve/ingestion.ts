@@ -47,7 +47,7 @@ function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb 
   }
 }
 
-/** Tells of what the thread of an ingestion reports, and settles what others wait for. */
+/** Passes on the reports of an ingestion's thread, and settles the promises that wait for it. */
 class Progress {
   readonly #log: Logger
   readonly #notify: (news: IngestionNews) => void

@@ -42,7 +42,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
 
   const readsOnly = isReader(settings)
-  /** What the ingestion reports before there is anyone to show it. */
+  /** Reports of the ingestion before anyone can show them. */
   const early: IngestionNews[] = []
   let show = (news: IngestionNews): void => void early.push(news)
   const ingestion = startIngestion(settings, log, (news) => show(news))
@@ -93,12 +93,12 @@ async function migrate({ store, listen }: ServeSettings, log: Logger): Promise<b
   } catch (error) {
     const waits = listen !== null && error instanceof StoreAwayError
     if (!waits) throw error
-    log.warn(`${(error as Error).message}; what the core sends is buffered meanwhile`)
+    log.warn(`${(error as Error).message}; the core's events are buffered meanwhile`)
     return false
   }
 }
 
-/** Says what the store lacks of resources; nothing if it cannot be read yet, which `/ready` says. */
+/** Logs the resources that are missing in the store; nothing if it cannot be read yet, which `/ready` reports. */
 async function sayLacking({ store }: ServeSettings, log: Logger): Promise<void> {
   const coverage = await readStore(findStore(store), readCoverage).catch(() => null)
   for (const line of lackingIn(coverage)) log.info(line)

@@ -7,7 +7,7 @@ import { type Table, type TextCell, tableOf } from '#core/store/tables'
 import { type NamedRow, placeOfRow } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 
-/** What a store, or one of the event files, covers. */
+/** The coverage of a store, or of one made from event files. */
 export type Covered = Coverage & {
   /** Heights of the blocks that are held whole, imported ones too; of these, those with all of their events. */
   heights: readonly HeightRange[]
@@ -50,7 +50,7 @@ const isBelow = (value: TextCell | undefined, bound: string | null | undefined) 
 const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
   height == null || isWithin(fromEvents, BigInt(height))
 
-/** In what the rows of a store may differ from those of event files: in cells, and as a whole. */
+/** Allowed differences between the rows of a store and those of event files: in cells, and whole rows. */
 export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
   cells: Allowances<Cell>
   rows: Allowances<TablePair>
@@ -77,7 +77,7 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
     rows: {
       otherList: ({ table, a, b }) => table === PROVIDERS && !sameLists.has((a ?? b)!.market_id!),
       notInFiles: ({ a, later }) => later === 'store' && !isWithin(files.fromEvents, BigInt(a!.height!)),
-      // Of an imported block the store has what the import contained.
+      // An imported block has only the rows that the import contained.
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
       // The index that the import made up is a part of the key.
       importedIndex: ({ table, a, later }) => table === PAID_FEES && later === 'store' && isImported(a!),

@@ -33,7 +33,7 @@ import type { Problems } from './problems.ts'
 export type FilesCheckOptions = {
   log: Logger
   signal: AbortSignal
-  /** Where the event files become a temporary store. */
+  /** Folder of the temporary store. */
   temp: string
   onStep?: (what: string) => void
 }
@@ -164,7 +164,7 @@ async function refuseNewMarkets(store: TableReader, files: TableReader): Promise
   const ours = await readMarkets(store)
   for (const [number, id] of await readMarkets(files)) {
     if (ours.every((market) => (market[0] === number) === (market[1] === id))) continue
-    throw new CompareError(`nothing to compare: market ${id} has come meanwhile; run the command again`)
+    throw new CompareError(`nothing to compare: market ${id} has appeared meanwhile; run the command again`)
   }
 }
 

@@ -15,7 +15,7 @@ const SERIES = tableOf('funding_period_series')
 const RULES = tableRules(SERIES)
 
 /**
- * Compares the buckets of a market's series with what is made of its points and of the shorter buckets: up to where they are
+ * Compares the buckets of a market's series with those made from its points and from the shorter buckets: up to where they are
  * made, but for stale ones, there is each once, and no other. Takes the memory of a few thousand rows.
  *
  * @returns how many rows of the market there are

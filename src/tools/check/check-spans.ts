@@ -9,7 +9,7 @@ import type { Problems } from './problems.ts'
 type Times = { first: bigint; last: bigint; points: number }
 
 export type SpanRules = {
-  /** The spans of a market: a table whose key is that and what a span is of, a period or a run of blocks. */
+  /** The spans of a market: a table whose key is the market and a period, or a run of blocks. */
   table: Table
   ofPoint: (point: NamedRow) => bigint
   /** The spans of a market to be compared with those that points have led to, from the first to the last of these. */
@@ -23,7 +23,7 @@ export type SpanCheck = {
   /** Has the spans of a market compared, even if no points are added. */
   expect(market: TextCell): Map<bigint, Times>
   add(point: NamedRow): void
-  /** Compares what was added since the last time. */
+  /** Compares the spans added since the last call. */
   compare(): Promise<void>
 }
 

@@ -48,7 +48,7 @@ const RESTRICTIONS = {
   ...{ from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
 } as Record<Restriction, string>
 
-/** What is given for a filter of a type. */
+/** The placeholder of a filter's value, by type. */
 const PLACEHOLDERS: Record<Filter['type'], string> = {
   ...{ marketId: 'id', partyId: 'id', traderId: 'id', source: 'source', uint64: 'number' },
 }

@@ -17,7 +17,7 @@ export function unusedSettings(command: Command, options: Omit<ServeSettings, 'p
     const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
     return isGiven && isOff[needs as keyof typeof isOff]
   })
-  // A flag's variable stands in its description: it takes more values than commander would allow.
+  // A flag's variable is in its description, because it accepts more values than commander would allow.
   const known = command.options.map(
     ({ envVar, description }) => envVar ?? /\(env: (\w+)\)$/.exec(description)?.[1],
   )

@@ -123,7 +123,7 @@ function givenParameters(options: VerifyCommandOptions): GivenParameters {
 
 function parseMarket(text: string): string {
   if (!MARKET_ID.test(text) && !ID_PREFIX.test(text))
-    throw new InvalidArgumentError('It must be 64 hex digits, or the first ones of them.')
+    throw new InvalidArgumentError('It must be 64 hex digits, or the first ones.')
   return text.toLowerCase()
 }
 

@@ -1,7 +1,7 @@
 /** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
 const MAX_ROW_LENGTH = 2 * 1024 * 1024
 
-/** Pieces of a field joined at once: joined one by one, each of them would stay in memory. */
+/** Pieces of a field joined at once: joined one by one, each would stay in memory. */
 const MAX_PIECES = 1_000
 
 /** Columns of a table; the widest real one has 39. */

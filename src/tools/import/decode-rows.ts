@@ -153,7 +153,7 @@ export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent
   return event
 }
 
-/** A party's payment, as the event of it alone, and the loss with which it is as the row says. */
+/** A party's payment as an event of its own, and the loss event that gives the row's `lossAmount`. */
 export function fundingPaymentOf(
   row: SourceRow,
   leaveOut: LeftOutRows,

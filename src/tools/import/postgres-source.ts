@@ -152,7 +152,7 @@ class Database {
     this.#process = row![0]!
   }
 
-  /** Also ends what the server is still working on, which it would otherwise finish for nobody. */
+  /** Also cancels the server's running statement, which it would otherwise finish in vain. */
   async close(): Promise<void> {
     if (this.#running > 0 && this.#process !== null) await this.#cancel().catch(() => {})
     await this.#client.end().catch(() => {})
@@ -378,7 +378,7 @@ function rowsOf({ table, times: [time], besides }: TableQuery): string {
 /**
  * Number of rows with lists to fetch at a time.
  *
- * @throws {ImportError} if one of them is too large.
+ * @throws {ImportError} if one is too large.
  */
 async function fetchedRowsOf(database: Database, query: TableQuery): Promise<number> {
   const { table, columns } = query

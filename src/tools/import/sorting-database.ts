@@ -45,7 +45,7 @@ export class SortingDatabase {
     this.#database.exec('delete from blocks')
   }
 
-  /** Adds a block; returns what is there twice: it, or its time. Null if neither is. */
+  /** Adds a block. If the block or its time is already there, returns which; otherwise null. */
   addBlock({ height, time }: SourceBlock): string | null {
     try {
       withDiskErrors(this.folder, () => this.#insertBlock.run(height, time))

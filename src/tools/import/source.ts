@@ -24,7 +24,7 @@ export type TableQuery = {
   key: readonly string[]
   /** Columns that are times: their texts are Unix microseconds, `NaN` if they are none. */
   stamps?: readonly string[]
-  /** Whether fields are lists, which are read whole. Other fields of history are cut where no store can keep them. */
+  /** Whether fields are lists, which are read whole. Other fields of history are cut if no store can keep them. */
   hasLists?: true
   /** Whether it is a table of history that segments have whole, with the rows of all blocks before. */
   isInState?: true

@@ -48,7 +48,9 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="payments" />}
       {data !== null && data.length === 0 && (
-        <Empty title="No payments of this period">Nobody had a position, or the store lacks them.</Empty>
+        <Empty title="No payments of this period">
+          Nobody had a position, or the payments are not stored.
+        </Empty>
       )}
       {data !== null && data.length > 0 && <PaidTable payments={data} unit={unit} />}
       <Request

@@ -162,7 +162,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'paid',
     title: 'Last paid',
-    meaning: 'What was paid for the last period that was paid, in % of the position: whatever its length.',
+    meaning: 'Rate of the last paid period, in % of the position, whatever its length.',
     figure: true,
     cell: ({ lastPaidPeriod }) => {
       const text = lastPaidPeriod?.fundingRate ?? ''

@@ -107,7 +107,7 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
  * percentage points above the minimum of 95 %`. */
 export function describeNow({ fees, sla }: ProviderRow, least: string | null): string {
   const share = fees.share === null ? 'Fee share not known.' : `Fee share ${showPart(fees.share)}.`
-  if (sla === null) return `${share} The market data have no SLA figures of it.`
+  if (sla === null) return `${share} The market data have no SLA figures for it.`
   const time = sla.currentEpochFractionOfTimeOnBook
   const [own, minimum] = [parseDecimal(time), parseDecimal(least ?? '')]
   const shown = `Time on book this epoch ${showPart(time)}`

@@ -24,9 +24,9 @@ type Known = {
   coverage: Coverage | null
   /** The number of commits so far, by this writer, all before it, and upkeep. */
   commits: bigint
-  /** How many of them are upkeep's, which deletes rows while a writer is active (upkeep.ts). */
+  /** Commits by upkeep, which deletes rows while a writer is active (upkeep.ts). */
   upkeepCommits: bigint
-  /** How many of them the file had when its present WAL began (log-check.ts). */
+  /** Commits of the file when its present WAL began (log-check.ts). */
   logFrom: bigint
 }
 
@@ -138,7 +138,7 @@ export class SqliteWriter implements Writer {
       this.#known = { ...known, commits: BigInt(commits), upkeepCommits }
       return
     }
-    throw new StoreError(`${this.#path}: another program writes to this store; let one of them finish first`)
+    throw new StoreError(`${this.#path}: another program writes to this store; let it finish first`)
   }
 
   #refuseOtherFile(): void {

@@ -18,7 +18,7 @@ export const PARAMETERS = {
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'ETags of bodies that the client has cached. Returns 304 if one of them is current.',
+    description: 'ETags of bodies that the client has cached. Returns 304 if one is current.',
     schema: { type: 'string' },
   },
 }

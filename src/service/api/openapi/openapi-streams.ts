@@ -19,7 +19,7 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 }
 
-const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of markets. First each market's summary is sent, whole; then, after a block, only the top-level parts that differ from what was sent before, with the market's id. A part that is null is sent as null. Not every state in between is sent.
+const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of markets. First each market's summary is sent, whole; then, after a block, only the top-level parts that have changed, with the market's id. A part that is null is sent as null. Not every state in between is sent.
 
 To reconnect, send the last id received in \`Last-Event-ID\` or \`after\`: if the service remembers it, only summaries that have changed since are sent, whole; otherwise all. Slow readers and silence are treated as in other streams.`
 
