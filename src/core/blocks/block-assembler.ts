@@ -47,7 +47,7 @@ export type AssemblerCounts = {
   unfinishedBlocks: number
   /** Whole blocks that the store held already. */
   heldBlocks: number
-  /** Those of them whose rows come from an import: their events are not used. */
+  /** Those whose rows are from an import: their events are not used. */
   importedBlocks: number
   leftOut: Map<LeftOutReason, number>
 }

@@ -5,7 +5,7 @@ import type { OpenBlock } from './open-block.ts'
 type EndedParts = {
   block: OpenBlock
   hashes: string[]
-  /** Whether part of it is new: false while all its parts are known to be stored. */
+  /** Whether a part is new: false while all parts are known to be stored. */
   isNew: boolean
 }
 

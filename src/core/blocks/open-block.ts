@@ -17,6 +17,6 @@ export type OpenBlock = {
   incomplete: boolean
   events: BlockEvent[]
   weight: number
-  /** The part of it of events that may be as long as a record. */
+  /** Bytes of its events of kinds that may be as long as a record. */
   longWeight: number
 }

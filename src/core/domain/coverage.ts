@@ -16,7 +16,7 @@ export type HeightRange = { from: bigint; to: bigint }
 export type Since = { resource: string; height: bigint }
 
 /**
- * Imported heights; `lacks`: the resources whose rows were not to be had, or have not been written yet, by name,
+ * Imported heights; `lacks`: the resources whose rows were unavailable or have not been written yet, by name,
  * ascending, with spaces between.
  */
 export type ImportedRange = HeightRange & { lacks: string }
@@ -137,7 +137,7 @@ export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: b
 const isAlike = (a: { kind?: string; lacks?: string }, b: { kind?: string; lacks?: string }) =>
   a.kind === b.kind && a.lacks === b.lacks
 
-/** An imported range as JSON has it; `lacks` if there are such resources. */
+/** An imported range in JSON; `lacks` only if resources are missing. */
 export type ImportedText = { from: string; to: string; lacks?: string[] }
 
 export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
@@ -145,7 +145,7 @@ export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
   return lacks === '' ? ends : { ...ends, lacks: lacks.split(' ') }
 }
 
-/** The coverage of a resource: blocks whose rows of it an import has not written count as missing. */
+/** The coverage of a resource: blocks without its imported rows count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
   const lacking = coverage.imported.flatMap(({ from, to, lacks }): Gap[] =>
     lacks.split(' ').includes(resource) ? [{ from, to, kind: 'missing' }] : [],

@@ -23,7 +23,7 @@ export const MAX_GAPS = 64
 /** The ranges missing for a follower that has received everything up to a position, with this coverage. */
 export function lacksAfter(place: Place, coverage: Coverage): Lacks {
   const { first } = coverage
-  // A follower cannot have received what the store does not have.
+  // A follower cannot have received rows that the store does not have.
   const tail = place.height < first ? { height: first, index: 0 } : place
   return { first, gaps: lastOf(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
 }
@@ -96,7 +96,7 @@ function gapsWithin({ gaps }: Coverage, from: bigint, to: bigint): HeightRange[]
   return gaps.slice(firstGapFrom(gaps, from), firstGapFrom(gaps, to + 1n) + 1).filter((gap) => gap.from <= to)
 }
 
-/** The ranges of some heights missing for a follower that has received everything stored of them. */
+/** The ranges within these heights that are missing for a follower that has received all their stored rows. */
 function lackedWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRange[] {
   return gapsWithin(coverage, from, to).map((gap) => ({
     height: gap.from > from ? gap.from : from,

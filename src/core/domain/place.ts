@@ -24,7 +24,7 @@ function areBefore(a: readonly string[], b: readonly string[]): boolean {
   return differing >= 0 && a[differing]! < b[differing]!
 }
 
-/* Blocks count from 1. Height 0 is before all of them, for three kinds of rows that come from no block of the stream. Rows have these positions in the database, so they can never change. */
+/* Blocks count from 1. Height 0 precedes them, for three kinds of rows that belong to no block of the stream. These positions are stored, so they can never change. */
 
 /** 1. Where someone begins who has read nothing. */
 export const BEGINNING: Place = { height: 0n, index: 0 }

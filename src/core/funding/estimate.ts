@@ -15,8 +15,8 @@ export type FundingEstimate = FundingPayment & {
 }
 
 /**
- * Estimates the payment of a period that ends at `at`, from its TWAPs up to then (docs/funding.md). Null without one of
- * them, and before the period.
+ * Estimates the payment of a period that ends at `at`, from its TWAPs up to then (docs/funding.md). Null if a TWAP
+ * is missing, and before the period.
  */
 export function estimateFromTwaps(
   { seq, start, auctions }: TwapPeriod & { seq: bigint },

@@ -40,7 +40,7 @@ export type FundingPayment = { fundingPayment: string; fundingRate: string }
 /** 365 days in nanoseconds. */
 const YEAR = ofInteger(365n * 24n * 60n * 60n * 1_000_000_000n)
 
-/** Parses the parameters; null if one of them is not a number. */
+/** Parses the parameters; null if one is not a number. */
 export function fundingTerms(parameters: FundingParameters): FundingTerms | null {
   const interestRate = numberOf(parameters.interestRate)
   const clampLowerBound = numberOf(parameters.clampLowerBound)

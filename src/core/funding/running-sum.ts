@@ -3,8 +3,8 @@ import { indexAfter, meanStart, type PricePoint, placementOf } from './point-lis
 import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 
 /**
- * Creates a source's points with means from a running sum, kept as the core keeps it (docs/twap.md, "Where the plain formula
- * is not what the core sends"): price times time outside auctions, summed from the mean's start up to `end`.
+ * Creates a source's points with means from a running sum, kept as the core keeps it (docs/twap.md, "Differences from
+ * the plain formula"): price times time outside auctions, summed from the mean's start up to `end`.
  * Each piece is valued with the auctions known when it is added or taken off, and `meanAt` carries the sum
  * along, so the result depends on when means are asked for. It equals the plain formula but in two cases: an
  * auction begins or ends before a time to which the sum has been carried already; a mean is asked for a time
@@ -53,7 +53,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
     return outside === 0n ? 0n : upTo / outside
   }
 
-  /** Sums up from scratch. The auctions known now apply to all of it. */
+  /** Sums up from scratch, with the auctions known now. */
   function sumUp(): void {
     end = meanStart(points, period.start)
     sum = 0n

@@ -13,7 +13,7 @@ export type SourceTwap = {
   readonly points: readonly PricePoint[]
   /** Adds a point and returns the TWAP sent with it, or null if the core refuses the point. */
   add(point: PricePoint): bigint | null
-  /** The TWAP up to `time` (Unix nanoseconds); null if there are no points, or all of them are later. */
+  /** The TWAP up to `time` (Unix nanoseconds); null if there are no points, or only later ones. */
   meanAt(time: bigint): bigint | null
   /**
    * The TWAP up to a time before the last point, if the core had refused a point in between: that leaves no event

@@ -79,11 +79,11 @@ export class BatchWriter {
   }
 
   /**
-   * Commits at the end of the input, including what is complete before an error in the input; after any other error,
+   * Commits at the end of the input, including complete blocks before an error in the input; after any other error,
    * nothing. Returns the failure, or that of the commit.
    *
    * @param isOfInput whether the failure is an error in the input
-   * @param signal leaves what series lack to the next writer
+   * @param signal stops making series; the next writer makes the rest
    */
   async finish(
     failure: Error | null,

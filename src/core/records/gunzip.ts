@@ -2,7 +2,7 @@ import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:z
 
 const CHUNK_BYTES = 512 * 1024
 
-/** A member up to this size, compressed and inflated, is inflated at once: a file may contain very many of them. */
+/** A member up to this size, compressed and inflated, is inflated at once: a file may contain very many such members. */
 const MAX_SMALL_BYTES = 16 * 1024
 
 /** What small members hold is passed on once it is this much together. */
@@ -38,7 +38,7 @@ export function isGzip(head: Buffer): boolean {
  * Uncompresses a gzip stream of one or several members. Returns whether it is complete; a truncated one yields its good
  * bytes first.
  *
- * Node's own gunzip drops the last good bytes before rubbish, and takes a single byte of it for a truncation.
+ * Node's own gunzip drops the last good bytes before trailing garbage, and reports a single byte of garbage as a truncation.
  *
  * @throws {CompressionError} for damaged data, and for anything but a further member after a member.
  */

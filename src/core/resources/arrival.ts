@@ -20,7 +20,7 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   /** Whether an event may be as long as a record: hundreds of thousands of elements. Others of that length are damage. */
   isLong?: true
   /**
-   * Decodes an event; null if nothing of it is kept.
+   * Decodes an event; null if Lyra keeps no part.
    *
    * @param leaveOut is told of parts of the event that cannot be kept
    * @throws {MalformedMessageError} if the body is not a message of the kind.

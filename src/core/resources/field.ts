@@ -96,7 +96,7 @@ export function* shownColumns(
 /** A text that is the same for all rows of a scope. */
 type ConstantPart = { constant: (scope: string) => string }
 
-/** A part of a node's text: a constant; a column's value; or what is there unless a column is null, and what is then. */
+/** A part of a node's text: a constant; a column's value; or parts for a column that is not null, and for one that is. */
 type NodePart =
   | ConstantPart
   | { column: string; form: Field['form'] }

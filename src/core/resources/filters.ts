@@ -19,14 +19,14 @@ type FilterForm = {
   /** Whether far fewer rows match it than are of a market: of both given, its index is read. */
   isRare?: true
   type: keyof ValueOf
-  /** What it does: a sentence, for people. */
+  /** Its effect: a sentence for people. */
   meaning: string
   /** Its option of the command line, in camel case. */
   option: string
 }
 
 /**
- * Every filter. Parameters, OpenAPI, SQL, streams, the client and the command line take what is said here; a resource may
+ * Every filter. Parameters, OpenAPI, SQL, streams, the client and the command line follow from this; a resource may
  * give a filter other columns, another type or another meaning.
  */
 export const FILTERS = {

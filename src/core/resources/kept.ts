@@ -38,11 +38,11 @@ import type { Table } from './table.ts'
 
 /** Something that a store keeps of the event stream: a folder beside this file. */
 export type Kept = {
-  /** Its name where a store lacks it; the name of its resource, if it has one. */
+  /** Its name in messages about a store without it; the name of its resource, if it has one. */
   name: string
   /** The resource that serves its rows; null if only others derive from them. */
   resource: Resource | null
-  /** The source events; events with several results are listed at one of them. */
+  /** The source events; events with several results are listed only once. */
   arrivals: readonly Arrival[]
   /**
    * Its tables, in the order of writing. A store that is upgraded to the schema with the first of them has it

@@ -3,9 +3,9 @@ import type { Key, Resource, Row } from './resource.ts'
 import { LISTS } from './resources.ts'
 
 /*
- * Cursors of rows that are bound to a market hold a fingerprint of it alone. If the rows of all markets are one list,
+ * Cursors of rows that are bound to a market contain only its fingerprint. If the rows of all markets are one list,
  * by market id, a cursor names its market: `x`, the 32 bytes of its id in base64url, and the row's own cursor. So it
- * resumes in the middle of a market, whichever markets have come or gone since.
+ * resumes in the middle of a market, even if markets were added or removed since.
  */
 
 const WRITTEN = /^x([A-Za-z0-9_-]{43})(.+)$/

@@ -2,7 +2,7 @@ import { PARTY_IDS } from '../events/known-ids.ts'
 import { isKeptNumber, type LeftOutSink, numberFault } from '../events/left-out.ts'
 import { bytesOf, type WireReader } from '../events/wire-reader.ts'
 
-/** What a party paid or received: an element of a list of the events that say it. */
+/** A party's payment or receipt: an element of a list in an event. */
 export type PartyAmount = { partyId: string; amount: string }
 
 /** Reads the element that begins here into a list; one whose party is malformed, or whose amount cannot be kept, is left out. */

@@ -29,7 +29,7 @@ export type Storage = {
   condition?: string
   /**
    * The rows are in several runs, each in key order, distinguished by a filter's column, which precedes the key in the
-   * table. A page of all of them merges one page of each.
+   * table. A page of all sources merges one page of each.
    */
   runs?: { filter: FilterName; values: readonly string[] }
   /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a column. */
@@ -81,7 +81,7 @@ type Description = {
   coverage: CoverageForm
 }
 
-/** What a request asks for: a page, or all its rows; a stream; or the rows of all markets. */
+/** The kind of a request: a page, or all its rows; a stream; or the rows of all markets. */
 export type RequestKind = 'list' | 'stream' | 'export'
 
 type RequiredFilters = Readonly<Partial<Record<RequestKind, readonly FilterName[]>>>
@@ -161,7 +161,7 @@ function columnsOf({ name, key, fields, storage: { table, from } }: Description)
   const shown = new Map(shownColumns(fields))
   const own = typeof table === 'string' ? [] : table.columns
   const types = new Map(own.map((column) => [column.name, column.rowType]))
-  // What a select adds to a table's columns, or makes of several tables, is read by its form.
+  // Expressions and joined columns of a select are read by their form.
   const isSelected = from !== undefined || typeof table === 'string'
   for (const [column, form] of isSelected ? shown : []) {
     if (!types.has(column)) types.set(column, rowTypeOf(form))

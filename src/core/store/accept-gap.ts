@@ -9,7 +9,7 @@ import { tableOf } from './tables.ts'
 const MAX_NAMED = 3
 
 /**
- * Notes that a store may do without blocks: live ingestion then passes over them where they are missing, and records the
+ * Records that a store may continue without blocks: live ingestion then skips them if they are missing, and records the
  * gap, which can be filled later as any other.
  *
  * @throws {StoreError} if the store is empty, or holds some of the blocks.

@@ -63,7 +63,7 @@ export function noteChanges(changes: readonly Change[] | null): { text: string; 
   ]
 }
 
-/** The resources whose rows stand in a table, or are made of its rows too, by the table's name. */
+/** The resources whose rows are in a table or depend on its rows, by the table's name. */
 const RESOURCES_OF = Map.groupBy(
   [...RESOURCES, marketSummaries].flatMap(({ name, storage }) =>
     (storage.madeOf ?? [storage.table]).map((table) => ({ name, table: tableOf(table).name })),

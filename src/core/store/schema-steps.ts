@@ -1,4 +1,4 @@
-/** How an engine writes what the tables of all engines have. */
+/** Engine-specific text for parts that the tables of all engines have. */
 export type SchemaTypes = {
   int64: string
   int32: string

@@ -71,7 +71,7 @@ export type Writer = {
   /** Commits a run of blocks and the resulting coverage atomically. */
   commit(batch: Batch, coverage: Coverage): Promise<void>
   /**
-   * Makes series of what was committed, which readers take from the points until then: those that it is time for, or all.
+   * Makes series of committed points, which readers read as points until then: those that are due, or all.
    * Call it after each commit, and for all before saying that the input is read.
    */
   makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void>

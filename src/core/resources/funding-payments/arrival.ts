@@ -20,7 +20,7 @@ export type FundingPaymentsEvent = {
   payments: PartyAmount[]
 }
 
-/** What a party missed of a funding payment, below zero, or did not pay, above zero. */
+/** Part of a funding payment that a party did not receive (negative) or did not pay (positive). */
 export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId: string; amount: string }
 
 type PaymentRow = {
@@ -54,8 +54,8 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
 }
 
 /**
- * A loss belongs to the latest payment of its party and market before it in its block. An incomplete block may lack that
- * payment.
+ * A loss belongs to the latest payment of its party and market before it in its block. An incomplete block may not contain
+ * that payment.
  */
 export const fundingLossArrival: Arrival<FundingLossEvent> = {
   kind: 'funding-loss',

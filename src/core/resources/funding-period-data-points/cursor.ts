@@ -8,7 +8,7 @@ import type { Key, KeyValue, Row } from '../row.ts'
  *
  *     p  8 characters of the market's fingerprint  4 digits of check  time  source  seq
  *
- * The time is 10 digits of seconds if it is a whole number of them, as those of the core are, and 16 hex
+ * The time is 10 digits if it is in whole seconds, like the core's, and otherwise 16 hex
  * digits of nanoseconds otherwise; the source is a letter, upper case for seconds, lower case for nanoseconds.
  */
 

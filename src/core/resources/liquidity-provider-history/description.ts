@@ -2,7 +2,7 @@ import { AMOUNT, EQUITY_LIKE_SHARE, FRACTION, PENALTY } from '../liquidity-provi
 import { defineResource } from '../resource.ts'
 import { historyTable } from './table.ts'
 
-/** What the SLA of a provider gives. */
+/** Fields from the SLA of a provider. */
 const FIGURES = ['time_on_book', 'fee_penalty', 'bond_penalty', 'required_liquidity']
 
 /** How the liquidity providers of a market or a party did in the epochs that have ended. */

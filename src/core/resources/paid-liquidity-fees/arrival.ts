@@ -5,7 +5,7 @@ import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
 
-/** What a market paid its liquidity providers for an epoch, in the smallest unit of its settlement asset. */
+/** A market's payments to its liquidity providers for an epoch, in the smallest unit of its settlement asset. */
 export type PaidFeesEvent = {
   kind: 'paid-liquidity-fees'
   marketId: string

@@ -22,10 +22,10 @@ export type RunChanges = {
 /** Changes no further apart than so many buckets are one range. */
 const SLACK = 20n
 
-/** Ranges of one commit; more are joined, whatever lies between: a reader reads each by itself. */
+/** Maximum number of ranges of one commit; more are joined, because a reader reads each separately. */
 const MOST_RANGES = 16
 
-/** A range that is read by itself takes about as long as so many points. */
+/** Reading a separate range takes about as long as so many points. */
 const POINTS_OF_RANGE = 1_000
 
 /**

@@ -12,7 +12,7 @@ type UnmadeRun = {
   run: SeriesRun
   /** The buckets before this one of the shortest are made. */
   madeTo: bigint
-  /** How many points readers meet beside the buckets, but for those since the last made one; rather too many. */
+  /** Upper bound of the points that readers read besides buckets, without those since the last made bucket. */
   points: number
 }
 
@@ -27,7 +27,7 @@ const MADE_TOGETHER = 20_000
 
 /**
  * How far the series of the runs that a writer has written to are made, so that it makes the right ones in time. Only the
- * writer moves that on; after an error it forgets all of it.
+ * writer advances that; after an error it forgets everything.
  */
 export class UnmadeSeries {
   readonly #runs = new Map<string, UnmadeRun>()
@@ -40,7 +40,7 @@ export class UnmadeSeries {
     this.#knowsStale = false
   }
 
-  /** Reads what is not known of some runs, before points are written to them, and which others a fault has left stale. */
+  /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
   *learn(runs: readonly SeriesRun[]): Steps {
     const all = this.#knowsStale ? runs : [...runs, ...(yield* staleRuns())]
     this.#knowsStale = true
@@ -112,7 +112,7 @@ const READ_MADE_TO = `
     select count(*) from funding_period_series_stale where market = $1 and source = $2
   ) from funding_period_series_made where market = $1 and source = $2`
 
-/** What the store says of runs; those that it does not know get their row, which others hold while they change points. */
+/** Stored state of runs; unknown runs get a row, which others lock while they change points. */
 function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
   const found = yield { text: READ_MADE_TO, values: runs.map(valuesOf) }
   const states = runs.map((run, index): UnmadeRun => {

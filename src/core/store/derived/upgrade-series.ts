@@ -13,7 +13,7 @@ const READ_PERIOD_STARTS = `
   select cast(seq as text), cast(start_timestamp as text) from funding_periods where market_id = $1`
 
 /**
- * The steps that bring the series of a store to where those of today are.
+ * The steps that upgrade the series of an older store.
  *
  * @param areThere whether an older version has written them with the points: all buckets that are closed
  */

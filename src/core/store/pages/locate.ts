@@ -10,7 +10,7 @@ import { FIND_MARKET } from '../statements.ts'
 import type { Reading } from './page.ts'
 import type { KeySpan } from './scan.ts'
 
-/** Where the rows of a selection lie. */
+/** The ranges that contain a selection's rows. */
 export type Located = {
   /** The number of the market in scope; null if rows do not name it by that, or those of all markets are asked for. */
   market: bigint | null
@@ -27,7 +27,7 @@ export function filtersBySpan({ filters, storage: { span } }: Resource, selectio
 }
 
 /**
- * Finds where the rows of a selection lie; null if there are none.
+ * Finds the ranges that contain a selection's rows; null if there are none.
  *
  * @param known the number of the market, if it is known already
  */

@@ -6,7 +6,7 @@ import { type Role, type Slots, templateOf } from './statement-template.ts'
 
 /* The SQL of a scan that both databases take. */
 
-/** What a database is told of a scan that no result depends on. */
+/** Hints for the database about a scan; they never change a result. */
 export type Hints = {
   /** Whether each part gets the limit, which would otherwise be read and sorted whole. */
   limitsParts: boolean
@@ -104,7 +104,7 @@ function partsOf({ resource: { storage, filters }, selection }: Scan): Part[] {
   return parts
 }
 
-/** Of which rows conditions are, and what is said of them. */
+/** The part whose rows conditions select, and hints about them. */
 type Within = { part: Part } & Pick<Hints, 'few'>
 
 const ALL_ROWS: Within = { part: { matching: {} }, few: POSTGRES_HINTS.few }

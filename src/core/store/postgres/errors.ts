@@ -68,7 +68,7 @@ const REFUSALS = ['28', '3D', '42501']
 /** Stands for a code if the driver gives up a connection without one: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
-/** What the driver says, in words of its own, if the server asks for a password and none was given. */
+/** The driver's message if the server asks for a password and none was given. */
 const NO_PASSWORD = /client password must be a string/
 
 const CAUSES: Record<string, string> = {
@@ -124,7 +124,7 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
   }
 }
 
-/** Runs `work`; a fault becomes what {@link explainPostgresError} makes of it. */
+/** Runs `work`; {@link explainPostgresError} explains its faults. */
 export async function withPostgresErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

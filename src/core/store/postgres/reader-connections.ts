@@ -14,7 +14,7 @@ export type ReaderConnections = {
 export type ReaderConnectionOptions = {
   /** Of connections on which statements are sent ahead (`pipeline`). */
   config: SessionConfig
-  /** Maximum number of connections, and how many of them are shared. */
+  /** Maximum number of connections, and of shared ones among these. */
   most: number
   mostShared: number
   /** Called whenever the server has refused a further connection because it has too many. */

@@ -13,7 +13,7 @@ import { isDuplicateKey } from './errors.ts'
 /** Rows of a step that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
 const FEW_ROWS = 500
 
-/** Statements sent before the first of them is answered: waiting for each would take longer than the work. */
+/** Statements sent before the first is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
 
 /** Rows that a statement takes while the next ones are put together. */

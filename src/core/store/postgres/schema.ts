@@ -2,7 +2,7 @@ import { schemaSteps } from '../schema-steps.ts'
 import type { Schema } from '../schema-version.ts'
 
 /**
- * Every unique key of the data points holds the market, and every query of them names it, so that they can be
+ * Every unique key of data points contains the market, and every query of data points names it, so that they can be
  * distributed by it.
  */
 const OWN_TABLES = `

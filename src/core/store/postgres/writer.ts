@@ -154,7 +154,7 @@ class PostgresWriter implements Writer {
     )
   }
 
-  /** Publishes what the previous writer, or an earlier connection, left unpublished. */
+  /** Publishes the state that a previous writer or connection left unpublished. */
   async #finishOthers(client: Client): Promise<void> {
     const session = await unpublishedSession(client)
     if (session !== null) await settle(client, session, { signal: this.#signal })

@@ -148,7 +148,7 @@ async function remake(upkeep: Upkeep, run: SeriesRun): Promise<void> {
   })
 }
 
-/** Also takes the points off their spans, and marks what is stale of their series. */
+/** Also updates the points' spans, and marks their series buckets as stale. */
 async function prunePoints(
   upkeep: Upkeep,
   bound: PruneBound,
@@ -169,7 +169,7 @@ async function prunePoints(
     // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
     yield holdSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
     yield holdSeries(run)
-    // Read again, now that nobody adds any to these periods: what is marked has to be all that goes.
+    // Read again, now that nobody adds points to these periods: the marks must cover every deleted point.
     const going = oldPoints(bound, running, run, after, last, seqs)
     const points = (yield going.read)
       .flat()

@@ -38,7 +38,7 @@ export function streamValues({ chainId, first, began, blockOne, height, timestam
   return [chainId, first, began, blockOne === null ? null : JSON.stringify(blockOne), height, timestamp]
 }
 
-/** Ranges of heights of a coverage: how those that stand in their table are deleted, and the others inserted. */
+/** Ranges of heights of a coverage: the statements that delete stored ranges and insert new ones. */
 function rangesIn(name: string, valuesOf: (coverage: Coverage) => KeyValue[][]) {
   return { remove: `delete from ${name}`, insert: insertText(tableOf(name)), valuesOf }
 }

@@ -206,7 +206,7 @@ function* sumSpans({ text }: Statement, { where, values }: MarketsAsked): Readin
   }
 }
 
-/** Up to where every list is whole, if one of them is cut; null if none is. `endOf` says where a row ends. */
+/** The end up to which every list is complete; null if none is cut. `endOf` says where a row ends. */
 function endOfLists<End extends bigint | string>(
   lists: readonly (readonly Row[])[],
   limit: number | null,

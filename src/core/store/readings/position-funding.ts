@@ -167,7 +167,7 @@ class MissingPeriods {
     this.#before = seq
   }
 
-  /** The smallest of them, ascending. */
+  /** The smallest, ascending. */
   get least(): bigint[] {
     const all: bigint[] = []
     for (const { from, to } of this.#gaps.toReversed()) {

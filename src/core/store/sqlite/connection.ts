@@ -368,7 +368,7 @@ function fileAt(path: string): FileState | null {
   }
 }
 
-/** Runs `work`; a fault becomes what {@link explain} makes of it. */
+/** Runs `work`; {@link explain} explains its faults. */
 export function withSqliteErrors<T>(path: string, work: () => T): T {
   try {
     return work()

@@ -8,7 +8,7 @@ import { StoreError } from '../store.ts'
 /** The row of `store_file`. Counts are of commits. */
 type FileState = { storeId: string; commits: bigint; logFrom: bigint }
 
-/** Who writes copies the log to the file once it holds this many bytes. */
+/** The writer copies the WAL to the file once it has this many bytes. */
 export const MAX_LOG_BYTES = 4 * 1024 * 1024
 
 /** A log that is being copied while it is compared looks wrong; the next time it is not. */

@@ -81,7 +81,7 @@ function bound(cell: Cell): bigint | string | null {
 /** Integers of so many digits are held as such, if they read back as they are written here. */
 const MOST_DIGITS = 15
 
-/** Digits as an integer: 11 of them take half the bytes of a text. */
+/** Digits as an integer: 11 digits take half the bytes of a text. */
 function heldDigits(text: string): bigint | string {
   const { length } = text
   if (length === 0 || length > MOST_DIGITS || (length > 1 && text.startsWith('0'))) return text

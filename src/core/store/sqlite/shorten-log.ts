@@ -18,7 +18,7 @@ export function shortenLog(path: string): void {
   if (logBytes(path) <= LEFT_TO_WRITER_BYTES) return
   try {
     using connection = Connection.openForWriting(path)
-    // Copies most of it without blocking the writer.
+    // Copies most frames without blocking the writer.
     connection.copyLog()
     connection.truncateLog()
   } catch {

@@ -79,7 +79,7 @@ function* noteChanges(run: SeriesRun, changes: RunChanges, unmade: UnmadeSeries)
   let late = points.filter(({ timestamp }) => timestamp < end)
   unmade.note(run, points.length - late.length)
   if (late.length + moved.length === 0) return
-  // A point that was carried over counts at the start of its period, and decides about none but later copies of it.
+  // A point that was carried over counts at the start of its period, and affects only later copies of itself.
   const isCarried = ({ seq }: PointKey) => (starts.get(seq) ?? end - 1n) >= end
   if (late.some(isCarried)) {
     const [lasts] = yield { text: READ_LAST_SEQ, values: [[run.market]] }
