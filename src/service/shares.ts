@@ -24,8 +24,8 @@ export function createAccount(onAlone: (address: string) => void = () => {}): Ac
 
 /**
  * A limited number of places, such as connections, given in order of arrival. Once all are taken, an address that asks
- * for another one takes it from the address with the most, if it would still have fewer. So one address may use all of
- * them without excluding others.
+ * for another one takes it from the address with the most, if it would still have fewer. So one address may use every
+ * place without excluding others.
  */
 export type Shares<Holder> = {
   /**

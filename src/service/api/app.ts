@@ -67,7 +67,7 @@ export type AppOptions = {
   limits?: Partial<Limits>
 }
 
-/** The application: all routes and what they share. The caller listens. */
+/** The application: all routes and their shared parts. The caller listens. */
 export type App = {
   server: Server
   /** The paths of all routes. */

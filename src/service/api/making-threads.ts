@@ -8,7 +8,7 @@ import { startThread } from './thread-calls.ts'
 /** Threads for pages of the usual size. One of 1,000 rows takes the thread that sends it a quarter of the time. */
 const USUAL_THREADS = 2
 
-/** Rows given to one thread before another one is woken. For few rows, waking another costs what it gains. */
+/** Rows given to one thread before another one is woken. For few rows, waking another gains nothing. */
 const ROWS_AHEAD = 1_000
 
 /** Memory that waits to go back to a thread; what many clients leave at once is not kept. */

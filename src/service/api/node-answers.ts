@@ -6,7 +6,7 @@ import { emptyStore } from './http/errors.ts'
 /** An answer, and the last block if that is known. */
 type NodeAnswer = { message: object; position: Position | null }
 
-/** What a data node says of itself, over REST and gRPC. */
+/** A data node's information about itself, over REST and gRPC. */
 export type NodeAnswers = {
   ping(): Promise<NodeAnswer>
   /** The program: `version`, and `commitHash`, which is empty if it is not known. */

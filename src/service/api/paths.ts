@@ -4,7 +4,7 @@ export const DOCUMENT_PATH = '/openapi.json'
 /** The same as OpenAPI 3.0. */
 export const DOCUMENT_30_PATH = '/openapi-3.0.json'
 
-/** What a data node says of itself. */
+/** A data node's information about itself. */
 export const INFO_PATH = '/api/v2/info'
 export const TIME_PATH = '/api/v2/vega/time'
 

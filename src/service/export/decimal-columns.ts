@@ -10,7 +10,7 @@ export const DECIMAL_PRECISION = 38
 const LIMIT = 10n ** BigInt(DECIMAL_PRECISION)
 
 /**
- * A number as the digits of a decimal of {@link DECIMAL_PRECISION} digits; null for an empty text, where that is none.
+ * A number as the digits of a decimal of {@link DECIMAL_PRECISION} digits; null for an empty text, if that means no number.
  *
  * @throws {ExportError} for a text that is not a number of that type without loss; it names the row.
  */

@@ -21,7 +21,7 @@ import { type PartOptions, writeParts } from './write-parts.ts'
 /** File that describes the export in a folder. Readers of Parquet skip names with an underscore. */
 const MANIFEST = '_lyra.json'
 
-/** What stands in it: the chain, and the last block of the snapshot. */
+/** Its content: the chain, and the last block of the snapshot. */
 type Manifest = { chainId: string; height: string }
 
 export type FolderOptions = Omit<PartOptions, 'resource' | 'selection'>
@@ -86,7 +86,7 @@ function refuseOtherContent(folder: string, { chainId, height }: Coverage): void
     )
 }
 
-/** What the export in a folder says of itself; null if there is none. */
+/** The description of the export in a folder; null if there is none. */
 function manifestIn(folder: string): Manifest | null {
   const path = join(folder, MANIFEST)
   if (!existsSync(path)) return null

@@ -85,7 +85,7 @@ export async function* exportText(
   }
 }
 
-/** How a formula begins: a sign, full-width too, after what a spreadsheet skips. */
+/** The beginning of a formula: a sign, full-width too, after characters that a spreadsheet skips. */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
 /**

@@ -195,7 +195,7 @@ function refuseCutRecord(framer: RecordFramer): void {
   })
 }
 
-/** What to do about events in the buffer that cannot be ingested, beside what the error itself says. */
+/** A remedy for events in the buffer that cannot be ingested, added to the error's message. */
 function remedyOf(error: Error): string {
   if (error instanceof GapError) return `. To do without them: lyra gap accept ${error.from} ${error.to}`
   if (!(error instanceof EventStreamError) || error instanceof StrictError) return ''

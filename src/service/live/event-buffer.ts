@@ -65,7 +65,7 @@ type BufferFile = {
   number: number
   /** Bytes that are safe on disk, and may be read. */
   safeBytes: number
-  /** Bytes written, and those of them up to the last end of a block. */
+  /** Bytes written, and bytes up to the last end of a block. */
   writtenBytes: number
   wholeBytes: number
   /** Null once nothing more is written to it. */
@@ -74,7 +74,7 @@ type BufferFile = {
   isFull: boolean
 }
 
-/** What a file of the buffer holds that is safe on disk; `isEnded`: nothing more is written to it. */
+/** The bytes of a buffer file that are safe on disk; `isEnded`: no more are written. */
 export type SafeFile = { number: number; path: string; safeBytes: number; isEnded: boolean }
 
 /** A place to read from: the number of a file, and an offset in it. */
@@ -132,7 +132,7 @@ export class EventBuffer {
     this.#nextNumber = Math.max(...taken) + 1
   }
 
-  /** Looks again how long the files are that an earlier process has left, and tells of them. */
+  /** Reads again the lengths of files left by an earlier process, and reports them. */
   refresh(): void {
     for (const file of this.#files) {
       if (file.descriptor !== null) continue
@@ -253,7 +253,7 @@ export class EventBuffer {
       for (let done = 0; done < bytes.length; )
         done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
     } catch (error) {
-      // Of a write that a full disk took in part nothing stays: it is done again, or was never received.
+      // A write cut short by a full disk is undone: it is repeated, or counts as never received.
       ftruncateSync(file.descriptor!, file.writtenBytes)
       throw error
     }

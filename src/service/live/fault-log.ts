@@ -7,7 +7,7 @@ const SPAN_MS = 60_000
 
 type Span = { since: number; further: number; last: string }
 
-/** Logs the reasons for closed connections, at a limited rate: repeated attempts must not fill the log. */
+/** Logs the reasons for closed connections, at a limited rate, because attempts may repeat quickly. */
 export class FaultLog {
   readonly #log: Logger
   readonly #spans = new Map<ConnectionFault, Span>()

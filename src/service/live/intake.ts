@@ -127,7 +127,7 @@ export class Intake {
   }
 }
 
-/** The fault is public; only the log has the core's address. */
+/** The fault is public; the core's address is only logged. */
 function withoutAddress(message: string): string {
   return message.replace(/^\S+: /, 'the core: ')
 }

@@ -7,12 +7,12 @@ import { EventStreamError } from '#core/records/record-position'
 import { StoreRefusedError } from '#core/store/store'
 import { PRIVATE_FILE, readRange } from './event-buffer.ts'
 
-/** What was cut off: so many bytes, which now stand in another file. */
+/** The bytes that were cut off and moved to another file. */
 export type CutTail = { bytes: number; keptIn: string }
 
 /**
  * Cuts the last file of a buffer after its last whole event, and keeps the rest in a file beside it. After a loss of power
- * the bytes after the last flush may be cut off, zero or anything; all that an end of block covered stands before them. Where
+ * the bytes after the last flush may be cut off, zero or anything; everything up to an end of block is before them. If
  * a whole end of block follows, events that were flushed are damaged: then nothing is cut, and reading stops there.
  *
  * @throws {StoreRefusedError} if the rest cannot be written: nothing is cut then.
@@ -31,7 +31,7 @@ export async function repairLastFile(path: string): Promise<CutTail | null> {
   return { bytes: tail.length, keptIn }
 }
 
-/** Up to where a file's events are whole, and the sequence number of the last of them; -1 before the first. */
+/** The end of a file's last complete event, and its sequence number; -1 before the first. */
 async function readRecords(path: string): Promise<{ goodBytes: number; sequence: bigint }> {
   const envelope = createEnvelope()
   const found = { goodBytes: 0, sequence: -1n }

@@ -76,7 +76,7 @@ export class ChunkReader {
   }
 }
 
-/** What a query has found, as events. */
+/** The result of a query, as events. */
 export function chunkOf(query: ArrivalQuery, arrivals: Arrivals): Chunk {
   const { coverage, pass } = arrivals
   const { bytes, cutAfter, limit } = textOf(query, arrivals)
@@ -85,7 +85,7 @@ export function chunkOf(query: ArrivalQuery, arrivals: Arrivals): Chunk {
   return { bytes, coverage, lacks, pass, isLast: reached === null, limit }
 }
 
-/** The text of rows; `cutAfter`: the position of the last of them, if the piece ends early. */
+/** The text of rows; `cutAfter`: the position of the last row, if the piece ends early. */
 function textOf(
   query: ArrivalQuery,
   { rows, coverage, reached }: Arrivals,
@@ -124,7 +124,7 @@ function textOf(
 const MAX_IDS_BYTES = 512
 
 /**
- * Up to where a row has been received. Of the rows of one event, such as the providers in a market's list, only the last
+ * The position after a row. Of the rows of one event, such as the providers in a market's list, only the last
  * one completes it; that of a piece that ends within it says how far it is, for the others the event is as if not begun.
  */
 function placeAfter(place: Place, next: Place | undefined, reached: Place | null): Place {
@@ -136,7 +136,7 @@ function placeAfter(place: Place, next: Place | undefined, reached: Place | null
  * The place that an id names. Places within an imported block are made up, and would mean something else to another store:
  * until the block's last row has been sent the id names the beginning of the block, and then its end.
  *
- * @param next where the next row comes from, or reading continues; null after the last row
+ * @param next position of the next row, or of the continued reading; null after the last row
  */
 function outsideImport(place: Place, next: Place | null, { imported }: Coverage): Place {
   const { height } = place

@@ -14,9 +14,9 @@ const REPORTS_MS = 10_000
 /** How often a stream on which nothing comes says that it is alive. */
 const KEEP_ALIVE_MS = 15_000
 
-/** What is followed: a reading of the store for any number of followers. */
+/** A reading of the store for any number of followers. */
 export type Feed = {
-  /** Reads what is new, and sends it. */
+  /** Reads and sends new rows. */
   pull(): Promise<void>
   leave(follower: Follower): void
   /** Whether there may be something new although the position has not moved. */
@@ -73,7 +73,7 @@ export class Hub {
    *
    * @param key what distinguishes it from others
    * @param create makes it for its first follower
-   * @param join adds the follower to it, and resolves once that has received what it was missing, or later
+   * @param join adds the follower to it, and resolves once the follower has received its missing rows, or later
    */
   async follow<Of extends Feed>(
     key: string,

@@ -28,7 +28,7 @@ export type SummaryPace = { marketId: string | null; everyMs: number }
 
 /** A state that was sent to a group. */
 type Sent = {
-  /** Number of the reading, and the id that stands for it. */
+  /** Number of the reading, and its id. */
   reading: number
   id: string
   /** By market. */
@@ -44,7 +44,7 @@ type Group = SummaryPace & {
   joining: number
   sent: Sent | null
   sentAt: number
-  /** Whether followers have only some of what is new. */
+  /** Whether followers have received only a part of the news. */
   isSending: boolean
 }
 
@@ -129,7 +129,7 @@ export class SummaryFeed implements Feed {
 
   keepAlive(): void {
     for (const { followers, sent, isSending } of this.#groups.values()) {
-      // An id stands for all that is new.
+      // An id covers all changes.
       if (sent !== null) sendToAll(followers, Buffer.from(isSending ? ': \n\n' : `: \n${idText(sent.id)}`))
     }
   }

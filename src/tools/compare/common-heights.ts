@@ -4,7 +4,7 @@ import { CompareError } from './compare-error.ts'
 /** Ranges of heights that an error lists. */
 const SHOWN_RANGES = 5
 
-/** What a side says of its blocks; the chain is null if it does not say. */
+/** A side's blocks; the chain is null if unknown. */
 type Blocks = { name: string; chainId: string | null; heights: readonly HeightRange[] }
 
 /**

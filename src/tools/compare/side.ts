@@ -69,7 +69,7 @@ export function isByPartyAlone({ required }: Resource): boolean {
 /**
  * The key of a row, from its node.
  *
- * @throws {CompareError} if part of it is missing in the node.
+ * @throws {CompareError} if a part is missing in the node.
  */
 export function keyOfNode(resource: Resource, node: Readonly<Record<string, unknown>>, from: string): Key {
   return resource.key.map(({ column, type }): KeyValue => {

@@ -32,7 +32,7 @@ export function refreshLists(lists: ProviderLists, random: Random): void {
   lists.supplied = listed.length === 0 ? '0' : assetAmount(listed[0]!, supplied)
   const maxBytes = listed.length * ELEMENT_BYTES
   const feeShares = listed.map((provision) => feeShareOf(provision, supplied, random))
-  // Copies: the room is larger than what is written.
+  // Copies, because the buffers are larger than their content.
   lists.feeShares = Buffer.from(encoded({ 26: feeShares }, maxBytes))
   const slas = listed
     .toReversed()

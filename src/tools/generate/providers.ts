@@ -30,7 +30,7 @@ const EMPTY_ONCE_IN = 40
 export type Providers = {
   /** Sends the provisions that begin or change in this block. */
   sendProvisions(context: Context): void
-  /** Says how each provider did in the epoch that ends, and what it was paid, and sends the market data of all markets. */
+  /** Writes each provider's results and fees in the epoch that ends, and the market data of all markets. */
   endEpoch(context: Context, epoch: number): void
   /** Sends the market data of one market. */
   sendMarketData(context: Context, market: Market): void
@@ -86,7 +86,7 @@ export function createProviders(markets: readonly Market[], parties: number, ran
   return { sendProvisions, endEpoch: endEpochOfAll, sendMarketData }
 }
 
-/** Writes a `PaidLiquidityFeesStats` event: what the providers of a market were paid for an epoch, if there are any. */
+/** Writes a `PaidLiquidityFeesStats` event: the fees paid to a market's providers for an epoch, if it has any. */
 function writePaidFees(
   { out }: Context,
   { id, instrument }: Market,

@@ -99,7 +99,7 @@ export function endEpoch(provision: Provision, random: Random): void {
   }
 }
 
-/** What the provider was paid for its last epoch: a thousandth of its commitment, less its fee penalty. */
+/** The provider's fees for its last epoch: a thousandth of its commitment, minus its fee penalty. */
 export function feesPaid(provision: Provision): bigint {
   const kept = 1_000_000_000 - Math.round(Number(provision.lastEpoch.feePenalty) * 1e9)
   return (BigInt(assetAmount(provision, provision.commitment)) * BigInt(kept)) / 1_000_000_000_000n

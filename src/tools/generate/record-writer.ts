@@ -49,7 +49,7 @@ export class RecordWriter {
     out.reserve(USUAL_RECORD_BYTES)
     const recordStart = out.length
     out.length += HEADER_BYTES
-    // One by one: most of what is written is this.
+    // One by one, because most records are of this kind.
     out.field(1, `${this.#height}-${++this.#index}`)
     out.field(2, this.#blockHash)
     out.field(3, event.type)

@@ -1,6 +1,6 @@
 import { createRandom } from './random.ts'
 
-/** What a trader holds of a market all the time, in whole units; below zero if it is short. */
+/** A trader's constant position in a market, in whole units; negative if short. */
 export type TraderPosition = { party: Uint8Array; units: number }
 
 const TRADERS = 8

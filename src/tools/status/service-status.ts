@@ -167,7 +167,7 @@ const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []
 export type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
 
 /**
- * A service by its address, asked again a few times where that may help.
+ * A service by its address. Requests are repeated a few times if that may help.
  *
  * @throws {ServiceError} when asked, if it cannot be reached, redirects, answers with a status that is not allowed, or with
  * more than 64 MiB.
@@ -192,7 +192,7 @@ export function serviceAt(base: string): Ask {
   }
 }
 
-/** What the innermost cause of an error says, or its code. */
+/** The message of an error's innermost cause, or its code. */
 function reasonOf(error: Error & { code?: string }): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : (error.code ?? error.message)
 }

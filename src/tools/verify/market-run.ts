@@ -38,7 +38,7 @@ type SourceState = { firstTime: bigint; lastTime: bigint } | null
 const CAUSES = {
   refused: 'the core sends no such point: it refuses one with that time here (docs/twap.md, incoming points)',
   ownPrice: "the first point of a source is sent with its own price; this one's TWAP or price was changed",
-  mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of one of them, was changed',
+  mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of a point, was changed',
   carriedPast:
     "the period ends before its last point, and the core's sum had passed that point (docs/twap.md, the plain formula)",
   closing: 'every point agrees: the TWAP was changed, or an event that affects it is missing',

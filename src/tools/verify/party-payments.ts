@@ -14,7 +14,7 @@ const PERIODS = tableOf('funding_periods')
 /** A payment of a party, as a row of its table has it. */
 type PaymentRow = { amount: string; loss_amount: string }
 
-/** What the parties of a market paid and received for a period. */
+/** The payments of a market's parties for a period. */
 export class PeriodPayments {
   readonly timestamp: bigint
   readonly place: Place

@@ -28,7 +28,7 @@ const MAX_ALL_CALLS = 1_024
 /** Connections of an address, and calls that it resets or that are refused, a second; five times that at once. */
 const COSTS_PER_SECOND = 20
 
-/** Resets in one chunk of a connection's data after which the rest of it is not read. */
+/** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */
 const RESETS_AT_ONCE = 100
 
 /** A connection on which nothing moves for this long is pinged; it is closed if it does not answer for as long again. */

@@ -19,7 +19,7 @@ import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
 import type { FindRoute } from './router.ts'
 
-/** How long to discard what a client still sends, so that it reads its answer instead of getting a reset. */
+/** Time to discard a client's further bytes, so that it reads its answer instead of getting a reset. */
 const LINGER_MS = 1_000
 
 /** A request line with a method that Node's parser does not know. */

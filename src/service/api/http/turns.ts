@@ -22,7 +22,7 @@ export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: C
 
 /**
  * Generates pages a few at a time, and lets the event loop run in between. However many connections ask at once, few
- * unfinished pages are in memory, sent answers are released, and quick requests do not wait for all of them. Waiting
+ * unfinished pages are in memory, sent answers are released, and quick requests do not wait for every slow one. Waiting
  * addresses take turns, one request each, in order of arrival: a client with many requests only delays itself.
  *
  * @param account told of an address whose request is refused while no other address waits

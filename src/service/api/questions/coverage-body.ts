@@ -16,7 +16,7 @@ export type CoverageBody = {
       ranges: BlockRange[]
       /** Missing blocks between the first and the last one, and incomplete ones. */
       gaps: (BlockRange & { kind: Gap['kind'] })[]
-      /** Blocks that are held from an import: not all of their events are there, and no row of the resources they lack. */
+      /** Imported blocks: some of their events are missing, and all rows of the resources in `lacks`. */
       imported: ImportedText[]
       lastTimestamp: string
     }

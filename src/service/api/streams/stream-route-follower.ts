@@ -7,7 +7,7 @@ import { errorBody, GRPC } from '../http/errors.ts'
 /** Bytes that may wait for a slow client, beyond those that the system has accepted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
-/** Milliseconds for a dropped client to read what was sent before, including the reason. */
+/** Milliseconds for a dropped client to read the bytes sent before, including the reason. */
 const LAST_READ_MS = 10_000
 
 /** Notifies a client that it has been dropped, and that it may come back with its last id. */

@@ -38,7 +38,7 @@ const IGNORED = ['lastEventId']
 
 export type StreamRoutesOptions = {
   reader: Reader
-  /** What a request reads before it is accepted has its turn among pages. */
+  /** The reads that precede the acceptance of a request take turns with pages. */
   turns: Turns
   /** Reads what followers are sent. */
   longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
@@ -62,7 +62,7 @@ type AskedStream = {
   /** What is read for it and all others of the same key. */
   key: string
   position: Position
-  /** Resolves once the follower has been sent what it was missing, or later. */
+  /** Resolves once the missing events have been sent to the follower, or later. */
   follow(follower: Follower): Promise<void>
 }
 
@@ -138,7 +138,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     parameters: SUMMARY_STREAM_PARAMETERS,
     ask: async (values, lastEventId) => {
       const { pace, after, position } = await summaryStreamRequest(values, lastEventId, reader)
-      // One reading serves all of them.
+      // One reading serves all followers.
       const key = marketSummaries.name
       const follow = (follower: Follower) =>
         hub.follow(

@@ -58,7 +58,7 @@ export class BlockSender {
   }
 
   /**
-   * Reads the next part of the files, and sends what is due. Returns the number of messages sent; null if there is
+   * Reads the next part of the files, and sends due blocks. Returns the number of messages sent; null if there is
    * nothing to read yet.
    *
    * @throws {ConnectionError} if the next block is missing or cannot be read.
