@@ -12,7 +12,7 @@ import { ROOT } from './processes.ts'
 /** Where generated files and stores lie; made once, kept between runs. */
 export const WORK = join(ROOT, 'tmp/bench')
 
-/** Where a store lies that is kept between runs: one of an older schema would not be what this program makes. */
+/** Path of a store that is kept between runs; one of an older schema is made anew. */
 export function keptStore(name: string): string {
   return join(WORK, `${name}-schema${newestVersion(SQLITE_SCHEMA)}.db`)
 }
@@ -21,7 +21,7 @@ export function keptStore(name: string): string {
 const GZIP_LEVEL = 6
 
 /**
- * 600,000 events as mixed as the recording smoke: 6.7 records a block, 15 % of them market data of one market with
+ * 600,000 events as mixed as the recording smoke: 6.7 records a block, 15 % market data of one market with
  * two providers, hardly any data points.
  */
 export const SMOKE_LIKE: GenerateOptions = {

@@ -72,7 +72,7 @@ async function callRate(port: number, { path, message }: { path: string; message
     new Promise<void>((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       socket.once('error', reject).once('close', () => resolve())
-      // Windows that last for all of it.
+      // Windows large enough for the whole test.
       socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, Buffer.from([0, 4, ...WIDE]))]))
       socket.write(frame(FRAME.window, 0, 0, Buffer.from(WIDE)))
       let stream = 1
@@ -80,7 +80,7 @@ async function callRate(port: number, { path, message }: { path: string; message
         socket.write(callFrames(stream, headers, message))
         stream += 2
       }
-      /** A frame's head of which a part has come, and bytes of a payload that are still to come. */
+      /** The received part of a frame's head, and the bytes of its payload that are still missing. */
       let part: Buffer = Buffer.alloc(0)
       let left = 0
       socket.on('data', (chunk: Buffer) => {

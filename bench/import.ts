@@ -19,7 +19,7 @@ const run = promisify(execFile)
 
 const ROUNDS = 3
 
-/** About 2,000,000 points in one segment, as in the database; and a tenth of them, as in the event file. */
+/** About 2,000,000 points in one segment, as in the database; and a tenth of that, as in the event file. */
 const LARGE = { blocks: 40_000, markets: 50 }
 const SMALL = { blocks: 20_000, markets: 10 }
 

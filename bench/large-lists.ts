@@ -14,7 +14,7 @@ const CHAIN = 'lyra-bench'
 const CHECKPOINTS = 500_000
 const PROVIDERS = 5_000
 
-/** Blocks that the providers come with; each brings the provisions of fifty of them. */
+/** Blocks with provisions, each of fifty providers. */
 const BLOCKS = 110
 
 /** Checkpoints of one commit. */
@@ -23,7 +23,7 @@ const CHUNK = 20_000
 /** The lists that no market's points are: what each is asked for, from another place each time. */
 export type ListTargets = { checkpoints(first: number): () => string; providers(first: number): () => string }
 
-/** What a store of long lists holds: its market, the heights of its checkpoints. */
+/** Content of a store of long lists: its market, the heights of its checkpoints. */
 export type LargeLists = {
   store: string
   marketId: string

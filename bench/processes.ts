@@ -28,9 +28,9 @@ export function ingest(store: string, path: string): Promise<TakenIn> {
   return runForJson<TakenIn>(MAIN, [...ingestArgs(store), path])
 }
 
-/** What a process and its children use of the machine. */
+/** Resources used by a process and its children. */
 type Usage = {
-  /** The most memory that a process of it has held, in bytes; -Infinity if the system does not tell. */
+  /** Peak memory of any of these processes, in bytes; -Infinity if the system does not report it. */
   peakMemory(): number
   /** Processor seconds that its processes have taken so far; 0 if the system does not tell. */
   processorSeconds(): number

@@ -7,7 +7,7 @@ import { withLiveService } from './live-service.ts'
 
 const FOLLOWERS = 100
 
-/** Of which some 250 are listed; the generator renews a market's list once in 10 to 30 blocks. */
+/** About 250 are listed; the generator renews a market's list every 10 to 30 blocks. */
 const PARTIES = 260
 
 /** In the first blocks the provisions come; then so many blocks of those that are followed. */
@@ -20,7 +20,7 @@ const BLOCK_MS = 20
 /** Nothing more comes once nothing has for so long. */
 const QUIET_MS = 1_000
 
-/** Bytes of lines that followers have had, by what the lines begin with. */
+/** Bytes of lines received by followers, by the beginning of the line. */
 type Received = { id: number; data: number; rows: number }
 
 /**

@@ -6,10 +6,10 @@ import type { ServerProcess } from './processes.ts'
 const SECOND = 1_000_000_000n
 const BUCKETS = 500
 
-/** Requests of one range, each a bucket further on: none is answered from what is kept of another. */
+/** Requests of one range, each a bucket further on, so that none is answered from the cache. */
 const REQUESTS = 20
 
-/** Points that are read row by row beside a series of them. */
+/** Points that are read row by row for comparison with a series. */
 const ROWS = 100_000
 
 /** A chart in one request: processor time by the length of its buckets, bytes, and the same points read as rows. */

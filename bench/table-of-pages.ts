@@ -10,7 +10,7 @@ import type { ServerProcess } from './processes.ts'
 const CONNECTIONS = 16
 const SECONDS = 2
 
-/** Until what is asked for most is compiled to its end. */
+/** Until the hot code is fully compiled. */
 export const WARM_UP_SECONDS = 3
 
 const ROUNDS = 5
@@ -86,7 +86,7 @@ export async function measureHot(service: ServerProcess): Promise<Figure[]> {
   return figures
 }
 
-/** A kind of cold pages: targets that are never the same twice, and what is to come of them beside the constant route. */
+/** A kind of cold pages: targets that never repeat, and the required ratio to the constant route. */
 export type ColdPages = { name: string; nextTarget: () => string; least: number }
 
 /** Cold pages of points. */
@@ -102,7 +102,7 @@ export const coldLists = (targets: ListTargets): ColdPages[] => [
   { name: '100 providers', nextTarget: targets.providers(100), least: 0.14 },
 ]
 
-/** Pages that nobody has asked for before, beside a route that answers one of them from memory. */
+/** Pages requested for the first time, compared with a route that answers one from memory. */
 export async function measureCold(service: ServerProcess, pages: readonly ColdPages[]): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const { name, nextTarget, least } of pages) {

@@ -27,7 +27,7 @@ const ROOT = dirname(import.meta.dirname)
 /** The lists that are made of nodes of others. */
 const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
 
-/** What the stream of summaries takes besides the filters of the list. */
+/** Parameters of the stream of summaries besides the filters of the list. */
 const [EVERY] = SUMMARY_STREAM_PARAMETERS.filter(({ name }) => name === 'every') as [Parameter]
 
 /** The file that this writes. */
@@ -41,7 +41,7 @@ const HEAD = `/*
 export type Time = bigint | string | Date
 `
 
-/** What a value of a form is, where its field's meaning does not say it. */
+/** Description of a form's values, if the field's meaning does not give it. */
 const NOTES: Partial<Record<ValueForm & string, string>> = {
   integer: 'Digits.',
   signed: 'Digits, with a sign if below zero.',
@@ -49,7 +49,7 @@ const NOTES: Partial<Record<ValueForm & string, string>> = {
   number: 'A decimal number as the network sent it; too long for a JavaScript number.',
 }
 
-/** What the client takes for a filter of a type. */
+/** The client's type for a filter of each type. */
 const FILTER_TYPES: Record<Filter['type'], string> = {
   marketId: 'string',
   partyId: 'string',
@@ -69,7 +69,7 @@ export function clientTypes(): string {
     HEAD,
     ...types.values(),
     ...LISTS.map(filtersType),
-    // What a property means here, editors show for the methods of the client too.
+    // Editors also show the meanings of these properties for the methods of the client.
     recordType(
       'Nodes',
       'The node of each list.',
@@ -175,7 +175,7 @@ function reportOf(
 
 const isTime = ({ type }: Parameter) => 'format' in type.schema && type.schema.format === 'int64'
 
-/** What the client calls the ends of a range of times, which lists have too. */
+/** The client's names for the ends of a time range, as in lists. */
 const RANGE_OPTIONS: Record<string, string> = {
   'dateRange.startTimestamp': 'from',
   'dateRange.endTimestamp': 'to',
@@ -191,7 +191,7 @@ function parameterType(types: Map<string, string>, parameter: Parameter): string
   return schema.format === 'uint64' ? FILTER_TYPES.uint64 : schemaType(types, schema)
 }
 
-/** The type of what a schema describes; a title names it. */
+/** The type that a schema describes; named if the schema has a title. */
 function schemaType(types: Map<string, string>, schema: JsonSchema): string {
   const { title } = schema
   if (title === undefined) return schemaText(types, schema)

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Command, Option } from 'commander'
 import { loadCommands } from '#tools/cli/program'
 
-/** Where the page lies. */
 export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configuration.md')
 
 const HEAD = `# Configuration

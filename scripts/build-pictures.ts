@@ -10,7 +10,6 @@ import { launchBrowser } from '../test/fixtures/launch-browser.ts'
 import { ensureWebBuilt } from './build-web.ts'
 import { takePictures } from './explorer-pictures.ts'
 
-/** Where the figures are written. */
 export const PICTURE_FOLDER = join(import.meta.dirname, '../docs/images')
 
 /** `lyra`: part of Lyra, `outside`: everything else, `store`: data on disk, `group`: a frame around other boxes. */
@@ -92,7 +91,7 @@ function drawBox([kind, x, y, width, height, ...lines]: Box): string {
   return [outline, ...texts].join('\n')
 }
 
-/** Straight between sides that face each other, where the shorter one has its middle, or else round one corner. */
+/** Straight between sides that face each other, at the middle of the shorter one, otherwise round one corner. */
 function drawArrow(boxes: Record<string, Box>, [from, to, label]: Arrow): string {
   const ends = [endOf(boxes, from), endOf(boxes, to)] as const
   const [a, b] = ends

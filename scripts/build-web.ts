@@ -16,10 +16,10 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/web')
 
-/** What the pages are made of. */
+/** Sources of the pages. */
 const SOURCES = ['web/*', 'web/{src,reference}/**/*', 'client/src/**/*', 'package-lock.json']
 
-/** Whether what is built is missing, or older than what it is made of. */
+/** Whether the pages are missing, or older than their sources. */
 export function isWebStale(): boolean {
   const built = join(output, 'index.html')
   if (!existsSync(built)) return true

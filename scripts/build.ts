@@ -1,4 +1,4 @@
-// `npm run build`: compiles src/ to dist/ and builds web/ to dist/web, which is what the published package holds.
+// `npm run build`: compiles src/ to dist/ and builds web/ to dist/web: the content of the published package.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,14 +11,14 @@ const dist = join(root, 'dist')
 for (const name of existsSync(dist) ? readdirSync(dist) : []) {
   if (name !== 'web' && name !== 'packages') rmSync(join(dist, name), { recursive: true })
 }
-// npm pack prints the package's name on standard output, and nothing else may stand there.
+// Standard output is only for the package's name, which npm pack prints.
 const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], {
   cwd: root,
   stdio: ['ignore', 2, 2],
   shell: process.platform === 'win32',
 })
 if (status !== 0) process.exit(status ?? 1)
-// Imports by name do not reach out of the folder whose package.json says where they lead.
+// Imports by name cannot leave the folder of the package.json that maps them.
 cpSync(join(root, 'client/dist'), join(dist, 'client'), {
   recursive: true,
   filter: (path) => !path.endsWith('.d.ts'),

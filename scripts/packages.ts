@@ -24,7 +24,7 @@ import { VERSION } from '#service/version'
 const ROOT = join(import.meta.dirname, '..')
 const OUT = join(ROOT, 'dist/packages')
 
-/** What the processors are called: by Node, and by Debian. */
+/** Names of the processors: Node's and Debian's. */
 const ARCHITECTURES = [
   { node: 'x64', debian: 'amd64' },
   { node: 'arm64', debian: 'arm64' },
@@ -33,7 +33,7 @@ const ARCHITECTURES = [
 /** Of the Debian package: raised if it changes and the program does not. */
 const DEB_REVISION = 1
 
-/** What is built into the pages that `lyra serve` shows. */
+/** Packages that are built into the pages of `lyra serve`. */
 const BUNDLED = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot']
 
 type Lock = { packages: Record<string, { version: string; integrity: string }> }
@@ -241,7 +241,7 @@ function packDeb(tree: string, architecture: string): void {
       .replace('@KILOBYTES@', String(kilobytes)),
   )
   const file = join(OUT, `lyra_${VERSION}-${DEB_REVISION}_${architecture}.deb`)
-  // Others write to what the mask of this shell would let them.
+  // The umask of this shell could let others write.
   run('chmod', ['-R', 'go-w', root], work)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], work, {
     SOURCE_DATE_EPOCH: released(),
@@ -254,7 +254,7 @@ function debScript(name: string): string {
   return read(name).replace('@SETTINGS@', () => read('settings.sh').trim())
 }
 
-/** When what is packed was committed, Unix seconds. */
+/** Time of the packed commit, Unix seconds. */
 function released(): string {
   return run('git', ['log', '-1', '--format=%ct'], ROOT).trim()
 }

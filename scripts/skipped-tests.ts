@@ -1,4 +1,4 @@
-/** What a test lacks, by the reason that it was skipped for, and how to get it. */
+/** Missing requirements of tests by the reason of the skip, and how to get them. */
 const REMEDIES: [reason: RegExp, remedy: string][] = [
   [/PostgreSQL/, 'install PostgreSQL 15 or later, and set LYRA_TEST_STORE=all'],
   [/Chromium/, 'install Chromium; LYRA_CHROMIUM may name it'],
@@ -18,7 +18,7 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
 ]
 
 /**
- * What was skipped and how to have it run, in lines for people; empty if nothing was.
+ * Skipped tests and how to run them, in lines for people; empty if there are none.
  *
  * @param reasons one for each test that was skipped
  * @param onPostgres whether the suites ran on PostgreSQL

@@ -1,6 +1,6 @@
 // `npm test`: every test file, or those named. `--long` asks for the full numbers (npm run test:long).
 // LYRA_TEST_STORE chooses the stores to test on: sqlite (the default), postgres, or all. PostgreSQL is started
-// here unless LYRA_TEST_POSTGRES names a server. `citus` stands for a cluster, whose coordinator LYRA_TEST_CITUS names.
+// here unless LYRA_TEST_POSTGRES names a server. `citus` is a cluster, whose coordinator LYRA_TEST_CITUS names.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'lyra-skipped-'))
 env.LYRA_TEST_SKIPPED = join(folder, 'reasons')
 let server: PostgresServer | null = null
 if (['postgres', 'all'].includes(env.LYRA_TEST_STORE ?? '') && !env.LYRA_TEST_POSTGRES) {
-  // What a test takes back is not to survive a power cut.
+  // Rows of a test need not survive a power cut.
   server = await startPostgresServer(['fsync=off'])
   if (server !== null) env.LYRA_TEST_POSTGRES = server.url
   else if (env.CI === 'true') throw new Error('PostgreSQL is not installed, and in CI it must be')

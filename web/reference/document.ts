@@ -1,4 +1,4 @@
-/** What is read of the service's OpenAPI document. */
+/** The parts of the service's OpenAPI document that are used. */
 export type Document = {
   info: { title: string; version: string; description: string }
   tags: { name: string }[]
@@ -43,7 +43,7 @@ export type Response = {
 /** Something, or where in the document it stands. */
 export type Reference<T> = T | { $ref: string }
 
-/** What a reference stands for; anything else stands for itself. */
+/** Resolves a reference; returns anything else unchanged. */
 export function resolve<T extends object>(document: Document, value: Reference<T>): T {
   if (!('$ref' in value)) return value
   let found: unknown = document

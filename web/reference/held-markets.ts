@@ -1,4 +1,4 @@
-/** What is read of a market's summary. */
+/** The parts of a market's summary that are used. */
 type Summary = Record<
   'runningPeriod' | 'lastPaidPeriod' | 'estimate' | 'lastExternalPoint' | 'lastInternalPoint',
   object | null
@@ -12,7 +12,7 @@ const NEEDS: [path: string, isMet: (market: Summary) => boolean][] = [
   ['funding-estimates', (market) => market.estimate !== null],
 ]
 
-/** Gives a market that the service holds, for an operation; undefined if it holds none that has anything of it. */
+/** Returns a market with rows of an operation; undefined if there is none. */
 export type HeldMarkets = (path: string) => string | undefined
 
 /** The market that has the most of what operations show goes first. */

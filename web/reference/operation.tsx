@@ -20,7 +20,7 @@ type OperationProps = {
 /** Whether a parameter is of every operation: what few fill in. */
 const isCommon = ({ name, in: place }: Parameter) => place === 'header' || name === 'pretty'
 
-/** An operation: a line, and what it takes and answers once it is opened. */
+/** An operation: a line, and its parameters and responses once it is opened. */
 export function OperationDetails(props: OperationProps) {
   const { path, operation, isNamed } = props
   const [isOpen, setOpen] = useState(isNamed)

@@ -81,7 +81,7 @@ function Examples({ examples }: { examples: Record<string, { value: unknown }> }
   )
 }
 
-/** The fields of an object, each with what it is; those within it below it. */
+/** The fields of an object with their descriptions, and nested fields below. */
 function SchemaFields({ api, schema }: { api: Document; schema: Schema }) {
   const object = objectOf(api, schema)
   if (object === null) return <p class="quiet">{typeOf(api, schema)}</p>

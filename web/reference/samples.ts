@@ -1,7 +1,7 @@
 /** A parameter of a request with the value that it is to have. */
 export type Given = { in: string; name: string; value: string }
 
-/** A path of the API, with its parameters in braces, and what is given for them. */
+/** A path of the API, with its parameters in braces, and their values. */
 export type Asked = { base: string; path: string; given: readonly Given[] }
 
 const PARAMETER = /\{(\w+)\}/g
@@ -31,7 +31,7 @@ export function curlSample(asked: Asked): string {
 const isParquet = ({ given }: Asked) =>
   given.some(({ name, value }) => name === 'format' && value === 'parquet')
 
-/** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or options alone. */
+/** Calls of lyra-client by path, with their arguments: filters and a page, a market and options, or only options. */
 const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options' }> = {
   '/api/v2/checkpoints': { name: 'checkpointsPage', takes: 'page' },
   '/api/v2/funding-payments': { name: 'fundingPaymentsPage', takes: 'page' },

@@ -7,7 +7,7 @@ const MAX_SHOWN = 20_000
 /** Of bytes that are no text. */
 const PARQUET_TYPE = 'application/vnd.apache.parquet'
 
-/** What has come of an answer. */
+/** The received part of an answer. */
 type Answer = {
   status: number
   headers: [name: string, value: string][]
@@ -18,7 +18,7 @@ type Answer = {
   isWhole: boolean
 }
 
-/** Sends the request, and shows what is answered: of a stream what comes until it is stopped. */
+/** Sends the request, and shows the answer; of a stream, everything until it is stopped. */
 export function Try({ asked }: { asked: Asked }) {
   const [answer, setAnswer] = useState<Answer | string | null>(null)
   const running = useRef<AbortController | null>(null)
@@ -92,7 +92,7 @@ function Shown({ answer }: { answer: Answer }) {
   )
 }
 
-/** What comes of an answer, again whenever more of it is there. */
+/** Yields the received part of an answer whenever it grows. */
 async function* read(asked: Asked, signal: AbortSignal): AsyncGenerator<Answer, void, undefined> {
   const startedAt = performance.now()
   const headers = asked.given

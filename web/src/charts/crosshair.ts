@@ -4,7 +4,7 @@ import { nanosecondsOf } from '../series/series.ts'
 
 const DAY = 86_400
 
-/** Between the crosshair and what is said beside it, pixels. */
+/** Distance between the crosshair and its text, pixels. */
 const TIP_GAP = 12
 
 /** A value on the axis: with the decimals that a pixel distinguishes. */

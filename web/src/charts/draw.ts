@@ -98,7 +98,7 @@ export function drawNumbers(
 
 /**
  * Shades times of which blocks are missing, or in which the market was in auction: different in pattern too. Auctions
- * too short to be seen are marks at the foot of the plot: full height, many of them would seem to be one long auction.
+ * too short to be seen are marks at the foot of the plot: at full height, many would look like one long auction.
  */
 export function drawShades(chart: uPlot, shades: readonly Shade[], colours: ChartColours): void {
   inPlot(chart, (boxOf) => {

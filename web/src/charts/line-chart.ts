@@ -16,7 +16,7 @@ export function lineColour(place: HTMLElement, index: number): string {
  * Draws lines as steps, each value up to the next one.
  *
  * @param data times in seconds, and a column for each line
- * @param suffix what follows the figures at the axis
+ * @param suffix text after the figures at the axis
  */
 export function createLineChart(
   place: HTMLElement,

@@ -13,7 +13,7 @@ const KEYS_TEXT =
 export type ChartPanelProps = {
   data: FundingData | null
   bars: readonly Bar[]
-  /** What the bars are, for a file. */
+  /** Meaning of the bars, for a file. */
   barsText: string
   range: Range
   hidden: ReadonlySet<string>

@@ -375,7 +375,7 @@ function premiumColumns(data: FundingData): uPlot.AlignedData {
   ])
 }
 
-/** Columns with their x positions, and with nulls where lines break: all of them where blocks are missing. */
+/** Columns with their x positions, and with nulls that break lines: in all columns where blocks are missing. */
 function broken(data: FundingData, columns: readonly Column[]): uPlot.AlignedData {
   const gaps = data.shades.filter(({ kind }) => kind === 'gap')
   const missing = breaksOf(data.moments, data.bucket, gaps)

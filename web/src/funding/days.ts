@@ -31,7 +31,7 @@ export function areTooMany(list: readonly Period[], more: boolean, range: Range)
   return (more && oldest !== undefined && oldest.start > range.from) || within(list, range).length > MOST_BARS
 }
 
-/** The whole days of a range, within what is held. */
+/** The whole days of a range, within the stored days. */
 export function daysOf(range: Range, held: Range): Range {
   const from = range.from > held.from ? range.from : held.from
   const to = range.to <= held.to ? range.to : held.to + 1n

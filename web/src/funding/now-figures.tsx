@@ -108,7 +108,7 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
 
 export type MissingProps = { payments: PositionFunding | null; running: Period | null }
 
-/** How many periods of a range the sums over it lack; the running one is not due yet. */
+/** How many periods are missing in the sums of a range; the running one is not due yet. */
 export function Missing({ payments, running }: MissingProps) {
   const count = (payments?.missing ?? []).filter((seq) => seq !== `${running?.seq}`).length
   if (count === 0) return null

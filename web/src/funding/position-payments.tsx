@@ -18,7 +18,7 @@ import { useRested } from './use-rested.ts'
 /** The payments of a position over a range, which are those of the one before until new ones arrive. */
 export type RangePayments = PositionFunding & Totals & { range: Range }
 
-/** What only later parts of an answer lack. */
+/** Fields that only the first part of an answer has. */
 type Totals = { count: number; total: string; sumOfRates: string; missing: string[] }
 
 /**
@@ -51,7 +51,7 @@ export type PositionPaymentsProps = {
   unit: Unit | null
 }
 
-/** What a position receives if a unit of a long one pays so much: below zero if it pays. */
+/** Amount that a position receives if one unit of a long position pays so much; negative if it pays. */
 export function receivedBy(units: string, payment: string): string | null {
   const [size, each] = [parseDecimal(units), parseDecimal(payment)]
   if (size === null || each === null) return null

@@ -79,7 +79,7 @@ function Dates({ range, last, open, onRange }: DatesProps) {
   const [begin, end] = readRange(from, to, { from: range.from, to: range.to - 1n }, last)
   const fault = changed ? faultOf(begin, end) : null
   const read = 'ns' in begin && 'ns' in end ? { from: begin.ns, to: end.ns } : range
-  // A week in the first field is all of it: the other one says where it ends.
+  // A week in the first field means the whole week: its end is in the other one.
   const texts = { from: from ?? shortTime(range.from), to: to ?? shortTime(read.to) }
   const meaning = fault === null ? meaningOf(from, to, read, last) : null
   return (

@@ -108,7 +108,7 @@ export function runningPeriod(periods: readonly Period[]): Period | null {
   return last === undefined || last.end !== null ? null : last
 }
 
-/** What the chart of rates shows. */
+/** Title of the chart of rates. */
 export function titleOf(kind: BarKind, byDay: boolean): string {
   if (kind === 'cumulative') return `Cumulative funding rate${byDay ? ', by day' : ''}`
   return byDay ? 'Funding rates, sum of each day' : 'Funding rate of each period'
@@ -128,7 +128,7 @@ export type Reading = {
   latest: boolean
   /** The buckets whose TWAPs are of the period. */
   twaps: { external: Bucket | null; internal: Bucket | null }
-  /** The moment's pair and what follows from it, if they are of the period. */
+  /** The moment's pair and the figures that follow from it, if they are of the period. */
   pair: Moment['pair']
   difference: Decimal | null
 }

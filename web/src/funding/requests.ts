@@ -8,7 +8,7 @@ import { knownMarkets } from '../service/markets.ts'
 import { type GivenRange, viewRange } from './view-range.ts'
 
 /**
- * Maximum number of buckets in a chart: a third of them is invisible, since a quarter of the range is loaded on either
+ * Maximum number of buckets in a chart: a third is invisible, since a quarter of the range is loaded on either
  * side too.
  */
 const MOST_BUCKETS = 1_500

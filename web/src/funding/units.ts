@@ -23,7 +23,7 @@ export function readUnits(typed: string): ReadUnits {
   return { units: text }
 }
 
-/** What a number with commas may mean, without them. */
+/** Possible meanings of a number with commas, written without commas. */
 function withoutCommas(text: string): string[] {
   const [comma, point] = [text.lastIndexOf(','), text.lastIndexOf('.')]
   const plain = text.replaceAll(',', '')

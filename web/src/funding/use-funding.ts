@@ -69,7 +69,7 @@ export function useFunding(marketId: string, held: Range, range: Range, version:
     { keep: true },
   )
   const periods = older ? { ...wider, data: merge(wider.data, known.data) } : known
-  // While periods are loading, what is drawn stays what it is.
+  // While periods are loading, the chart does not change.
   const byDay = useRef(false)
   if (!periods.loading && periods.data !== null) {
     byDay.current = areTooMany(periods.data.list, periods.data.more, range)

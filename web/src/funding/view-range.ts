@@ -65,7 +65,7 @@ export function viewRange(given: GivenRange, held: Range, last: bigint, usual = 
 
 /**
  * Parses both ends of a range; an omitted one is the end of the stored data. A range to a day or a week by its name
- * contains it, as far as there are blocks; alone such a name is all of it. From Monday to Wednesday is within a week.
+ * contains it, as far as there are blocks; such a name alone means all of that day or week. From Monday to Wednesday is within a week.
  */
 export function readRange(
   from: string | null,
@@ -85,7 +85,7 @@ export function readRange(
 /** The end of a day or a week that was written by its name; null of another time. */
 const endOf = (read: ReadTime): bigint | null => ('end' in read ? read.end! : null)
 
-/** What a range is whose ends were written with names of days or weeks; null without such names. */
+/** The range of ends written as names of days or weeks; null without such names. */
 export function meaningOf(from: string | null, to: string | null, range: Range, last: bigint): string | null {
   const isNamed = (text: string | null) => text !== null && endOf(readTime(text, last)) !== null
   if (!isNamed(from) && !isNamed(to)) return null

@@ -23,7 +23,7 @@ export const MOST_PERIODS = 5_000
 /** Decimal places of a rate that is brought to another span. */
 const PLACES = 18
 
-/** What was due for a period, or on a day. */
+/** The rate due for a period, or on a day. */
 export type Due = { start: bigint; end: bigint; rate: Decimal; name: string }
 
 export type Line = {
@@ -35,7 +35,7 @@ export type Line = {
 
 export type Lines = { lines: readonly Line[]; byDay: boolean }
 
-/** Requests what was due for markets in a range. */
+/** Requests the rates due for markets in a range. */
 export async function askLines(
   lyra: Pick<LyraClient, 'fundingPeriodsPage' | 'fundingRates'>,
   marketIds: readonly string[],
@@ -71,7 +71,7 @@ export function lineOfDays(marketId: string, days: readonly Day[]): Line {
   return { marketId, due, from: null }
 }
 
-/** What the lines are. */
+/** Meaning of the lines. */
 export function titleOf(kind: CompareKind, basis: RateBasis, byDay: boolean): string {
   if (kind === 'cumulative') return `Cumulative funding rates${byDay ? ', by day' : ''}`
   if (!byDay) return `Funding rates per ${RATE_BASES[basis]}`

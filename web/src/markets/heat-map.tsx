@@ -194,7 +194,7 @@ function shadeOf(bucket: Bucket | undefined, limits: readonly number[]) {
   return { class: `figure-column ${size > 0 ? 'above' : 'below'}`, style: { '--shade': `${shade}` } }
 }
 
-/** What the shades mean. */
+/** Key to the shades. */
 function MapKey({ limits }: { limits: readonly number[] }) {
   const text = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
   return (

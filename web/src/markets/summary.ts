@@ -34,7 +34,7 @@ export function withChanges(
 ): MarketSummary[] {
   const known = new Set(summaries.map(({ marketId }) => marketId))
   const added = [...changes.values()].filter(({ marketId }) => !known.has(marketId))
-  // What is first sent of a market is all of it.
+  // The first event of a market has all parts.
   return [
     ...summaries.map((one) => ({ ...one, ...changes.get(one.marketId) })),
     ...(added as MarketSummary[]),
@@ -125,7 +125,7 @@ export function nextPaymentOf(summary: MarketSummary, after: bigint): bigint | n
 /** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
-/** The price premium: last internal price divided by last external price, minus 1; null without one of them. */
+/** The price premium: last internal price divided by last external price, minus 1; null if one is missing. */
 export function pricePremiumOf({ lastExternalPoint, lastInternalPoint }: MarketSummary): Decimal | null {
   const [external, internal] = [lastExternalPoint, lastInternalPoint].map((point) =>
     point === null ? null : parseDecimal(point.price),

@@ -11,7 +11,7 @@ export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChil
  *
  * @param last the time of the last block
  *
- * @param children what is said beneath
+ * @param children text beneath
  */
 export function DueTime({ due, last, children }: DueTimeProps) {
   const from = freshness.value.state === 'live' ? BigInt(now.value) * 1_000_000n : last

@@ -58,7 +58,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
 /**
  * Shown before the service has reported its coverage and instruments; null afterwards.
  *
- * @param bar what stands above the view, in its place from the beginning
+ * @param bar content above the view, in its place from the beginning
  */
 export function beforeCoverage(what: string, bar?: ComponentChildren): preact.JSX.Element | null {
   if (latestCoverage() !== null && areInstrumentsAsked.value) return null

@@ -16,7 +16,7 @@ export type CumulativeChartProps = {
   unit: Unit | null
 }
 
-/** What a party has received in all, less what it paid, over a range: a line for each market of an asset. */
+/** A party's receipts minus its payments, cumulated over a range: a line for each market of an asset. */
 export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState<bigint | null>(null)

@@ -40,7 +40,7 @@ type PartyPayments = {
   more: boolean
 }
 
-/** What a party paid and received in a range: totals, a chart and a table by day. */
+/** A party's payments in a range: totals, a chart and a table by day. */
 export function Payments({ partyId }: { partyId: string }) {
   const held = heldPayments()
   const { version } = useChanges(partyId, (options) => lyra.streamFundingPayments({ partyId }, options))

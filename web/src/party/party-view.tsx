@@ -5,7 +5,7 @@ import { PARTY_ID, PartyField } from '../providers/party-field.tsx'
 import { Payments } from './party-payments.tsx'
 import { Provisions } from './party-provisions.tsx'
 
-/** What a party paid and received, and how it does as a liquidity provider. */
+/** A party's payments, and its figures as a liquidity provider. */
 export function PartyView() {
   const party = param('party')?.toLowerCase() ?? null
   const bar = (

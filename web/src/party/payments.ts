@@ -3,11 +3,11 @@ import { add, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
 
 const DAY = 86_400_000_000_000n
 
-/** What a party paid and received on a market, in smallest units of its settlement asset. */
+/** A party's payments on a market, in smallest units of its settlement asset. */
 export type MarketSums = {
   marketId: string
   count: number
-  /** Of all payments, with what it missed: below zero if it paid more than it got. */
+  /** Sum of all payments and losses; negative if it paid more than it received. */
   total: Decimal
   received: Decimal
   paid: Decimal
@@ -15,7 +15,7 @@ export type MarketSums = {
   missed: Decimal
 }
 
-/** What a payment changed the party's balance by. */
+/** Change of the party's balance by a payment. */
 export function changeOf({ amount, lossAmount }: FundingPayment): Decimal {
   return add(numberOf(amount), numberOf(lossAmount))
 }
@@ -55,7 +55,7 @@ export function sumsByDay(payments: readonly FundingPayment[]): DaySums[] {
     .sort((a, b) => (a.start > b.start ? -1 : 1))
 }
 
-/** The sum of a market's payments after each of them. */
+/** The running sum of a market's payments. */
 export type Steps = { marketId: string; times: readonly bigint[]; totals: readonly Decimal[] }
 
 /** The sums over time, by market in the order of the ids. */

@@ -28,7 +28,7 @@ const ROWS = 20
 export type HistoryProps = {
   marketId: string
   partyId: string
-  /** What stands below, once the height of the history is known. */
+  /** Content below, once the height of the history is known. */
   children: ComponentChildren
 }
 
@@ -112,7 +112,7 @@ type EpochsTableProps = {
   unit: Unit | null
 }
 
-/** A page of epochs, with a row for those that are missing between two others. */
+/** A page of epochs, with a row for each range of missing ones. */
 export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
   const amounts = ['Required liquidity', 'Fees paid', 'Lost to the fee penalty'].map(
     (title) => title + inUnit(unit),
@@ -212,7 +212,7 @@ function Missing({ newer, older, columns }: MissingProps) {
 /** Figures that are amounts, by the names of tests and styles. */
 const AMOUNTS = ['epoch-required', 'epoch-fees', 'epoch-lost'] as const
 
-/** What the fee penalty took off the fees that were paid, before any bonus; null if it is not known. */
+/** Reduction of the paid fees by the fee penalty, before any bonus; null if unknown. */
 export function lostToPenalty({ feesPaid, feePenalty }: LiquidityProviderEpoch): string | null {
   const [paid, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
   if (paid === null || penalty === null) return null

@@ -5,7 +5,7 @@ export type FollowOptions<Node> = {
   afterBlock?: string
   signal: AbortSignal
   onRow: (row: Node) => void
-  /** The page is seen again, and rows may have been missed if no row has come yet. */
+  /** The page is visible again, and rows may have been missed if none has arrived yet. */
   onResume?: () => void
 }
 

@@ -16,7 +16,7 @@ export type Freshness = {
   state: 'connecting' | 'live' | 'receiving' | 'lagging' | 'static' | 'not-ready' | 'empty' | 'down'
   /** In one or two words, with the age, the lag, the date or the reason. */
   text: string
-  /** The whole of it. */
+  /** The full text. */
   more: string
 }
 
