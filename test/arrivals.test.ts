@@ -158,7 +158,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([none.rows.length, none.calls], [0, 1])
     }
     if (ANY_STORE_KIND.includes(kind)) {
-      test('reads a limited number of rows per call, even if few of them match the selection', readsNoFurther)
+      test('reads a limited number of rows per call, even if few rows match the selection', readsNoFurther)
     }
 
     test('returns rows up to the limit, also of one event', async (t) => {

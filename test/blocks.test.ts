@@ -95,7 +95,7 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('without the end of block 1, all of it is missing, including genesis', async (t) => {
+    test('without its end, block 1 is missing, including genesis', async (t) => {
       const store = kind.create(t)
       const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, block(2)]
       const { failure } = await ingestBytes(t, store, fileOf(...stream))

@@ -39,7 +39,7 @@ export const create: Equal<Flat<Parameters<CreateLyraClient>>, Flat<Parameters<t
 export const made: Equal<Lyra['series'], 1> = false
 `
 
-/** What a compiler says, in a few lines: the methods and properties that differ, or the first errors. */
+/** A compiler's messages in a few lines: the methods and properties that differ, or the first errors. */
 function faultsIn(output: string): string {
   const names = [...output.matchAll(/(?:types of property|property) '(\w+)'/gi)].map(([, name]) => name)
   const errors = output.split('\n').filter((line) => line.includes('error TS'))

@@ -135,7 +135,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(found, edges.length)
     })
 
-    test('is refused by name where there is none', async () => {
+    test('is refused by name if there is none', async () => {
       const base = await serveFile(kind, NAMED_SAMPLE)
       for (const path of ['/api/v2/coverage', `/api/v2/auctions/${'a'.repeat(64)}`]) {
         const { status, text } = await send(base, `${path}?format=csv`)

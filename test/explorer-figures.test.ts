@@ -235,7 +235,7 @@ describe("the explorer's times", () => {
   })
 })
 
-describe('what is typed into the explorer', () => {
+describe('text typed into the explorer', () => {
   test('as the size of a position is never read as another number: commas are refused', () => {
     const cases: [typed: string, read: string | RegExp][] = [
       ['2.5', '2.5'],

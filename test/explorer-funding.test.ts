@@ -65,7 +65,7 @@ const rate = (text: string, places = 4) => formatRate(parseDecimal(text)!, place
 
 const answered = <Data>(data: Data) => ({ data, error: null, loading: false, reload: () => {} })
 
-/** What the funding view asks for, of a market with all its data. */
+/** The requests of the funding view, for a market with all its data. */
 async function fundingOf(served: Served, marketId: string) {
   await visit(served, `/?view=funding&market=${marketId}`)
   const { client } = served
@@ -323,7 +323,7 @@ describe("the explorer's funding", () => {
       `${name} ${formatAmountWithUnit(price.last, USD)}, TWAP ${formatAmount(twap.last, USD)}`
     assert.deepEqual(others.slice(0, 2), [line('External', external), line('Internal', internal)])
     assert.match(others[2]!, /^Premium \+[\d.]+ bp$/)
-    // Before the periods are known, nothing is said of what they pay.
+    // Before the periods are known, their payments are not shown.
     const early = readingAt({ ...data, periods: null }, reading.time)
     assert.match(tipLines(early, rates, null, USD)[1]!, /^External /)
     assert.match(textOf(readout(early, { pointed: false })), /^Latest in the range \S+ \S+ UTC External TWAP/)
@@ -470,7 +470,7 @@ describe("the explorer's funding", () => {
     )
   })
 
-  test('names what the bars of the charts are', () => {
+  test('names the bars of the charts', () => {
     assert.equal(titleOf('rate', false), 'Funding rate of each period')
     assert.equal(titleOf('rate', true), 'Funding rates, sum of each day')
     assert.equal(titleOf('cumulative', false), 'Cumulative funding rate')

@@ -56,7 +56,7 @@ type Drawn = {
   boxes: { style: string; x: number; width: number; height: number }[]
 }
 
-/** Records drawing on canvases; each reading forgets what was drawn before it. */
+/** Records drawing on canvases; each reading forgets earlier drawing. */
 async function watchDrawing(page: Page): Promise<() => Promise<Drawn>> {
   await page.addInitScript(() => {
     const drawn: Drawn = { texts: [], boxes: [] }
@@ -525,7 +525,7 @@ describe('the charts of the explorer', () => {
       () => figure(page, 'cumulative-at'),
       (text) => Number.parseFloat(text) > 51.8,
     )
-    // The first and the last bar are where the data begin and end.
+    // The first and the last bar mark the beginning and end of the data.
     const { left, width } = await plotOf(page, 'rates')
     const [longs] = await coloursOf(page, ['longs'])
     const bars = (await drawn()).boxes

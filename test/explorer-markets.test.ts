@@ -74,7 +74,7 @@ describe("the explorer's table of markets", () => {
         const [rate, paid] = [figureOf(row, 'rate')!, figureOf(row, 'paid')!]
         assert.equal(rate.text, formatRate(scaled, 4))
         assert.equal(rate.value, basis === 'period' ? fundingRate : writeDecimal(scaled))
-        // What was paid is the same on every basis.
+        // Paid rates are the same on every basis.
         assert.equal(paid.text, formatRate(number(lastPaidPeriod!.fundingRate!), 4))
         assert.equal(paid.value, lastPaidPeriod!.fundingRate)
         for (const { text, value, title } of [rate, paid]) {
@@ -280,7 +280,7 @@ describe("the explorer's comparison of markets", () => {
   const held = { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) }
   const sumOf = (some: readonly number[]) => writeDecimal({ digits: BigInt(sum(some)), scale: 6 })
 
-  test('has what was due in its range, of every market, whatever the length of its periods', async () => {
+  test('has the rates due in its range, of every market, whatever the length of its periods', async () => {
     const range = { from: timeOf((DAYS - 7) * 24 * HOUR + 5), to: held.to + 1n }
     const { lines, byDay } = await askLines(rates.client, ids, range, held)
     assert.equal(byDay, false)

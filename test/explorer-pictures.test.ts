@@ -18,7 +18,10 @@ explorerTest(
     const { page, base } = await open(await storeOf(t, STORE_KINDS[0]!, MONTH))
     for (const [name, picture] of await takePictures(browser, base)) {
       const different = await differenceOf(page, readFileSync(join(PICTURE_FOLDER, name)), picture)
-      assert.ok(different <= MOST_DIFFERENT, `${name}: ${(100 * different).toFixed(1)} % of it differ`)
+      assert.ok(
+        different <= MOST_DIFFERENT,
+        `${name}: ${(100 * different).toFixed(1)} % of the picture differ`,
+      )
     }
   },
 )

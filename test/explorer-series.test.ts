@@ -75,7 +75,7 @@ describe("the explorer's series", () => {
     }
   })
 
-  test('have lines of TWAPs that break where a period ends, unless one would vanish', () => {
+  test('have lines of TWAPs that break at the ends of periods, unless one would vanish', () => {
     for (const [seqs, breaks] of [
       [[1, 1, 2, 2], [1]],
       // Between two values of a source the other one may have its own.

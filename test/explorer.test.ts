@@ -370,7 +370,7 @@ describe('the explorer', () => {
     )
   })
 
-  test('compares markets in a chart that the address names, and reads a map of them by arrow keys', async ({
+  test('compares markets in a chart that the address names, and reads a map of markets by arrow keys', async ({
     openRecording,
   }) => {
     const { page } = await openRecording(RECORDING)
@@ -514,7 +514,7 @@ describe('the explorer', () => {
     const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
     const provided = coverage.liquidityProviders.filter(({ count }) => count !== '0')
     await eventuallyIs(() => figure(page, 'markets'), `${provided.length}`)
-    // The first columns fit; all of them scroll, and each choice is in the address.
+    // The first columns fit; all columns scroll, and each choice is in the address.
     await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
     await page.getByRole('button', { name: 'All 15 figures' }).click()
     await page.locator('.scroll-hint').waitFor()

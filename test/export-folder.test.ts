@@ -84,7 +84,7 @@ async function filled(t: TestContext, kind: StoreKind, heights: readonly number[
 const partsOf = (folder: string, marketId = A) =>
   readdirSync(join(folder, POINTS, `marketId=${marketId}`)).filter((name) => name.endsWith('.parquet'))
 
-/** What a lock says; nothing if it is gone. */
+/** A lock's content; nothing if it is gone. */
 function holderOf(lock: string): string {
   try {
     return readFileSync(lock, 'utf8')
@@ -192,7 +192,7 @@ for (const kind of STORE_KINDS) {
       mkdirSync(`${folder}.new`)
       const { live: other } = { live: await createLiveStore(t, kind) }
       await other.live.commit(9, [])
-      // The earlier export counts, also where it is not in its place.
+      // The earlier export counts, even if it is not in its place.
       await assert.rejects(exportTo(other.store, folder), { message: /was exported at block 10/ })
       await live.commit(11, pointsOf(11, 5))
       assert.equal((await exportTo(store, folder)).rows, 505)

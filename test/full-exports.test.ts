@@ -171,7 +171,7 @@ for (const kind of STORE_KINDS) {
 describe('an export of all markets', () => {
   const kind = STORE_KINDS[0]!
 
-  test('is refused after a cursor of another list, and for what has no rows of its own', async (t) => {
+  test('is refused after a cursor of another list, and for resources without rows of their own', async (t) => {
     const { base } = await serveLive(t, kind, [pointAt(1), pointAt(1, { marketId: idOf('b') })])
     const path = '/api/v2/export/funding-period-data-points'
     const own = (await send(base, `/api/v2/funding-periods/data-points/${idOf('b')}?format=ndjson`)).text

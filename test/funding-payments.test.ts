@@ -49,14 +49,14 @@ const loss = (amount: string, { type = 2, party = PARTY, marketId = MARKET } = {
 
 const [OTHER_PARTY, OTHER_MARKET] = [idOf('c'), idOf('d')]
 
-/** Losses in the block of a payment of 1,000, or of what is said, and what is then answered: amount and loss. */
+/** Losses in the block of a payment of 1,000, or of the amount given, and the answer: amount and loss. */
 const LOSSES: [name: string, events: readonly Content[], amount: string, lossAmount: string][] = [
   ['none', [], '1000', '0'],
   ['that a winner missed', [loss('-400')], '1000', '-400'],
   ['that add up', [loss('-400'), loss('-1')], '1000', '-401'],
   ['of which some came back', [loss('-400'), loss('150')], '1000', '-250'],
   ['of which all came back', [loss('-400'), loss('400')], '1000', '0'],
-  ['beyond what was lost', [loss('-400'), loss('500')], '1100', '0'],
+  ['beyond the loss', [loss('-400'), loss('500')], '1100', '0'],
   ['that come after others were made up for', [loss('500'), loss('-400')], '1500', '-400'],
   ['of settlements and of no type', [loss('-400', { type: 1 }), loss('-1', { type: 0 })], '1000', '0'],
   ['of another party', [loss('-400', { party: OTHER_PARTY })], '1000', '0'],

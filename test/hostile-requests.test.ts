@@ -190,7 +190,7 @@ for (const kind of ANY_STORE_KIND) {
         .map((pair) => pair.join(' x'))
         .join(', ')}`,
     )
-    t.diagnostic(`${Math.round(warm)} MB after half of them, ${Math.round(end)} MB after all`)
+    t.diagnostic(`${Math.round(warm)} MB after half the requests, ${Math.round(end)} MB after all`)
     assert.ok(end < warm + 100, `${warm} MB, then ${end} MB`)
     for (const status of [200, 400, 404, 405, 431]) assert.ok(statuses.has(status), `none got ${status}`)
     assert.deepEqual(await getPage(base, POINTS, 'pagination.first=10'), page)

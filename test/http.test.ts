@@ -286,7 +286,7 @@ for (const kind of ANY_STORE_KIND) {
           assert.equal(answer.text, JSON.stringify(JSON.parse(compact.text), null, 2), `${target} ${pretty}`)
           assert.equal(answer.headers['content-type'], 'application/json')
         }
-        // What a list of ours does not know is an error.
+        // A parameter unknown to a list of ours is an error.
         if (PAGES.slice(3).includes(target)) continue
         for (const other of ['Pretty', 'prettyfy', 'x=pretty']) {
           const answer = await get(base, `${target}${target.includes('?') ? '&' : '?'}${other}`)

@@ -238,7 +238,7 @@ for (const kind of ANY_STORE_KIND) {
         assertSameDump(await dumpStore(store), expected, 'written otherwise')
     })
 
-    test('leave nothing where they are sorted, killed or not', async (t) => {
+    test('leave nothing in the folder of sorting, killed or not', async (t) => {
       const temp = temporaryFolder(t)
       const store = kind.create(t)
       const args = ['import', ...PATHS, '--store', store, '--temp', temp]

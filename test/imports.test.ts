@@ -189,7 +189,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'service/live/pair-socket': 'messageOf',
 }
 
-test('Tools take nothing of other layers but what is listed', () => {
+test('Tools import only the listed parts of other layers', () => {
   const taken = new Map<string, Set<string>>()
   for (const name of IMPORTS.keys()) {
     if (!name.startsWith('tools/') || name.startsWith('tools/cli/')) continue

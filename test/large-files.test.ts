@@ -20,7 +20,7 @@ import { scaled } from './fixtures/sampling.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
-/** The thread that reads ahead takes about 30 MB of it. */
+/** The thread that reads ahead takes about 30 MB. */
 const MAX_MEMORY_BYTES = 350_000_000
 
 /** Enough for any input here; a hang takes longer, and the test runner's own limit is higher. */

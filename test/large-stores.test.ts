@@ -32,7 +32,7 @@ import { openReader, openStore, STORE_KINDS, type StoreKind, temporaryFolder } f
 
 /*
  * Tests the statements of docs/scale.md about large stores. Stores distributed over a Citus cluster are tested on
- * plain PostgreSQL, where one is written like a cluster's (`spread`), and on a cluster if LYRA_TEST_STORE requests
+ * plain PostgreSQL, with one written like a cluster's (`spread`), and on a cluster if LYRA_TEST_STORE requests
  * one.
  */
 
@@ -211,7 +211,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
       })
     }
 
-    test(`the error that ended a snapshot is returned for every later read of it (${kind.name})`, async (t) => {
+    test(`the error that ended a snapshot is returned for each of its later reads (${kind.name})`, async (t) => {
       const store = await createSpread(t, kind)
       const reader = await openReader(t, store)
       const snapshot = await reader.openSnapshot()

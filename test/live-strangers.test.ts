@@ -161,7 +161,7 @@ for (const kind of ANY_STORE_KIND) {
       await untilNotReady(service, /more than 128 MiB without the end of a block/)
       const bytes = () =>
         readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
-      await until(() => bytes() < 1_000_000, 'most of it is deleted')
+      await until(() => bytes() < 1_000_000, 'most bytes are deleted')
       await assertGoesOn(t, service, store)
     })
   })
@@ -209,7 +209,7 @@ describe("the core's connection", () => {
     assert.equal(heard.connected, 1)
   })
 
-  test('is read to its end at a stop, even if nothing of it has been read before', async (t) => {
+  test('is read to its end at a stop, even if no part has been read before', async (t) => {
     const { port, heard, close } = await listen(t)
     const core = connect(port, '127.0.0.1')
     const message = Buffer.concat([HANDSHAKE, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), Buffer.from('a')])

@@ -68,7 +68,7 @@ async function listen(t: TestContext, base: string, target: string): Promise<{ t
   return heard
 }
 
-/** A hub, and how a follower of it follows the rows of a selection. */
+/** A hub, and a function that follows the rows of a selection. */
 function openHub(t: TestContext, reader: Pick<Reader, 'freshness'>, readChunk: ReadChunk) {
   const hub = new Hub({ reader, onNotice: () => {} })
   t.after(() => hub.close())

@@ -31,7 +31,7 @@ const blocks = {
 }
 const coverage = { chainId: 'test-chain', blocks, since: [], next: null as string | null, prunedBefore: null }
 
-/** Who believes what a service answers. */
+/** Commands and clients that read a service's answers. */
 const READERS: [name: string, read: (base: string) => Promise<unknown>][] = [
   ['status', statusOfService],
   ['compare', (base) => openServiceSide(base, new AbortController().signal)],
@@ -43,7 +43,7 @@ for (const [name, read] of READERS) {
       await read(await listenWithCoverage(t, () => ({ coverage })))
     })
 
-    test('ends where the parts of a coverage do not advance', async (t) => {
+    test('ends if the parts of a coverage do not advance', async (t) => {
       const base = await listenWithCoverage(t, () => ({ coverage: { ...coverage, next: 'x' } }))
       await assert.rejects(read(base), { name: 'ServiceError', message: /do not advance after x$/ })
     })

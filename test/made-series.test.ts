@@ -18,7 +18,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, readFrom, STORE_KINDS } from './fixtures/stores.ts'
 
 /*
- * When series are made: whatever is made or stale of them, answers are those that follow from the points
+ * When series are made: whichever buckets are made or stale, answers are those that follow from the points
  * (dumpStore compares the buckets with the points, series.test.ts the answers).
  */
 
@@ -196,7 +196,7 @@ for (const kind of STORE_KINDS) {
       await dumpStore(store)
     })
 
-    test('are stale where a point that counts later decides about a copy of it', async (t) => {
+    test('are stale if a point that counts later affects its own copy', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       // The copy's own period is not known: it counts as long as no earlier period has the point.
       await live.commit(1, [periodEvent({ seq: 1n }), point(100, { seq: 3n }), point(5_000)], 5_000)

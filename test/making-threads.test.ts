@@ -176,7 +176,7 @@ test('An unreachable store is reported, and read again once it is back', options
   t.after(() => threads.close())
   const before = await contentOf(threads, points(5))
   renameSync(store, `${store}.away`)
-  // The long page's thread starts while the store is away: it must not create one.
+  // The long page's thread starts while the store is missing: it must not create one.
   for (const asked of [points(5), points(5_000)]) {
     await assert.rejects(make(threads, asked), StoreUnavailableError)
   }

@@ -23,7 +23,7 @@ const document = asOpenApi30(newer) as Document
 
 const ID = 'https://lyra.invalid/openapi-3.0.json'
 
-/** Schemas of OpenAPI 3.0 as JSON Schema, with `nullable` as generators read it: null beside what the rest takes. */
+/** Schemas of OpenAPI 3.0 as JSON Schema, with `nullable` as generators read it: null besides the other types. */
 function asJsonSchema(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asJsonSchema)
   if (typeof value !== 'object' || value === null) return value

@@ -14,7 +14,7 @@ import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
-/** Sizes of pages; each list has some of them, in the long run all. */
+/** Sizes of pages; each list is tested with some, in the long run with all. */
 const SIZES = [
   [1, 7],
   [2, 1000],

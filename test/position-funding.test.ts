@@ -170,7 +170,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(headers['content-type'], 'text/csv; charset=utf-8; header=present')
       assert.equal(headers['content-disposition'], 'attachment; filename="positionFunding.csv"')
       assert.equal((await file('&units=-2', { headers: { 'if-none-match': etag } })).status, 304)
-      // From memory, and indented: a file stays what it is.
+      // From memory, and indented: a file does not change.
       const again = await file('&units=-2')
       assert.deepEqual([again.text, again.headers['content-type']], [whole.text, headers['content-type']])
       assert.equal((await file('&units=-2&pretty')).text, whole.text)

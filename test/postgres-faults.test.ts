@@ -205,7 +205,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     askAtOnce(12)
     // When its process is found, each has been waited for at least once, for longer than the limit.
     let first = await untilWaiting(1)
-    // At most one more, if the machine paused between two of them.
+    // At most one more, if the machine paused between two.
     assert.ok(first.length <= 2, `${first.length} connections wait`)
     for (const connections of [2, 3, 4, 4]) {
       askAtOnce(1)

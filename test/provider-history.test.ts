@@ -175,7 +175,7 @@ async function loadMonth(t: TestContext, ...statements: string[]) {
 
 let ofMonth: Node[] | null = null
 
-/** Segments without some of it: their rows, and what is reported as missing. */
+/** Segments without some tables: their rows, and the resources reported as missing. */
 const PARTS: [
   what: string,
   edit: (entries: Map<string, string>) => void,
@@ -225,7 +225,7 @@ for (const kind of STORE_KINDS) {
     // smoke ends 280 epochs, and its market data have no SLAs.
     const sources: Record<string, { least: number; bytes: () => Buffer | null }> = {
       smoke: { least: 0, bytes: () => readIfThere('smoke') },
-      // The core's own epochs, with what it paid in each.
+      // The core's own epochs, with the fees paid in each.
       month: { least: 500, bytes: () => readIfThere('month') },
       'perps-long, with epochs,': { least: 200, bytes: () => withEpochs(readIfThere('perps-long')) },
       'a generated stream': {
@@ -255,7 +255,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('of a month says what a data node gave as paid', async (t) => {
+    test('of a month gives the fees that a data node reported as paid', async (t) => {
       const answers = answersForMonth('paidfees')
       if (answers === null) return skip(t, 'the answers for month are missing')
       type Paid = { market: string; epochSeq: string; feesPaidPerParty: { party: string; amount: string }[] }
@@ -281,7 +281,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(expected.size, 546)
     })
 
-    test('says what was paid: by the first fees of a market and epoch, in the block that ends it, with an SLA or without', async (t) => {
+    test('gives the fees paid: the first of a market and epoch, in the block that ends it, with an SLA or without', async (t) => {
       const blocks = [
         { height: 5, events: [fees(MARKET, 1, [[PARTY, '5']])] },
         {

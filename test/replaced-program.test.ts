@@ -28,7 +28,7 @@ const TARGETS = [
 ]
 
 for (const kind of STORE_KINDS) {
-  test(`a service that is ready needs none of its files any more (${kind.name})`, async (t) => {
+  test(`a service that is ready no longer needs its files (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const expected = new Map<string, number>()
     const base = await serve(t, store, { inThreads: true })

@@ -169,7 +169,7 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
   return buckets
 }
 
-/** A point with random numbers, a few of them in forms that the core does not use. */
+/** A point with random numbers, a few in forms that the core does not use. */
 function oddPoint(height: number, random: ReturnType<typeof createRandom>, time: bigint, seq: bigint) {
   const number = () => {
     const digits = String(random.integer(random.integer(2) === 0 ? 2_000 : 12) - 6)
@@ -253,11 +253,11 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('are what follows from the points after every commit, wherever a period begins, and made or not', async (t) => {
+    test('follow from the points after every commit, wherever a period begins, and made or not', async (t) => {
       for (const seed of seedsOf('change', kind)) {
         const { store, live } = await createLiveStore(t, kind)
         const random = createRandom(seed)
-        // Far apart: what is near each other is made together.
+        // Far apart, because near buckets are made together.
         const time = () => timeOf(900 * random.integer(12) + random.integer(3))
         const heights = Array.from({ length: scaled(15, 60) }, (_, index) => index + 1)
         const order = heights

@@ -112,7 +112,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await dumpStore(store)).since![1], '["instruments","8"]')
     })
 
-    test('is told by coverage, status, migrate and the log at the start, with what to do', async (t) => {
+    test('is reported by coverage, status, migrate and the log at the start, with a remedy', async (t) => {
       const store = await storeWithout(t, kind, BLOCKS)
       const said =
         /instruments:? +stored from block 9 on\n.*to have it in all blocks, ingest the event files into a new store/m

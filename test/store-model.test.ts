@@ -31,12 +31,12 @@ import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/sto
 import { StreamModel } from './fixtures/stream-model.ts'
 
 /*
- * Whatever is done to a store, it holds what the rules say (StreamModel): sequences of commands in any order on a stream
+ * After any commands, a store has the content that the rules give (StreamModel): sequences of commands in any order on a stream
  * of few blocks and few different values, so that rows coincide. After each the tables equal the model's, and
  * `lyra check` finds nothing.
  */
 
-/** What is done to a store, and to its model. */
+/** A command for a store and its model. */
 type Change = (model: StreamModel) => void
 
 /** The rules' side: everything done so far, so that a killed ingestion can be done again up to any record. */
@@ -62,7 +62,7 @@ class Rules {
   }
 }
 
-/** The store, a writer of it that stays open, and the stream that is ingested into it. */
+/** The store, its writer, which stays open, and the stream that is ingested. */
 class Tried {
   readonly scope: TestContext
   readonly store: string
@@ -142,7 +142,7 @@ const textOf = (ranges: readonly Range[]) => ranges.map(({ from, to }) => `${fro
 
 const ranges = fc.array(range, { minLength: 1, maxLength: 3 })
 
-/** Pieces in any order, some blocks of them twice. */
+/** Pieces in any order, some blocks twice. */
 const ingestion = fc
   .tuple(ranges, fc.boolean())
   .map(
@@ -245,7 +245,7 @@ const kill = fc.tuple(ranges, fc.integer({ min: 250, max: 900 })).map(
 
 for (const kind of STORE_KINDS) {
   describe(`a store (${kind.name})`, () => {
-    test('holds what the rules say after any commands, and everything that can be once all events are ingested', async () => {
+    test('has the content that the rules give after any commands, and everything possible once all events are ingested', async () => {
       const streams = fc.oneof(streamOf(contentsOf(false)), streamOf(contentsOf(false), 1))
       const commands = fc.commands(
         [

@@ -52,7 +52,7 @@ function positionsOf(height: number): Place[] {
   ]).flat()
 }
 
-/** The positions after the rows that the store has and the cursor lacks, in order. */
+/** The positions after the stored rows that the cursor has not received, in order. */
 function lackedRows(lacks: Lacks, held: ReadonlySet<number>): Place[] {
   return heldOf(lacks, coverageOf(held)).flatMap((range) =>
     [...held]
@@ -141,7 +141,7 @@ describe('the cursor of a stream', () => {
     }
   })
 
-  // Versions up to 0.2 know no stream of all markets: they took an id by what it begins with, up to its ranges.
+  // Versions up to 0.2 know no stream of all markets: they read only the beginning of an id, up to its ranges.
   test('of all markets is none of those that earlier versions took', () => {
     const lacks: Lacks = { first: 3n, gaps: [], tail: { height: 30n, index: 1 } }
     for (const resource of RESOURCES.filter(({ scope }) => scope !== null)) {

@@ -36,7 +36,7 @@ type Summary = Record<string, unknown> & { marketId: string }
 const changesOf = ({ events }: Pick<Listener, 'events'>) =>
   events.map(({ data }) => JSON.parse(data) as Summary)
 
-/** The state that follows from what a listener has been sent. */
+/** The state that follows from the events sent to a listener. */
 function stateOf(listener: Pick<Listener, 'events'>): Record<string, Summary> {
   const markets: Record<string, Summary> = {}
   for (const change of changesOf(listener))
@@ -167,7 +167,7 @@ for (const kind of STORE_KINDS) {
       listener.cut()
     })
 
-    test('reads the store once for all followers, and writes once for those who follow the same', async (t) => {
+    test('reads the store once for all followers, and writes once for followers of the same markets', async (t) => {
       const markets = Array.from({ length: 600 }, (_, index) => idOf(`${index}`))
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [
@@ -206,7 +206,7 @@ for (const kind of STORE_KINDS) {
         assert.ok(pieces.every((piece, index) => piece === first!.pieces[index]))
       assert.equal(textOf(first!).split('\nevent: ').length - 1, 500)
       assert.equal(ofOne.filter(({ pieces }) => pieces.length > 0).length, 500)
-      // Without those who follow all, only the markets that are followed are read.
+      // Without followers of all markets, only the followed markets are read.
       for (const receiver of [...ofAll, ...ofOne.slice(3)]) feed.leave(receiver)
       asked.length = 0
       await live.commit(
@@ -235,7 +235,7 @@ for (const kind of STORE_KINDS) {
       const drained = Promise.withResolvers<void>()
       slow.drained = () => drained.promise
       const pulled = feed.pull()
-      await until(() => textOf(slow).length > begun, 'a part of what is new')
+      await until(() => textOf(slow).length > begun, 'a part of the changes')
       feed.keepAlive()
       assert.match(textOf(slow).slice(begun), /\n\n: \n\n$/)
       assert.doesNotMatch(textOf(slow).slice(begun), /^id: /m)
@@ -320,7 +320,7 @@ describe('a stream of market summaries', () => {
     const reads = longReadsOf(await openReader(t, store), 1)
     let fails = false
     const feed = new SummaryFeed(async (query) => {
-      if (fails) throw new StoreUnavailableError('it is away')
+      if (fails) throw new StoreUnavailableError('it is unreachable')
       return await reads.readSummaries(query)
     })
     const receiver = createReceiver()

@@ -144,7 +144,7 @@ describe('lyra generate --dial', () => {
 })
 
 describe('lyra generate --replay', () => {
-  test('sends a recording: what is below the start at once, the rest at the speed given', async (t) => {
+  test('sends a recording: blocks below the start at once, the rest at the speed given', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'lyra.db')
     const live = await startLive(t, store, join(folder, 'buffer'))
@@ -178,7 +178,7 @@ describe('lyra generate --replay', () => {
     assert.deepEqual(await digestStore(store), await digestStore(plain))
   })
 
-  test('refuses what it cannot send', async (t) => {
+  test('refuses files that it cannot send', async (t) => {
     const folder = temporaryFolder(t)
     const damaged = join(folder, 'damaged.evts')
     writeFileSync(damaged, Buffer.concat([readRecording(MONTH).subarray(0, 10_000), Buffer.alloc(10_000)]))

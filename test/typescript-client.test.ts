@@ -352,7 +352,7 @@ describe('the examples of the client', () => {
     )
   })
 
-  test('follow-funding-points continues where it stopped', async (t) => {
+  test('follow-funding-points continues after its last row', async (t) => {
     const base = await sampleService(t)
     const file = join(temporaryFolder(t), 'cursor.txt')
     const first = await run(t, 'follow-funding-points.js', [base, MARKET, file, '5'])

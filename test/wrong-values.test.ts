@@ -154,7 +154,7 @@ const TOGETHER: [query: string, fault: Fault][] = [
   ['times=iso', { says: 'parsing field "times": times is "iso", which only format=csv allows' }],
 ]
 
-/** What a path answers, with one kind of valid requests. */
+/** A path's answer, for one kind of valid requests. */
 type Target = {
   path: string
   parameters: readonly Parameter[]
