@@ -21,13 +21,13 @@ import type { HeightClass, OpenBlock } from './open-block.ts'
 const BUS_EVENT_VERSION = 1
 
 /**
- * Memory that the events of one block may take before it ends: those that may be as long as a record, and all others. Blocks of
+ * Memory for the events of one block before its end: for kinds that may be as long as a record, and for all others. Blocks of
  * busy networks take a few megabytes; a stream without an end of block must not fill the memory.
  */
 const MAX_LONG_WEIGHT = 512 * 1024 * 1024
 const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
 
-/** What decoded events take at most: as objects, and for each of their bytes. */
+/** Upper bounds of the memory of decoded events: per object, and per byte. */
 const EVENT_WEIGHT = 256
 const BYTE_WEIGHT = 4
 
@@ -37,7 +37,7 @@ const EVENT_ID = /^\d+-\d+$/
 export type AssemblerCounts = {
   records: number
   blocks: number
-  /** Events that stood before the first BeginBlock of the input. */
+  /** Events before the first BeginBlock of the input. */
   beforeFirstBlock: number
   /** Events between an EndBlock and the next BeginBlock. */
   outsideBlocks: number
@@ -45,7 +45,7 @@ export type AssemblerCounts = {
   repeated: number
   /** Blocks without an EndBlock, dropped. */
   unfinishedBlocks: number
-  /** Whole blocks that the store held already. */
+  /** Complete blocks that were already stored. */
   heldBlocks: number
   /** Those whose rows are from an import: their events are not used. */
   importedBlocks: number
@@ -61,14 +61,14 @@ export type AssemblerOptions = {
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
   /** Records gaps and continues, instead of stopping. */
   allowGap: boolean
-  /** Heights of which it does so in any case: ascending, without overlap. */
+  /** Heights whose gaps are always recorded: ascending, without overlap. */
   accepted?: readonly HeightRange[]
-  /** Stops at an event that is not as it should be, instead of leaving it out. */
+  /** Stops at an invalid event instead of skipping it. */
   strict: boolean
 }
 
 /**
- * Puts events together to blocks by the rules of docs/events.md (blocks): the one place that knows them. Files
+ * Assembles blocks from events by the rules of docs/events.md (blocks), the only place that knows them. Files
  * and live streams share it. Takes one event at a time, in the order of the stream.
  */
 export class BlockAssembler {
@@ -108,7 +108,7 @@ export class BlockAssembler {
     return this.#coverage === null ? null : { ...this.#coverage, gaps: this.#gaps.all }
   }
 
-  /** The chain that events have to be of; null before the first event, if nothing is held. */
+  /** The required chain of events; null before the first event, if the store is empty. */
   get chainId(): string | null {
     return this.#chainId
   }

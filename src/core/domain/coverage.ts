@@ -1,4 +1,4 @@
-/** Heights that the store does not hold whole, both ends included. */
+/** Heights whose blocks are not stored completely, both ends included. */
 export type Gap = {
   from: bigint
   to: bigint
@@ -10,8 +10,8 @@ export type Gap = {
 export type HeightRange = { from: bigint; to: bigint }
 
 /**
- * The height from which a store has all of a resource: a version that did not know it has ingested blocks below. Those
- * that come later have it, but the height stays.
+ * The height from which a store has a resource in all blocks: an older version, which did not store it, ingested blocks
+ * below. Blocks that arrive later have it, but the height stays.
  */
 export type Since = { resource: string; height: bigint }
 
@@ -24,13 +24,13 @@ export type ImportedRange = HeightRange & { lacks: string }
 /** Orders ranges by their beginnings. */
 export const byFrom = (a: HeightRange, b: HeightRange) => Number(a.from - b.from)
 
-/** Such a range as JSON has it: numbers of 64 bits are text. */
+/** Such a range in JSON: numbers of 64 bits are text. */
 export type InText<Range extends HeightRange> = Omit<Range, 'from' | 'to'> & { from: string; to: string }
 
-/** What part of one network's stream a store holds. */
+/** The part of one network's stream that a store holds. */
 export type Coverage = {
   chainId: string
-  /** The lowest height held. Blocks below it that come later are added, and lower it. */
+  /** The lowest stored height; blocks that arrive later from below it are added, and lower it. */
   first: bigint
   /**
    * Height of the first block ever committed: blocks below it were added later, and gaps there do not make current data
@@ -48,9 +48,8 @@ export type Coverage = {
   /** By resource; without those that all blocks have. */
   since: readonly Since[]
   /**
-   * Heights whose rows come from an import and not from events: ascending, apart from each other, and never of heights
-   * that are missing. A block counts as imported from the commit on that brings the last of its rows: a stream sends it
-   * once.
+   * Heights whose rows are from an import, not from events: ascending, not adjacent, and never of missing heights.
+   * A block counts as imported only from the commit of its last rows on, so that a stream sends it once.
    */
   imported: readonly ImportedRange[]
 }
@@ -133,7 +132,7 @@ export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: b
   return low
 }
 
-/** Whether ranges that follow on each other are one. */
+/** Whether adjacent ranges are joined. */
 const isAlike = (a: { kind?: string; lacks?: string }, b: { kind?: string; lacks?: string }) =>
   a.kind === b.kind && a.lacks === b.lacks
 
@@ -181,7 +180,7 @@ export function describeLacking({
 
 const REBUILD = 'to have it in all blocks, ingest the event files into a new store, then switch to that'
 
-/** As {@link describeLacking}, of a coverage and in lines; none without one. */
+/** As {@link describeLacking}, in lines; none without a coverage. */
 export function lackingIn(coverage: Coverage | null): string[] {
   if (coverage === null) return []
   const { since, imported } = coverage
@@ -192,7 +191,7 @@ export function lackingIn(coverage: Coverage | null): string[] {
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 5
 
-/** The parts of ranges that lie in none of others; both ascending and without overlap. */
+/** The parts of ranges that no other range covers; both lists are ascending and without overlap. */
 export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return ranges.flatMap(({ from, to }) => {
     const rest: HeightRange[] = []
@@ -219,7 +218,7 @@ export function isWithin(ranges: readonly HeightRange[], height: bigint): boolea
   return range !== undefined && range.from <= height
 }
 
-/** Heights, ascending or not, as ranges: ascending, and apart. */
+/** Heights, in any order, as ranges: ascending, and not adjacent. */
 export function rangesOf(heights: readonly bigint[]): HeightRange[] {
   return merged(heights.map((height) => ({ from: height, to: height })))
 }
@@ -238,18 +237,18 @@ export function describeHeights({ from, to }: HeightRange | InText<HeightRange>)
   return from === to ? `height ${from}` : `heights ${from} to ${to}`
 }
 
-/** Ranges of heights, for people: so many at most. */
+/** Ranges of heights, for people: at most `most`. */
 export function describeRanges(ranges: readonly (HeightRange | InText<HeightRange>)[], most: number): string {
   const shown = ranges.slice(0, most).map(describeHeights)
   return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
 }
 
-/** The parts of ranges that lie in others, too; both ascending and without overlap. */
+/** The parts of ranges that others also cover; both lists are ascending and without overlap. */
 export function intersection(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return without(ranges, without(ranges, others))
 }
 
-/** Ranges in any order as a list that is ascending and apart. */
+/** Ranges in any order as a list that is ascending and not adjacent. */
 export function merged(ranges: readonly HeightRange[]): HeightRange[] {
   const result: HeightRange[] = []
   for (const range of ranges.toSorted(byFrom)) {

@@ -4,7 +4,7 @@ export type Decimal = { readonly digits: bigint; readonly scale: number }
 /** Digits after the point of a quotient. */
 export const QUOTIENT_SCALE = 16
 
-/** A number of more characters, or an exponent beyond it, is not calculated with: its digits would fill memory. */
+/** Longer numbers and larger exponents are refused: their digits would fill memory. */
 const MAX_LENGTH = 256
 
 const NUMBER = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?$/
@@ -17,7 +17,7 @@ export function ofInteger(digits: bigint): Decimal {
   return { digits, scale: 0 }
 }
 
-/** The decimal that a text holds; null for a text that is not a number, or too large a one to calculate with. */
+/** The decimal in a text; null if it is not a number, or too large to calculate with. */
 export function parseDecimal(text: string): Decimal | null {
   const match = text.length > MAX_LENGTH ? null : NUMBER.exec(text)
   if (match === null) return null
@@ -43,7 +43,7 @@ export function multiply(a: Decimal, b: Decimal): Decimal {
   return { digits: a.digits * b.digits, scale: a.scale + b.scale }
 }
 
-/** `a` by `b`, which is not 0, rounded half away from zero to {@link QUOTIENT_SCALE} digits after the point. */
+/** `a` divided by `b`, which is not 0, rounded half away from zero to {@link QUOTIENT_SCALE} digits after the point. */
 export function divide(a: Decimal, b: Decimal): Decimal {
   const shift = b.scale + QUOTIENT_SCALE
   const dividend = magnitude(a.digits) * 10n ** BigInt(shift)
@@ -53,13 +53,13 @@ export function divide(a: Decimal, b: Decimal): Decimal {
   return { digits: isNegative ? -quotient : quotient, scale: QUOTIENT_SCALE }
 }
 
-/** Below 0 where `a` is less than `b`, above 0 if it is more, 0 if they are equal. */
+/** Below 0 if `a` is less than `b`, above 0 if it is more, 0 if they are equal. */
 export function compare(a: Decimal, b: Decimal): number {
   const { digits } = subtract(a, b)
   return digits < 0n ? -1 : digits > 0n ? 1 : 0
 }
 
-/** The integer that is left when the digits after the point are cut off. */
+/** The integer part. */
 export function truncate({ digits, scale }: Decimal): bigint {
   return digits / 10n ** BigInt(scale)
 }

@@ -7,7 +7,7 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** Days from which on hours are not said. */
+/** From so many days on, hours are omitted. */
 const MANY_DAYS = 10
 
 /** A duration for people, by its two largest units: `12 s`, `5 min 3 s`, `3 h 20 min`, `2 days 5 h`, `90 days`. */

@@ -6,9 +6,9 @@ import { isBefore, type Place } from './place.ts'
 export type PlaceRange = Place & { to: bigint }
 
 /**
- * What one who follows the stream has not had: all blocks below a height, blocks that were gaps when the stream passed
- * them, ascending, and all events after a place. As a set of events it means the same to every holder, and
- * whatever store it is asked from; blocks that are added below or in a gap after the stream has passed are not lost.
+ * The events that a follower of the stream has not received: all blocks below a height, blocks that were gaps when the
+ * stream passed them, ascending, and all events after a place. This set of events is the same for every store; blocks
+ * that are added below or in a gap after the stream has passed are not lost.
  */
 export type Lacks = {
   /** All blocks below this height. */
@@ -17,7 +17,7 @@ export type Lacks = {
   tail: Place
 }
 
-/** Gaps that are followed; in a stream that is full of holes those of the highest blocks. */
+/** Maximum number of gaps that are followed: those of the highest blocks. */
 export const MAX_GAPS = 64
 
 /** The ranges missing for a follower that has received everything up to a position, with this coverage. */
@@ -105,7 +105,7 @@ function lackedWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRange[
   }))
 }
 
-/** Ranges, those that follow on each other as one. */
+/** Ranges, with adjacent ones joined. */
 function joined(ranges: readonly PlaceRange[]): PlaceRange[] {
   const result: PlaceRange[] = []
   for (const range of ranges) {

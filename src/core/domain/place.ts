@@ -26,7 +26,7 @@ function areBefore(a: readonly string[], b: readonly string[]): boolean {
 
 /* Blocks count from 1. Height 0 precedes them, for three kinds of rows that belong to no block of the stream. These positions are stored, so they can never change. */
 
-/** 1. Where someone begins who has read nothing. */
+/** 1. The position of a follower that has read nothing. */
 export const BEGINNING: Place = { height: 0n, index: 0 }
 
 /**

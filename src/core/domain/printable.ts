@@ -1,4 +1,4 @@
-/** Controls of terminals, and those that turn the direction of text around: both can make one text look like another. */
+/** Terminal controls and characters that change the direction of text: both can make one text look like another. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
 /**

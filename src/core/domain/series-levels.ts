@@ -2,8 +2,8 @@ import { MIN_INT64 } from './integers.ts'
 import { indexAt } from './series.ts'
 
 /*
- * Series are read from buckets of several lengths, which are made from the points after these are stored: of a run up to
- * some time, of every length the buckets that end by then, but for ranges whose points have changed since. All else
+ * Series are read from buckets of several lengths, which are made from the points after these are stored: for each run, all
+ * buckets that end by a certain time, except ranges whose points have changed since. Everything else
  * is read from shorter buckets and, in the end, from the points (store/derived/make-series.ts, store/readings/series.ts).
  */
 
@@ -41,7 +41,7 @@ export type BucketRange = { from: bigint; to: bigint }
 /**
  * The buckets of a length that share time with ranges of the shortest ones: in order, none twice.
  *
- * @param slack buckets between two ranges that may be counted to them
+ * @param slack maximum number of buckets between two ranges that are joined
  */
 export function bucketRanges({ seconds }: Level, ranges: readonly BucketRange[], slack = 0n): BucketRange[] {
   const ratio = seconds / BASE.seconds

@@ -11,7 +11,7 @@ export type Bucket = { seq: bigint; count: number; price: Summary; twap: Summary
 
 /** A data point, as far as series show it. */
 export type SeriesPoint = {
-  /** When it counts, Unix nanoseconds: its timestamp, or the start of its period if that is later. */
+  /** The time at which it counts, Unix nanoseconds: its timestamp, or the start of its period if that is later. */
   time: bigint
   timestamp: bigint
   seq: bigint
@@ -98,7 +98,7 @@ export function* countedPoints(
   else if (last !== null) yield timed(last, start)
 }
 
-/** Those that count of points of one timestamp. */
+/** Of points with one timestamp, those that count. */
 function* countedAlike(points: readonly SeriesPoint[], starts: PeriodStarts) {
   const isStarted = ({ seq, timestamp }: SeriesPoint) => (starts.get(seq) ?? timestamp + 1n) <= timestamp
   const from = Math.max(0, points.findLastIndex(isStarted))
@@ -112,7 +112,7 @@ function timed(point: SeriesPoint, start: bigint | undefined): SeriesPoint {
   return start === undefined || start <= point.timestamp ? point : { ...point, time: start }
 }
 
-/** Which bucket of a length a time is in, counted from the Unix epoch on; both in nanoseconds. */
+/** Index of the bucket that contains a time, counted from the Unix epoch; time and length in nanoseconds. */
 export function indexAt(timestamp: bigint, length: bigint): bigint {
   const quotient = timestamp / length
   return timestamp < 0n && quotient * length !== timestamp ? quotient - 1n : quotient

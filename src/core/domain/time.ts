@@ -56,7 +56,7 @@ export function calendarTime({
   return { time: BigInt(wall.getTime()) * 1_000_000n - offset + BigInt(fraction.padEnd(9, '0')) }
 }
 
-/** How far a zone is before UTC, nanoseconds; null if there is no such zone. */
+/** Offset of a zone from UTC, nanoseconds; null if there is no such zone. */
 function offsetOf(zone = 'Z'): bigint | null {
   if (/^z$/i.test(zone)) return 0n
   const [hours, minutes] = [BigInt(zone.slice(1, 3)), BigInt(zone.slice(4))]
@@ -75,10 +75,10 @@ export function formatTime(timestamp: bigint, precision?: 'all digits'): string 
   return date.toISOString().replace(/\.\d+Z$/, digits === '' ? 'Z' : `.${digits}Z`)
 }
 
-/** Nanoseconds that a time loses in a database that keeps microseconds. */
+/** Nanoseconds beyond the microsecond, which a data node's database cuts off. */
 export const MICROSECOND = 1_000n
 
-/** A time, Unix nanoseconds, as a database keeps it that keeps microseconds: what an import brings. */
+/** A time, Unix nanoseconds, cut to microseconds as in a data node's database. */
 export function cutToMicrosecond(time: bigint): bigint {
   const rest = time % MICROSECOND
   return time - (rest < 0n ? rest + MICROSECOND : rest)

@@ -18,7 +18,7 @@ export type TwapVerdict = {
   followsRefusal?: true
 }
 
-/** What can be said of an event: of a data point its TWAP, of a period that closes or opens its two. */
+/** The verified TWAPs of an event: one of a data point, two of a period that closes or opens. */
 export type Verdict =
   | { of: 'data-point'; twap: TwapVerdict }
   | { of: 'period-closed' | 'period-opened'; internalTwap: TwapVerdict; externalTwap: TwapVerdict }
@@ -29,18 +29,18 @@ export type TwapEvent = FundingPeriodEvent | FundingPeriodDataPointEvent | Aucti
 /** Recomputes the TWAPs of one market from its events, given in the order of the stream. */
 export type MarketVerifier = {
   /**
-   * Takes the market's next event. Null if there is nothing to say: of auctions, of points and periods
-   * before the first period seen to open, of points of another period than the current one.
+   * Takes the market's next event. Returns null for auctions, for points and periods before the first period seen to
+   * open, and for points of another period than the running one.
    */
   take(event: TwapEvent): Verdict | null
   /**
-   * The core sent market data in a block of this time (Unix nanoseconds), and so asked for the means at its
-   * second. It matters to the running sum only.
+   * The core sent market data in a block of this time (Unix nanoseconds), and so calculated the means at its
+   * second. Only the running sum depends on it.
    */
   marketDataSent(blockTime: bigint): void
-  /** The period that runs, or that the last event has closed; null if none was seen to open. */
+  /** The running period, or the one that the last event has closed; null if none was seen to open. */
   running(): CurrentPeriod | null
-  /** Events are missing here: nothing is said until the next period opens. */
+  /** Events are missing here: nothing is verified until the next period opens. */
   forget(): void
 }
 
@@ -49,7 +49,7 @@ const METHODS: Record<TwapMethod, (period: TwapPeriod) => SourceTwap> = {
   'running-sum': createRunningSum,
 }
 
-/** The period that runs, with the points and means of its two sources. */
+/** The running period, with the points and means of its two sources. */
 export type CurrentPeriod = TwapPeriod & {
   seq: bigint
   internal: SourceTwap
@@ -147,7 +147,7 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
   return { take, marketDataSent, running: () => current, forget }
 }
 
-/** The TWAP at the start of a period, of the points that it takes along from the one before. */
+/** The TWAP at the start of a period, of the points carried over from the one before. */
 function openingMean(before: SourceTwap, period: TwapPeriod): bigint | null {
   return plainMean(carriedOver(before.points, period.start), period, period.start)
 }

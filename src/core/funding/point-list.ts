@@ -1,12 +1,12 @@
 /** A price that holds from `time` (Unix nanoseconds) until the next point. `price` is scaled by the asset's decimals. */
 export type PricePoint = { time: bigint; price: bigint }
 
-/** What becomes of a point that arrives: the rows of docs/twap.md's table of incoming points. */
+/** The outcome of an incoming point: a row of the table in docs/twap.md. */
 export type Placement = 'only' | 'last' | 'between' | 'first' | 'instead-of-first' | 'duplicate' | 'too-old'
 
 /**
- * Says what becomes of a point at `time` in the list of a source's points, which is sorted by time and holds
- * no time twice and at most one point at or before the start of the period.
+ * Returns the outcome of a point at `time` for the list of a source's points, which is sorted by time, has
+ * no time twice, and at most one point at or before the start of the period.
  */
 export function placementOf(points: readonly PricePoint[], periodStart: bigint, time: bigint): Placement {
   const first = points[0]
@@ -50,12 +50,12 @@ export function placePoint(points: PricePoint[], periodStart: bigint, point: Pri
   return placement
 }
 
-/** The points that a new period starting at `start` takes along: those later than it and the last one that is not. */
+/** The points carried over into a period that starts at `start`: the later ones, and the last one that is not later. */
 export function carriedOver(points: readonly PricePoint[], start: bigint): PricePoint[] {
   return points.slice(Math.max(0, indexAfter(points, start) - 1))
 }
 
-/** From when on a source's mean counts: the period's start, or the first point if that is later. */
+/** The start of a source's mean: the period's start, or the first point if that is later. */
 export function meanStart(points: readonly PricePoint[], periodStart: bigint): bigint {
   const first = points[0]
   return first !== undefined && first.time > periodStart ? first.time : periodStart

@@ -5,17 +5,17 @@ import type { SourceTwap, TwapPeriod } from './source-twap.ts'
 /**
  * Creates a source's points with means from a running sum, kept as the core keeps it (docs/twap.md, "Differences from
  * the plain formula"): price times time outside auctions, summed from the mean's start up to `end`.
- * Each piece is valued with the auctions known when it is added or taken off, and `meanAt` carries the sum
- * along, so the result depends on when means are asked for. It equals the plain formula but in two cases: an
- * auction begins or ends before a time to which the sum has been carried already; a mean is asked for a time
- * before the last point after the sum has been carried beyond that point.
+ * Each piece is valued with the auctions known when it is added or subtracted, and `meanAt` advances the sum,
+ * so the result depends on when means are requested. It differs from the plain formula in two cases: an
+ * auction begins or ends before a time that the sum has already passed; a mean is requested for a time
+ * before the last point after the sum has passed that point.
  */
 export function createRunningSum(period: TwapPeriod): SourceTwap {
   const points: PricePoint[] = []
   let sum = 0n
   let end = 0n
 
-  /** The part of the sum that `price` makes up between two times. */
+  /** The contribution of `price` to the sum between two times. */
   function piece(price: bigint, from: bigint, to: bigint): bigint {
     return price * timeOutsideAuctions(period.auctions, from, to)
   }
@@ -27,7 +27,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
     end = last.time
   }
 
-  /** The sum up to `time`, which lies before the last point: pieces taken off from the last point backwards. */
+  /** The sum up to `time`, before the last point: subtracts pieces from the last point backwards. */
   function sumBefore(time: bigint): bigint {
     let rest = sum
     for (let i = points.length - 1; i > 0 && points[i]!.time > time; i--) {
@@ -94,7 +94,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
       case 'between':
         return insert(point)
       case 'duplicate':
-        // A point that the core refuses in the middle leaves no event, but it takes the tail off (docs/twap.md).
+        // A point that the core refuses in the middle has no event, but subtracts the tail (docs/twap.md).
         if (point.time !== points[0]!.time && point.time !== points.at(-1)!.time) takeOffTail()
         return null
       case 'too-old':
@@ -104,7 +104,7 @@ export function createRunningSum(period: TwapPeriod): SourceTwap {
 
   function meanAfterRefusal(time: bigint): bigint | null {
     const last = points.at(-1)
-    // Only a time of a point between the first and the last is refused so.
+    // The core refuses only a time that a point between the first and the last already has.
     if (last === undefined || points.length < 3 || time >= last.time || end <= last.time) return null
     const [carriedSum, carriedEnd] = [sum, end]
     takeOffTail()

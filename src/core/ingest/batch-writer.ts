@@ -11,7 +11,7 @@ const MAX_BATCH_ROWS = 20_000
 const MAX_BATCH_WEIGHT = 32 * 1024 * 1024
 const MAX_BATCH_MS = 400
 
-/** Gathers whole blocks and commits many at once; the next ones are gathered while a database takes those before. */
+/** Gathers complete blocks and commits many at once; gathers the next ones during a commit. */
 export class BatchWriter {
   readonly rows: RowCounts = noRows()
   /** The coverage at the last commit; null before the first. */
@@ -35,7 +35,7 @@ export class BatchWriter {
     this.change(block.weight, (batch) => projectBlock(batch, block))
   }
 
-  /** Changes the batch by something that takes about `weight` bytes of memory. */
+  /** Adds something of about `weight` bytes of memory to the batch. */
   change(weight: number, apply: (batch: Batch) => void): void {
     if (this.#isEmpty) this.#startedAt = performance.now()
     this.#weight += weight
@@ -46,7 +46,7 @@ export class BatchWriter {
     return this.#batch.blocks === 0 && batchRows(this.#batch) === 0
   }
 
-  /** Whether the batch is to be committed before more is added. */
+  /** Whether the batch must be committed before more is added. */
   get isDue(): boolean {
     return (
       !this.#isEmpty &&

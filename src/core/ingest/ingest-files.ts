@@ -12,7 +12,7 @@ import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { type IngestionReport, reportOfCoverage } from './report.ts'
 
-/** Log lines for each reason that events are left out for; the report counts all. */
+/** Log lines for each reason of skipped events; the report counts all. */
 const LEFT_OUT_LINES = 10
 
 export type IngestionProgress = {
@@ -41,7 +41,7 @@ export type IngestionOptions = {
   onCommit?: (coverage: Coverage) => void
 }
 
-/** What an ingestion has done, and what stopped it, where something did. Whole blocks before that are kept. */
+/** The result of an ingestion, and the fault that stopped it, if any. Complete blocks before it are committed. */
 export type IngestionResult = { report: IngestionReport; failure: Error | null }
 
 /** Ingests event files into a store: one stream, in the order of the files. */
@@ -128,7 +128,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   return { report, failure }
 }
 
-/** Blocks missing below the store's former first block, if blocks were added there; null if none are. */
+/** Missing blocks below the store's former first block, if blocks were added there; null if none are missing. */
 export function missingBelow(before: Coverage | null, after: Coverage | null): MissingHistoryError | null {
   if (before === null || after === null) return null
   const missing = missingHistory(after)

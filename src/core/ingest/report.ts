@@ -5,16 +5,16 @@ import type { CutOffNotice } from '../records/read-records.ts'
 import type { Batch } from '../resources/batch.ts'
 import { KEPT } from '../resources/kept.ts'
 
-/** Rows written, by what reports call them; rows written again by a later event count again. */
+/** Rows written, by their names in reports; rows written again by a later event count again. */
 export type RowCounts = Record<string, number>
 
-/** What an ingestion has done. */
+/** The result of an ingestion. */
 export type IngestionReport = {
   /** Blocks committed. */
   blocks: number
-  /** Whole blocks that the store held already. */
+  /** Complete blocks that were already stored. */
   heldBlocks: number
-  /** Of these, blocks of which the store has an import's rows. */
+  /** Of these, imported blocks. */
   importedBlocks: number
   records: number
   /** Bytes read, as stored. */
@@ -22,15 +22,15 @@ export type IngestionReport = {
   rows: RowCounts
   /** Events and list elements left out, by reason. */
   leftOut: Partial<Record<LeftOutReason, number>>
-  /** Events passed over by the rules on blocks. */
+  /** Events skipped by the rules on blocks. */
   passedOver: { beforeFirstBlock: number; outsideBlocks: number; repeated: number }
   unfinishedBlocks: number
   /** The height of a block that the input ends within, and that is not committed; as text. */
   pendingHeight: string | null
   cutOff: CutOffNotice[]
-  /** Times the sequence number did not go up by one within a file. */
+  /** How often the sequence number did not increase by one within a file. */
   sequenceBreaks: number
-  /** Files of named directories whose names are not those of event files. */
+  /** Files in named folders that are not event files by name. */
   foreignFiles: string[]
   /** The store's position afterwards, as text; null if it is empty. */
   height: string | null

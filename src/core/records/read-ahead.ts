@@ -6,7 +6,7 @@ import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 import type { ReadFailure, ReadPiece } from './reading-thread.ts'
 
-/** Smaller files are read sooner than a thread has started. */
+/** Smaller files are read before a thread could start. */
 const MIN_BYTES = 4 * 1024 * 1024
 
 /** Shared blocks, each owned by one thread at a time: the most that is read ahead. */

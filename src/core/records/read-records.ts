@@ -69,7 +69,7 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
   return { records, cutOff, sequenceBreaks }
 }
 
-/** How a source ends that does not end with a whole record, in one line. */
+/** Describes in one line how a source ends without a complete record. */
 export function describeCutOff({ source, offset, bytes }: CutOffNotice): string {
   return bytes > 0
     ? `${source}: ends within a record, at offset ${offset} (${bytes} bytes left over)`
@@ -77,7 +77,7 @@ export function describeCutOff({ source, offset, bytes }: CutOffNotice): string 
 }
 
 /**
- * The error for input of which no record was read: another file was meant, or the file was never written. Null if
+ * The error for input without a record: the wrong file, or one that was never written. Null if
  * one was, or the reading was interrupted.
  */
 export function noEventsError(

@@ -9,7 +9,7 @@ export const RECORD_HEADER_BYTES = 12
 /** Takes one record: its event is `bytes[start..end)`, valid only during the call. */
 export type RecordSink = (bytes: Buffer, start: number, end: number, position: RecordPosition) => void
 
-/** What stood after the last whole record: the file was still being written, or was cut. */
+/** The bytes after the last complete record: the file was still being written, or was cut. */
 export type CutOff = { offset: number; bytes: number }
 
 /**
@@ -18,10 +18,10 @@ export type CutOff = { offset: number; bytes: number }
  */
 export class RecordFramer {
   readonly position: RecordPosition
-  /** Times the sequence number did not go up by one from a record to the next. */
+  /** How often the sequence number did not increase by one from a record to the next. */
   sequenceBreaks = 0
   readonly #sink: RecordSink
-  /** The first bytes of a record that is not whole yet, `#pendingBytes` of `#neededBytes`. */
+  /** The first bytes of an incomplete record, `#pendingBytes` of `#neededBytes`. */
   #pending: Buffer = Buffer.alloc(0)
   #pendingBytes = 0
   #neededBytes = 0
@@ -30,7 +30,7 @@ export class RecordFramer {
   #sequenceHigh = -1
   #sequenceLow = -1
 
-  /** `offset` is where in the source the first byte stands that is pushed. */
+  /** @param offset position in the source of the first pushed byte */
   constructor(source: string, sink: RecordSink, offset = 0) {
     this.#offset = offset
     this.position = { source, record: 0, offset: 0 }

@@ -37,7 +37,7 @@ export function describeCluster(
 export type DatabaseCheck = {
   /** One line per problem. */
   problems: string[]
-  /** What could not be looked at, and why. */
+  /** The parts that could not be checked, with reasons. */
   notes: string[]
 }
 

@@ -1,4 +1,4 @@
-/** An export that cannot be made as it is asked for; the message says why, and what can be done. */
+/** An export that cannot be made as requested; the message gives the reason and a remedy. */
 export class ExportError extends Error {
   override name = 'ExportError'
 }

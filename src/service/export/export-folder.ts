@@ -29,8 +29,8 @@ export type FolderOptions = Omit<PartOptions, 'resource' | 'selection'>
 export type FolderReport = { rows: number; files: number; height: bigint }
 
 /**
- * Writes all rows of every resource into a folder, as Parquet by market. It is written beside the folder and takes its place
- * once it is whole: an earlier export stands until then. What an interrupted run leaves is removed by the next.
+ * Writes all rows of every resource into a folder, as Parquet by market. It is written beside the folder and replaces it
+ * once complete; until then an earlier export remains. The next run removes the remains of an interrupted one.
  *
  * @throws {ExportError} if the folder contains something else than an earlier export of the store, or a number does not fit
  * its decimal.
@@ -43,7 +43,7 @@ export async function exportFolder(options: FolderOptions): Promise<FolderReport
   mkdirSync(dirname(folder), { recursive: true })
   const unlock = lockFolder(folder)
   try {
-    // A run ended between its two renamings.
+    // An earlier run ended between its two renames.
     if (existsSync(old) && !existsSync(folder)) renameSync(old, folder)
     refuseOtherContent(folder, coverage)
     for (const left of [fresh, old]) rmSync(left, { recursive: true, force: true })
@@ -61,7 +61,7 @@ export async function exportFolder(options: FolderOptions): Promise<FolderReport
   }
 }
 
-/** Refuses a folder that is not to be replaced, or cannot be. */
+/** Refuses a folder that must not or cannot be replaced. */
 function refuseOtherContent(folder: string, { chainId, height }: Coverage): void {
   if (!existsSync(folder)) return
   if (statSync(folder).dev !== statSync(dirname(folder)).dev)

@@ -23,22 +23,22 @@ export type ExportQuery = {
    * those of the selection's market alone, or bound to no market.
    */
   list?: { market: string | null }
-  /** How times are written in CSV: as RFC 3339 in UTC, or else as Unix nanoseconds. */
+  /** Form of times in CSV: RFC 3339 in UTC, otherwise Unix nanoseconds. */
   times?: 'iso' | undefined
 }
 
 /** A row, the cursor to resume after it, and what binds its node to a market. */
 export type ExportedRow = { row: Row; cursor: string; selection: Selection }
 
-/** What rows are read from. */
+/** Source of rows. */
 export type RowSource = Pick<Snapshot, 'page' | 'read'>
 
-/** What lines are read from, if its database writes them. */
+/** Source of lines, if the database writes them. */
 export type LineSource = Pick<Snapshot, 'lines' | 'read'>
 
 /**
- * Reads all rows of a query from one snapshot, many at a time and each time no sooner than the ones before have been
- * taken.
+ * Reads all rows of a query from one snapshot, many at a time, and each time only after the previous ones have been
+ * used.
  */
 export async function* exportRows(
   query: ExportQuery,

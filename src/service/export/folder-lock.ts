@@ -2,7 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { ExportError } from './export-error.ts'
 
 /**
- * Keeps other exports from a folder, by a file beside it, until the lock is let go of. That of a process that is gone counts for nothing.
+ * Locks a folder against other exports, by a file beside it, until the lock is released. The lock of a process that has
+ * ended is ignored.
  *
  * @throws {ExportError} if another process holds it.
  */

@@ -6,7 +6,7 @@ import type { ExportedRow } from './export-rows.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
 
-/** Rows of a row group, which is in memory at a time, and is written in one go. */
+/** Rows of a row group, which is kept in memory and written at once. */
 const GROUP_ROWS = 32_768
 
 /**
@@ -26,7 +26,7 @@ export type ParquetOptions = {
   asText: boolean
   /** Whether the folder name replaces the market column. */
   withoutMarket?: boolean
-  /** What to do if a decimal cannot hold a number, as the error says it. */
+  /** Remedy in the error for a number that does not fit its decimal. */
   remedy?: string
   /** Rows of a row group, if others wait while it is written. */
   groupRows?: number
@@ -123,7 +123,7 @@ function createColumn({ kind, nullable }: ExportColumn, groupRows: number): Grou
   }
 }
 
-/** The bytes written since the last time; the writer keeps counting, and reuses its memory. */
+/** The bytes written since the last call; the writer keeps counting, and reuses its memory. */
 function taken(bytes: ByteWriter): Uint8Array {
   const copy = bytes.getBytes().slice()
   bytes.index = 0

@@ -11,10 +11,10 @@ import {
   type RowSource,
 } from './export-rows.ts'
 
-/** The formats that are text: lines that each stand by themselves. */
+/** The text formats, whose lines are independent of each other. */
 export type TextFormatName = 'ndjson' | 'csv'
 
-/** How rows are written as text. */
+/** A writer of rows as text. */
 export type TextFormat = {
   contentType: string
   /** Makes the writer of a resource's rows. */
@@ -89,8 +89,8 @@ export async function* exportText(
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
 /**
- * A text that a spreadsheet would run is written with an apostrophe before it, which makes it a text there. Numbers
- * are as they are, those below zero too.
+ * A text that a spreadsheet would run gets an apostrophe in front, which makes it a text there. Numbers do not change,
+ * negative ones neither.
  */
 function withoutFormula(text: string): string {
   return FORMULA.test(text) && !text.split(',').every((part) => DECIMAL.test(part)) ? `'${text}` : text

@@ -1,13 +1,13 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Addresses that may dial in. */
+/** Addresses that may connect. */
 export type AllowList = {
   /** Whether an address, in the socket's form, is allowed. */
   allows(address: string): boolean
 }
 
 /**
- * Addresses and networks that may dial in, each `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`; none: all may.
+ * Addresses and networks that may connect, each `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`; none: all may.
  *
  * @throws {RangeError} for a text that is neither, with the text.
  */
@@ -24,7 +24,7 @@ export function createAllowList(networks: readonly string[]): AllowList {
   return {
     allows: (address) => {
       if (networks.length === 0) return true
-      // An IPv4 peer of a socket that listens on `::` is named in IPv6's notation; a link's address with its zone.
+      // A socket that listens on `::` names IPv4 peers in IPv6 notation; a link-local address has a zone.
       const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
       return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
     },

@@ -20,7 +20,7 @@ const RETRY_MS = 1_000
 
 export type CommitterOptions = {
   store: Store
-  /** The chain that events must be of; null: that of the store, and of the first whole block of an empty one. */
+  /** The required chain of events; null: that of the store, or of an empty store's first complete block. */
   chain: string | null
   allowGap: boolean
   strict: boolean
@@ -42,9 +42,9 @@ export type CommitterListener = {
 
 /** Commits the buffered events and new ones. */
 export class BufferCommitter {
-  /** What keeps the ingestion from committing; null while nothing does. */
+  /** The fault that keeps the ingestion from committing; null without one. */
   failure: string | null = null
-  /** Up to where all of the buffer is committed; null unless the run has ended between two blocks. */
+  /** The position up to which the buffer is committed; null unless the run has ended between two blocks. */
   committedUpTo: BufferPosition | null = null
   readonly #buffer: BufferedEvents
   readonly #options: CommitterOptions
@@ -72,7 +72,7 @@ export class BufferCommitter {
         from = null
         if (error instanceof GapError)
           from = await untilGapClosed(error, this.#file, this.#buffer, store, signal)
-        // Nothing that the program could wait for repairs the input.
+        // Waiting cannot repair the input.
         else if (error instanceof EventStreamError) await once(signal, 'abort')
         else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
       }
@@ -97,7 +97,7 @@ export class BufferCommitter {
         this.#fail(`${error.message}${remedyOf(error)}`)
       throw error
     } finally {
-      // After another failure it has the same cause.
+      // After another failure, the cause is the same.
       await writer?.close().catch((error: Error) => this.failure ?? this.#fail(error.message))
     }
   }
@@ -124,7 +124,7 @@ export class BufferCommitter {
       try {
         assembler.accept(bytes, start, end, record)
       } catch (error) {
-        // Until a block is whole a store is of no chain: another core may have dialled in.
+        // Until a block is complete, a store has no chain: another core may have connected.
         if (!(error instanceof ChainError) || assembler.coverage !== null) throw error
         log.warn(`live ingestion: ${error.message}. No block was complete before it: its events are dropped`)
         assembler = createAssembler()
@@ -184,7 +184,7 @@ export class BufferCommitter {
   }
 }
 
-/** @throws {EventStreamError} for a file that another one follows, and that ends within a record. */
+/** @throws {EventStreamError} for a file that ends within a record although another one follows. */
 function refuseCutRecord(framer: RecordFramer): void {
   const cut = framer.end()
   if (cut === null) return

@@ -11,7 +11,7 @@ export class BufferedEvents {
   readonly #files: SafeFile[] = []
   #wake: (() => void)[] = []
 
-  /** Notes how far a file is safe. */
+  /** Records up to where a file is safe on disk. */
   grown(file: SafeFile): void {
     const index = this.#files.findIndex(({ number }) => number === file.number)
     if (index < 0) this.#files.push(file)
@@ -42,7 +42,7 @@ export class BufferedEvents {
     return null
   }
 
-  /** Whether everything that is safe on disk lies before a position. */
+  /** Whether everything that is safe on disk is before a position. */
   isAtEnd(position: BufferPosition): boolean {
     const last = this.#files.findLast(({ number }) => number >= position.file)
     return last === undefined || (last.number === position.file && position.offset >= last.safeBytes)

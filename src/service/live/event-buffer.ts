@@ -36,7 +36,7 @@ export const PRIVATE_FILE = 0o600
 
 export type EventBufferOptions = {
   folder: string
-  /** Where files go once they are committed; null: they are removed. */
+  /** Folder for committed files; null: they are deleted. */
   archive: string | null
   /** A file of this size is followed by another one, at the next end of a block. */
   maxFileBytes: number
@@ -47,15 +47,15 @@ export type EventBufferOptions = {
   follower?: BufferFollower | null
 }
 
-/** Keeps the files of a buffer on for another reader. What goes wrong with that is its own affair: it never throws. */
+/** Keeps the files of a buffer for another reader. It handles its own faults and never throws. */
 export type BufferFollower = {
   /** Greatest number of a kept file; 0 if there is none. */
   lastNumber: number
-  /** A file is there, and will be written to its end. */
+  /** A file was created, and will be written to its end. */
   opened(number: number, path: string): void
   /** So many bytes of a file are safe on disk, and may be read. */
   grown(number: number, safeBytes: number): void
-  /** The disk is full: gives up a file that the buffer itself needs no longer; false if there is none. */
+  /** The disk is full: deletes a file that the buffer itself no longer needs; false if there is none. */
   makeRoom(heldByBuffer: ReadonlySet<number>): boolean
 }
 
@@ -105,14 +105,14 @@ export class EventBuffer {
   #wholeSequence = 0n
   #pending: Buffer[] = []
   #pendingBytes = 0
-  /** How many of the pending bytes the last end of a block among them covers. */
+  /** Pending bytes up to the last end of a block among them. */
   #pendingWhole = 0
   /** Whether everything after the last end of a block is to be removed. */
   #mustTruncate = false
-  /** While the disk takes nothing. */
+  /** While the disk accepts no writes. */
   #blocked: Promise<void> | null = null
   #flushing: Promise<void> | null = null
-  /** Up to where everything is committed. */
+  /** The position up to which everything is committed. */
   #committed: BufferPosition = { file: 0, offset: 0 }
   #closed = false
 
@@ -204,7 +204,7 @@ export class EventBuffer {
     this.write()
   }
 
-  /** Everything before a position is committed: lets go of the files before it, or of all in a closed buffer. */
+  /** Everything before a position is committed: releases the files before it, or all files of a closed buffer. */
   release(before: BufferPosition): void {
     this.#committed = before
     const isReleased = ({ number, safeBytes, descriptor }: BufferFile) =>
@@ -282,7 +282,7 @@ export class EventBuffer {
       const descriptor = file.descriptor!
       await flush(descriptor).catch((error) =>
         this.#blockUntilDone(error, () => {
-          // What could not be flushed counts as flushed afterwards, unless it is written again.
+          // After a failed flush the system counts the bytes as flushed, unless they are written again.
           rewrite(descriptor, file.safeBytes, wholeBytes)
           return flush(descriptor)
         }),
@@ -297,7 +297,7 @@ export class EventBuffer {
     }
   }
 
-  /** Nothing is written until something that the disk has refused is done. */
+  /** Writes nothing until an operation that the disk refused succeeds. */
   #blockUntilDone(error: unknown, again: () => void | Promise<void>): Promise<void> {
     const held = this.#untilDone(error, again).finally(() => {
       if (this.#blocked !== held) return
@@ -308,7 +308,7 @@ export class EventBuffer {
     return held
   }
 
-  /** A full disk holds the core up, and loses nothing. */
+  /** A full disk makes the core wait, and loses nothing. */
   async #untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
     let error = failed as NodeJS.ErrnoException | null
     for (let noticed = false; error !== null; ) {
@@ -361,7 +361,7 @@ export function fileNumbers(folder: string): number[] {
     .sort((a, b) => a - b)
 }
 
-/** A new file's name is safe once its folder is. */
+/** A new file's name is safe once its folder is flushed. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return
   const descriptor = openSync(folder, 'r')

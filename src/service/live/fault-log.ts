@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { describeDuration } from '#core/domain/duration'
 import type { ConnectionFault } from './pair-socket.ts'
 
-/** A kind of fault has one line, and one for all further ones of each such span. */
+/** Each kind of fault is logged once, and further ones are counted in one line per such span. */
 const SPAN_MS = 60_000
 
 type Span = { since: number; further: number; last: string }
@@ -27,7 +27,7 @@ export class FaultLog {
     }
   }
 
-  /** Logs the counts of spans that are over; `all`: of those that are not, too. */
+  /** Logs the counts of spans that have ended; `all`: of running ones, too. */
   flush(all = false): void {
     for (const [fault, { since, further, last }] of this.#spans) {
       if (!all && performance.now() - since < SPAN_MS) continue

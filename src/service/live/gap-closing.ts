@@ -18,7 +18,7 @@ import type { BufferPosition } from './event-buffer.ts'
 const LOOK_INTERVAL_MS = 1_000
 
 /**
- * Waits until a gap that showed in a file of the buffer is closed: by an operator who has ingested or accepted the missing
+ * Waits until a gap found in a file of the buffer is closed: by an operator who has ingested or accepted the missing
  * blocks (null), or by the core, which has sent them again (their position in the buffer). Null, too, once the signal is
  * aborted.
  */
@@ -83,7 +83,7 @@ async function findBlock(
       framer.push(piece.bytes)
     } catch (error) {
       if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
-      // Nothing is found behind a damaged place, which shows once the gap is closed in another way.
+      // The search stops at a damaged record, which is reported once the gap is closed in another way.
       if (found === null) await once(signal, 'abort')
       return found
     }

@@ -9,7 +9,7 @@ import { describePosition, EventStreamError, type RecordPosition } from '#core/r
  */
 export const MAX_BLOCK_BYTES = 128 * 1024 * 1024
 
-/** A message that is not kept: the connection that it came on is closed. */
+/** A message that is refused: its connection is closed. */
 export class RefusedMessageError extends Error {
   override name = 'RefusedMessageError'
   readonly fault: 'refused message' | 'block too large'
@@ -20,18 +20,18 @@ export class RefusedMessageError extends Error {
   }
 }
 
-/** The chain that events must be of, and who says so. */
+/** The required chain of events, and its source. */
 export type PinnedChain = { id: string; pinnedBy: string }
 
 /** Called with each complete block, except block 1, which may have a second part. */
 export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
 
 /**
- * Refuses, before it is kept, what would be refused when it is read from the buffer: there it would stop the
- * ingestion for good. Puts each block together as that does, with nothing held: so nothing goes unchecked.
+ * Refuses events that could not be read from the buffer, where they would stop the ingestion for good. Assembles each block
+ * as the ingestion does, as for an empty store, so that every event is checked.
  */
 export class IncomingCheck {
-  /** Null while no whole block and no setting says which chain it is. */
+  /** Null while neither a setting nor a complete block gives the chain. */
   pinned: PinnedChain | null
   readonly #onWholeBlock: OnWholeBlock
   readonly #envelope = createEnvelope()
@@ -50,7 +50,7 @@ export class IncomingCheck {
     this.#assembler = this.#createAssembler()
   }
 
-  /** A core has dialled in: as long as no chain is pinned, it may be of another one than the core before. */
+  /** A core has connected: while no chain is pinned, its chain may differ from the previous core's. */
   connected(): void {
     this.#connectionChain = null
     this.#isBetweenBlocks = false
@@ -104,7 +104,7 @@ export class IncomingCheck {
     } catch (error) {
       throw new RefusedMessageError(`not an event: ${(error as Error).message}`)
     }
-    // The assembler refuses longer ones; a message of many megabytes is not to be quoted.
+    // The assembler refuses longer ids; a message of many megabytes must not be quoted.
     const end = Math.min(envelope.chainIdEnd, envelope.chainIdStart + 1_024)
     const chainId = message.toString('utf8', envelope.chainIdStart, end)
     const expected = this.pinned?.id ?? this.#connectionChain ?? chainId

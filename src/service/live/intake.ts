@@ -13,10 +13,10 @@ import {
 
 export type IntakeOptions = {
   buffer: EventBuffer
-  /** The chain that events must be of; null: that of the first whole block. */
+  /** The required chain of events; null: that of the first complete block. */
   chain: PinnedChain | null
   log: Logger
-  /** Called once a core has connected or gone, or a connection was closed for a fault. */
+  /** Called when a core has connected or disconnected, or a connection was closed for a fault. */
   onChange: () => void
 }
 
@@ -48,7 +48,7 @@ export class Intake {
   /**
    * Listens for the core, and returns the port.
    *
-   * @throws what listening fails with (EADDRINUSE, ...).
+   * @throws the error of listening (EADDRINUSE, ...).
    */
   async listen(options: PairOptions): Promise<number> {
     this.#socket = await listenPair(options, {

@@ -5,7 +5,7 @@ import { BufferedEvents } from './buffered-events.ts'
 import { findPinnedChain } from './pinned-chain.ts'
 import { type Receiver, type ReceiverState, type ReceiverTask, startReceiver } from './receiver.ts'
 
-/** How long the store may take to say its chain before the port is opened without knowing it, milliseconds. */
+/** Wait for the store's chain before the port is opened without it, milliseconds. */
 const CHAIN_WAIT_MS = 300
 
 /** The state of a live ingestion. Its `failure` also says what keeps it from committing. */

@@ -5,23 +5,23 @@ import { MAX_RECORD_SIZE } from '#core/records/record-framer'
 import type { AllowList } from './allow-list.ts'
 import { RefusedMessageError } from './incoming-check.ts'
 
-/** What both sides of a PAIR (version 0, protocol 16) connection send first. */
+/** The first bytes of both sides of a PAIR connection (version 0, protocol 16). */
 export const HANDSHAKE = Buffer.from([0x00, 0x53, 0x50, 0x00, 0x00, 0x10, 0x00, 0x00])
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
 export const KEEP_ALIVE_MS = 10_000
 const LENGTH_BYTES = 8
 
-/** A core without an event for so long loses its place to another one that dials in. */
+/** A core that is silent for so long is replaced by another one that connects. */
 const SILENCE_MS = 10_000
 
 /** How long a core may take to end its side of a connection that this side has ended. */
 const CLOSE_TIMEOUT_MS = 2_000
 
-/** Turns of the event loop in which a connection that the system has accepted is taken over, and its first bytes are read. */
+/** Turns of the event loop until an accepted connection reaches the program and its first bytes are read. */
 const TURNS_TO_READ = 3
 
-/** Connections that have not shaken hands yet; the oldest is closed for another one. */
+/** Maximum number of connections before their handshake; beyond it, the oldest is closed. */
 const MAX_HANDSHAKES = 64
 
 /** Why a connection was closed by this side. */
@@ -37,7 +37,7 @@ export const CONNECTION_FAULTS = [
 
 export type ConnectionFault = (typeof CONNECTION_FAULTS)[number]
 
-/** Faults of the core that was connected; all others are of strangers who never got that far, or came too late. */
+/** Faults of the connected core; all others are of connections before the handshake, or while another core is connected. */
 const CORE_FAULTS: readonly ConnectionFault[] = ['message too large', 'block too large', 'refused message']
 
 /** Whether a fault is in the events of a connected core. */
@@ -46,7 +46,7 @@ export function isFaultOfCore(fault: ConnectionFault): boolean {
 }
 
 export type PairListener = {
-  /** A core has dialled in and shaken hands. */
+  /** A core has connected and completed the handshake. */
   onConnected(peer: string): void
   /**
    * Called with one message. An error closes the connection: the message must not be kept.
@@ -63,7 +63,7 @@ export type PairListener = {
 export type PairOptions = {
   host: string
   port: number
-  /** Who may dial in. */
+  /** Addresses that may connect. */
   allowed: AllowList
   /** For tests: how long a core may be silent before it can lose its place, in milliseconds. */
   silenceMs?: number
@@ -79,11 +79,11 @@ export type PairSocket = {
   close(): Promise<void>
 }
 
-/** Someone who has dialled in. */
+/** A connection. */
 type Connection = {
   socket: Socket
   peer: string
-  /** When the last event came, or the handshake was done. */
+  /** Time of the last event, or of the handshake. */
   lastEventAt: number
   /** Closes it for a fault. */
   refuse(fault: ConnectionFault, message: string): void
@@ -91,10 +91,10 @@ type Connection = {
 }
 
 /**
- * Listens for a core that dials in over the scalability protocol PAIR on TCP. Who has shaken hands has the place, and
- * keeps it as long as events come.
+ * Listens for a core that connects over the scalability protocol PAIR on TCP. The first core to complete the handshake
+ * keeps the connection as long as it sends events.
  *
- * @throws what listening fails with (EADDRINUSE, ...).
+ * @throws the error of listening (EADDRINUSE, ...).
  */
 export async function listenPair(options: PairOptions, listener: PairListener): Promise<PairSocket> {
   const { allowed, silenceMs = SILENCE_MS } = options
@@ -102,7 +102,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
   const handshaking = new Set<Connection>()
   let paused = false
 
-  /** While nothing is read from the core, its silence says nothing. */
+  /** While reading is paused, silence of the core means nothing. */
   const isSilent = ({ lastEventAt }: Connection) => !paused && performance.now() - lastEventAt >= silenceMs
 
   function accept(socket: Socket): void {
@@ -173,7 +173,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       onRead: listener.onRead,
       refuse: connection.refuse,
     })
-    // Who has ended has nothing more to send: the place is free before the core knows that it may dial again.
+    // A peer that has ended sends nothing more: free its place at once, before the core reconnects.
     socket.once('end', () => connection.close('closed by the core'))
     socket.once('close', () => connection.close('closed by the core'))
   }
@@ -181,7 +181,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
   const server = createServer(accept)
   server.listen(options.port, options.host)
   await once(server, 'listening')
-  // A connection that cannot be accepted (no file descriptor is left, say) is none; the next one may be.
+  // A connection that cannot be accepted (no file descriptor is left, for example) is ignored; the next one may succeed.
   server.on('error', () => {})
   return {
     port: (server.address() as AddressInfo).port,
@@ -203,7 +203,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       for (const { socket } of handshaking) socket.destroy()
       if (core !== null) {
         const { socket } = core
-        // The core takes this for the end, and ends too; events sent before are still read.
+        // The core then ends its side, too; events sent before are still read.
         socket.end()
         const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS)
         socket.once('close', () => clearTimeout(timer))

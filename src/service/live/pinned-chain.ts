@@ -18,7 +18,7 @@ export async function findPinnedChain(
 ): Promise<PinnedChain | null> {
   if (chain !== null) return { id: chain, pinnedBy: '--chain is' }
   const coverage = await readStore(store, readCoverage).catch((error: unknown) => {
-    // A store that is to be made or upgraded says its chain once that is done.
+    // A store that must be created or upgraded first gives its chain afterwards.
     if (error instanceof StoreAwayError || error instanceof StoreOutdatedError) return null
     throw error
   })

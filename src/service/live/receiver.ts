@@ -9,15 +9,15 @@ import type { ConnectionFault } from './pair-socket.ts'
 export type ReceiverTask = {
   host: string
   port: number
-  /** Addresses and networks that may dial in; none: all may. */
+  /** Addresses and networks that may connect; none: all may. */
   from: readonly string[]
   /** Folder of the buffer. */
   buffer: string
-  /** Folder that takes buffer files once they are committed; null: they are removed. */
+  /** Folder for committed buffer files; null: they are deleted. */
   archive: string | null
   /** Receiver of forwarded events; null: none. */
   forward: ForwardSettings | null
-  /** The chain that events must be of; null: that of the first whole block. */
+  /** The required chain of events; null: that of the first complete block. */
   chain: PinnedChain | null
   logLevel: string
 }
@@ -33,7 +33,7 @@ export type ReceiverState = {
   failure: string | null
   /** Connections closed by the service since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
-  /** How the forwarding stands; null if nothing is forwarded. */
+  /** State of the forwarding; null without it. */
   forward: ForwardState | null
 }
 
@@ -66,7 +66,7 @@ export type Receiver = {
 /**
  * Starts receiving.
  *
- * @throws what listening fails with (EADDRINUSE, ...).
+ * @throws the error of listening (EADDRINUSE, ...).
  */
 export async function startReceiver(
   task: ReceiverTask,
@@ -86,7 +86,7 @@ export async function startReceiver(
   })
   worker.on('error', (error) => {
     listening.reject(error as Error)
-    // Nothing that comes later makes it good: the thread that commits ends, too.
+    // Nothing can repair this later: the thread that commits ends, too.
     if (isListening) throw error
   })
   const post = (message: ToReceiver) => worker.postMessage(message)

@@ -42,8 +42,8 @@ type Followed = {
 }
 
 /**
- * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. How many streams
- * there may be is for its user to see to (stream-places.ts).
+ * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. Its
+ * user limits the number of streams (stream-places.ts).
  */
 export class Hub {
   readonly #options: HubOptions

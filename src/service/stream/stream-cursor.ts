@@ -88,7 +88,7 @@ const STORED_ID = /^(?:[0-9a-f]{64}|network)$/
  */
 function isSound({ first, gaps, tail }: Lacks): boolean {
   if (gaps.length > MAX_GAPS) return false
-  // After the last block that there can be stands a tail of the next height.
+  // The tail after the last possible block has the next height.
   if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false
   let end = first - 1n
   for (const { height, index, to } of gaps) {

@@ -11,7 +11,7 @@ import { allDrained, type Follower, idText, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
 import { changeNode, encodeSummaryId, nameOfReading, piecesOf } from './summary-events.ts'
 
-/** How often the store is read at most, milliseconds: the shortest pace of a follower. */
+/** Shortest interval of reading the store, milliseconds: the fastest pace of a follower. */
 const READ_INTERVAL_MS = 1_000
 
 /** How long a follower waits for a replica that lags, milliseconds. */

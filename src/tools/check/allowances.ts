@@ -9,7 +9,7 @@ import type { Allowances, Pair } from '../compare/compare-rows.ts'
 
 /** The coverage of a store, or of one made from event files. */
 export type Covered = Coverage & {
-  /** Heights of the blocks that are held whole, imported ones too; of these, those with all of their events. */
+  /** Heights of completely stored blocks, imported ones too; of these, those with all their events. */
   heights: readonly HeightRange[]
   fromEvents: readonly HeightRange[]
 }
@@ -29,7 +29,7 @@ type Cell = { table: Table; name: string; a: NamedRow; b: NamedRow }
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
   table: Table
-  /** Whose row is from the later event, which replaces an earlier one's; null: both are from one event. */
+  /** The side whose row is from the later event, which replaces an earlier one's; null: both are from one event. */
   later: 'store' | 'files' | null
 }
 
@@ -60,7 +60,7 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
     cells: {
       // The place of a provider's last change depends on the order in which blocks arrive.
       providerChange: ({ table, name }) => table === PROVIDERS && PLACE.includes(name),
-      // Made up by the import.
+      // Invented by the import.
       importedIndex: ({ name, a }) => name === 'event_index' && isImported(a),
       // A data node deletes market data long before fees.
       importedFees: ({ table, name, a }) =>
@@ -79,7 +79,7 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       notInFiles: ({ a, later }) => later === 'store' && !isWithin(files.fromEvents, BigInt(a!.height!)),
       // An imported block has only the rows that the import contained.
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
-      // The index that the import made up is a part of the key.
+      // The index that the import invented is a part of the key.
       importedIndex: ({ table, a, later }) => table === PAID_FEES && later === 'store' && isImported(a!),
       // An imported point whose event came again: the files have it in the later block.
       repeated: ({ table, a, later }) => later === 'files' && table === POINTS && a !== null && isImported(a),

@@ -38,7 +38,7 @@ export type FilesCheckOptions = {
   onStep?: (what: string) => void
 }
 
-/** Heights that both hold whole; of each table the rows that are the same, and those that are allowed to differ, by allowance. */
+/** Heights that both have completely; for each table the number of equal rows, and of allowed differences by kind. */
 export type FilesComparison = {
   heights: InText<HeightRange>[]
   rows: Record<string, number>
@@ -52,7 +52,7 @@ type Comparison = Compared & { store: Side; files: Side }
 /** A temporary store has at most so many times the bytes of the event files, plain and compressed. */
 const STORE_SHARE = { plain: 0.5, gz: 3 }
 
-/** At most as many bytes as a temporary store of event files has; null if that is not known. */
+/** Upper bound of the bytes of a temporary store of event files; null if unknown. */
 export function storeBytesOf({ files }: EventInput): number | null {
   return files.reduce<number | null>((total, { path, bytes }) => {
     if (total === null || bytes === null) return null
@@ -159,7 +159,7 @@ async function openSide(name: string, reader: TableReader): Promise<Side> {
 
 const readMarkets = (reader: TableReader) => allRows(reader, tableOf('markets'))
 
-/** Points are under the numbers of their markets, which are the same in both, but for one that came meanwhile. */
+/** Points have the numbers of their markets, which are the same in both, except for a market that appeared meanwhile. */
 async function refuseNewMarkets(store: TableReader, files: TableReader): Promise<void> {
   const ours = await readMarkets(store)
   for (const [number, id] of await readMarkets(files)) {

@@ -16,7 +16,7 @@ const RULES = tableRules(SERIES)
 
 /**
  * Compares the buckets of a market's series with those made from its points and from the shorter buckets: up to where they are
- * made, but for stale ones, there is each once, and no other. Takes the memory of a few thousand rows.
+ * made, except stale ones, each must exist once, and no other. Uses the memory of a few thousand rows.
  *
  * @returns how many rows of the market there are
  */

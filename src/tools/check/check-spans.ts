@@ -20,14 +20,14 @@ export type SpanRules = {
 }
 
 export type SpanCheck = {
-  /** Has the spans of a market compared, even if no points are added. */
+  /** Registers a market, so that its spans are compared even without points. */
   expect(market: TextCell): Map<bigint, Times>
   add(point: NamedRow): void
   /** Compares the spans added since the last call. */
   compare(): Promise<void>
 }
 
-/** Compares spans with points. Takes memory for the points between two comparisons alone. */
+/** Compares spans with points. Keeps only the points between two comparisons in memory. */
 export function createSpanCheck(
   { table, ofPoint, rangeOf, columnsOf, allowances }: SpanRules,
   reader: TableReader,

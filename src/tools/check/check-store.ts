@@ -22,7 +22,7 @@ export type CheckOptions = {
 /** The rows checked, and the problems found. */
 export type StoreCheck = {
   problems: Problems
-  /** What could not be looked at, and why. */
+  /** The parts that could not be checked, with reasons. */
   notes: string[]
   /** Rows by table. */
   rows: Record<string, number>
@@ -195,7 +195,7 @@ function heightFault(from: bigint, heights: Heights | null): string | null {
 /** The id of a market, by its number. */
 type MarketIds = ReadonlyMap<TextCell, TextCell>
 
-/** The spans of periods say exactly where their points lie, how many they are, and when the period starts. */
+/** The spans of periods must give exactly the range and number of their points, and the period's start. */
 function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
   return {
     table: SPANS,

@@ -14,7 +14,7 @@ export type Cells = readonly TextCell[]
 
 export type TableRules<Of extends Pair<NamedRow> = Pair<NamedRow>> = RowRules<Cells, Of>
 
-/** The rules of rows that are to be the same. */
+/** The rules for comparing rows. */
 export function tableRules(table: Table): TableRules {
   return {
     order: (a, b) => compareKeys(table, a, b),
@@ -28,7 +28,7 @@ export function namedPair(table: Table, { a, b, ...pair }: Pair<Cells>): Pair<Na
   return { ...pair, a: a && namedRow(table, a), b: b && namedRow(table, b) }
 }
 
-/** Compares two sequences of a table's rows, adds the differences to problems, and returns how many there are of the others. */
+/** Compares two sequences of a table's rows, adds the differences to problems, and returns the number of equal rows. */
 export async function compareTables<Of extends Pair<NamedRow>>(
   table: Table,
   [a, b]: readonly [AsyncGenerator<Cells[]>, AsyncGenerator<Cells[]>],

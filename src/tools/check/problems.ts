@@ -1,4 +1,4 @@
-/** Something that is not as it should be: where, and what. */
+/** A problem: its place and description. */
 export type Problem = { where: string; what: string }
 
 /** Problems that are reported one by one; a damaged store may have one for each row. */

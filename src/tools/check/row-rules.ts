@@ -2,7 +2,7 @@ import { isUnplaced } from '#core/domain/place'
 import type { Table } from '#core/store/tables'
 import { type NamedRow, placeOfRow } from '#core/store/walk-table'
 
-/** Faults of a row on its own, in words; empty if there are none. */
+/** Faults within a row, in words; empty if there are none. */
 export function faultsOf({ columns, faultsOf }: Table, row: NamedRow): string[] {
   const faults = columns.flatMap(({ name, isRight }) => {
     const value = row[name]!

@@ -5,7 +5,7 @@ import type { PruneBound } from '#core/store/pruning/prune-bound'
 /** Integers of this many digits are times: heights are far below, and times since 1970-01-12 above. */
 const TIME_DIGITS = 16
 
-/** A time as a command line says it: Unix nanoseconds, or an age in nanoseconds before the last block. */
+/** A time in a command line: Unix nanoseconds, or an age in nanoseconds before the last block. */
 export type GivenTime = { by: 'time'; before: bigint } | { by: 'age'; age: bigint }
 
 /** The same, or a block's height. */
@@ -32,7 +32,7 @@ export function parseAge(text: string): bigint {
   throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
 }
 
-/** Reads what old is: a time, or the height of a block. */
+/** Reads a bound for old rows: a time, or the height of a block. */
 export function parseBound(text: string): GivenBound {
   if (/^\d+$/.test(text) && text.length < TIME_DIGITS) return { by: 'height', before: BigInt(text) }
   const allowed = `${ALLOWED}, the height of a block`

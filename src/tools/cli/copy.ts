@@ -13,7 +13,7 @@ row count and digest of every table are compared.`
 
 type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: string }
 
-/** `lyra copy`: moves a store whole. */
+/** `lyra copy`: copies a whole store. */
 export function command(): Command {
   return new Command('copy')
     .summary('copy a store to another file or database')

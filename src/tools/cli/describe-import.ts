@@ -5,7 +5,7 @@ import type { ImportReport } from '../import/import-report.ts'
 import { describeGaps } from './describe-report.ts'
 import { elapsed } from './figures.ts'
 
-/** What an import has done, in lines for people. */
+/** The result of an import, in lines for people. */
 export function describeImport(report: ImportReport): string {
   const rate = Math.round(report.rowsRead / Math.max(report.seconds, 1e-3))
   const lines = [

@@ -4,7 +4,7 @@ import type { IngestionReport } from '#core/ingest/report'
 import { describeCutOff } from '#core/records/read-records'
 import { elapsed, formatBytes } from './figures.ts'
 
-/** What an ingestion has done, in lines for people. */
+/** The result of an ingestion, in lines for people. */
 export function describeReport(report: IngestionReport): string {
   const lines = [
     `${count(report.blocks)} blocks ingested, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +

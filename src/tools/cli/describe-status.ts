@@ -14,14 +14,14 @@ import { table } from './table.ts'
 /** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
 const SHOWN_GAPS = 20
 
-/** What holding a block from an import means, in short (docs/monitor.md). */
+/** The meaning of imported blocks, in short (docs/monitor.md). */
 const IMPORTED_MEANS =
   'without some points, all auctions, the order within a block, and times below a microsecond. ' +
   'If you have the event files, ingest them into a new store, then import the other blocks'
 
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
-/** How a store or service stands, as a table for people. */
+/** The state of a store or service, as a table for people. */
 export function describeStatus(report: StatusReport): string {
   const { store, service, coverage, lastBlock } = report
   const entries: [title: string, text: string][] = [[store === null ? 'service' : 'store', report.of]]
@@ -119,7 +119,7 @@ type HeldRows = {
   atBlock?: string
 }
 
-/** The rows of each resource, of each market in the forms that say so. */
+/** The rows of each resource, by market if the coverage has them so. */
 function describeRows(coverage: CoverageBody['coverage']): string[] {
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
   for (const resource of RESOURCES) {

@@ -17,7 +17,7 @@ const OF_ONE = [
   ...['from', 'to', 'after', 'oldestFirst', 'times', 'force'],
 ]
 
-/** `lyra export all`: writes every resource into a directory, in place of an earlier export. */
+/** `lyra export all`: writes every resource into a folder, in place of an earlier export. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
   const folder = folderOf(options, command)
   const log = createLogger(options.logLevel)
@@ -45,7 +45,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
 }
 
 /**
- * The directory that is named.
+ * The named folder.
  *
  * @throws {InvalidSettingError} if there is none, and for options of one resource.
  */

@@ -7,7 +7,7 @@ import type { CommonOptions } from './options.ts'
 /** The values of filters, by their options. */
 export type GivenFilters = { [Name in FilterName as (typeof FILTERS)[Name]['option']]?: string | undefined }
 
-/** What `lyra export` is given. */
+/** The options of `lyra export`. */
 export type ExportCommandOptions = CommonOptions &
   GivenFilters & {
     from: GivenTime | undefined

@@ -237,7 +237,7 @@ function queryOfOptions(
 /**
  * Why a selection has no rows.
  *
- * @throws {StoreError} if it is of a market that the store knows nothing of: rather a slip than an answer.
+ * @throws {StoreError} if its market is unknown to the store: probably a mistake.
  */
 async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string> {
   const { resource, selection } = query

@@ -1,6 +1,6 @@
 import { describeDuration } from '#core/domain/duration'
 
-/** How long something took, to people: to a tenth of a second below a minute. */
+/** A duration for people: to a tenth of a second below a minute. */
 export const elapsed = (seconds: number) =>
   seconds < 60 ? `${seconds.toFixed(1)} s` : describeDuration(seconds)
 

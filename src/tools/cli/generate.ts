@@ -24,7 +24,7 @@ It can also send the blocks of a recording, here a quarter of an hour of it each
 
   lyra generate --replay events.evts.gz --speed 900 --dial 127.0.0.1:3005`
 
-/** The first block is later than the time that is given for it by less than this. */
+/** Maximum time of the first block after its given time. */
 const MOST_AHEAD_SECONDS = 3
 
 /** `lyra generate`: a synthetic stream of any size. */

@@ -37,7 +37,7 @@ files first, and import what they lack. docs/import.md describes what each sourc
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
-/** `lyra import`: imports the history of a data node of the reference. */
+/** `lyra import`: imports the history of a data node. */
 export function command(): Command {
   return new Command('import')
     .summary('import history from a Vega data node')

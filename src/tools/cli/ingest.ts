@@ -79,6 +79,6 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     showReport(report, failure, { json: options.json, describe: describeReport })
     return [failure, report] as const
   }
-  // Shown after the last flush, which the same full disk fails: that is said once.
+  // Shown after the last flush, which a full disk fails again: report that only once.
   showFailure(...(await withOpen(Promise.resolve(writer), ingestAll)))
 }

@@ -17,7 +17,7 @@ Exit status of --check: 0 nothing would change, 3 the schema would change.`
 
 type MigrateCommandOptions = CommonOptions & { citus: boolean; check: boolean }
 
-/** `lyra migrate`: makes a store, or brings its schema up to date. */
+/** `lyra migrate`: creates a store, or upgrades its schema. */
 export function command(): Command {
   return new Command('migrate')
     .summary('create a store, or upgrade its schema')
@@ -63,7 +63,7 @@ function describeUpgrade(before: number, after: number): string {
     : `upgraded the schema from version ${before} to ${after}`
 }
 
-/** Says whether a store's schema is older than the program's; there may be no store yet. */
+/** Reports whether a store's schema is older than the program's; the store may not exist yet. */
 async function checkSchema(store: Store): Promise<void> {
   if ((await store.schemaVersion()) === 0) {
     console.log(`${store.name}: contains no store yet`)

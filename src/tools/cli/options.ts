@@ -36,8 +36,8 @@ const YES = /^(?:1|t|true|yes|on)$/i
 const NO = /^(?:|0|f|false|no|off)$/i
 
 /**
- * A setting that is on or off. Its environment variable takes 1, true, yes, on and their opposites: to
- * commander alone any value, `0` too, would mean on.
+ * A setting that is on or off. Its environment variable accepts 1, true, yes, on and their opposites;
+ * commander alone would read any value, even `0`, as on.
  */
 export function flagOption(flags: string, description: string, variable: string): Option {
   const option = new Option(flags, `${description} (env: ${variable})`).default(false, 'off')

@@ -11,7 +11,7 @@ export function printJson(result: object): void {
   console.log(JSON.stringify(result, null, 2))
 }
 
-/** Whole rows of an export as a terminal may show them, one a line. */
+/** Whole rows of an export, escaped for a terminal, one per line. */
 export function forTerminal(rows: string, format: TextFormatName): string {
   return printableLines(
     format === 'csv' ? rows.replaceAll(/"[^"]*"/g, printable).replaceAll('\r\n', '\n') : rows,

@@ -16,7 +16,7 @@ import { EXIT } from './exit.ts'
 import { InvalidSettingError } from './options.ts'
 import { ignoreClosedPipe } from './output.ts'
 
-/** Errors whose message says all that a user needs. */
+/** Errors whose message is enough for a user. */
 const PLAIN_ERRORS = [
   CompareError,
   DialError,
@@ -30,7 +30,7 @@ const PLAIN_ERRORS = [
   TemporaryFileError,
 ]
 
-/** Every command of the program by its name. Only the one that is called is loaded: they need much, each something else. */
+/** Every command of the program by its name. Only the called one is loaded, because each loads many modules of its own. */
 const COMMANDS: Record<string, () => Promise<{ command(): Command }>> = {
   ingest: () => import('./ingest.ts'),
   import: () => import('./import.ts'),
@@ -85,7 +85,7 @@ function configure(command: Command): Command {
     .configureOutput({ outputError: (text, write) => write(`lyra: ${inOneLine(text)}\n`) })
 }
 
-/** An error of the command line, and what may have been meant, which commander puts on a separate line. */
+/** A command-line error in one line, with the suggestion that commander puts on a separate line. */
 function inOneLine(text: string): string {
   return text
     .replace(/^error: /, '')

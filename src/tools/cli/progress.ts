@@ -9,7 +9,7 @@ const LINE_INTERVAL_MS = 5_000
 const COUNT_INTERVAL_MS = 2_000
 const BAR_CELLS = 20
 
-/** Shows something at once only if it was shown last, or this was called, at least so many milliseconds ago. */
+/** Limits how often something is shown: at least so many milliseconds apart. */
 function atMostEvery<Shown extends unknown[]>(intervalMs: number, show: (...shown: Shown) => void) {
   let shownAt = performance.now()
   return (...shown: Shown) => {
@@ -25,7 +25,7 @@ export function progressLines<Given extends unknown[]>(log: Logger, describe: (.
   return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
 }
 
-/** The same for rows, which are counted as they come. */
+/** The same for rows, counted as they arrive. */
 export function rowProgress(log: Logger): { rows: number; add(count: number): void } {
   const show = progressLines(log, (rows: number) => `${count(rows)} rows`)
   return {
@@ -47,7 +47,7 @@ export type Progress = {
   records: number
   /** The last block committed; null before the first. */
   coverage: Coverage | null
-  /** The share that is done, 0 to 1, if it is known otherwise than by bytes. */
+  /** The share that is done, 0 to 1, if it does not follow from bytes. */
   share?: number
 }
 
@@ -57,7 +57,7 @@ export type ProgressView = { show(progress: Progress): void; end(): void }
 /**
  * A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines.
  *
- * @param noun what records are called
+ * @param noun name of the records
  */
 export function createProgressView(log: Logger, json: boolean, noun = 'events'): ProgressView {
   const startedAt = performance.now()

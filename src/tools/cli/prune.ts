@@ -67,9 +67,9 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
 }
 
 /**
- * The bound that is meant.
+ * Parses and checks the bound.
  *
- * @throws {StoreError} for one that would leave nothing, which is rather a slip: a time in seconds, a year too many.
+ * @throws {StoreError} for one that would delete everything, probably by mistake: a time in seconds, a wrong year.
  */
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   const position = await readStore(store, readPosition)

@@ -176,7 +176,7 @@ function parseChain(text: string): string {
   return text
 }
 
-/** Seconds that the last block may be old while a core sends blocks, unless another age is given. */
+/** Default maximum age of the last block with `--listen`, seconds. */
 const LIVE_MAX_BEHIND = 60
 
 /** The settings as commander gives them; `maxBehind` is 0 for any age, and null if none is given. */
@@ -184,7 +184,7 @@ export type ServeOptions = Omit<ServeSettings, 'paths'>
 
 /** Starts the service that a command line asks for. */
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
-  // Reported before anything starts: a path that is not there.
+  // Report a missing path before anything starts.
   if (paths.length > 0) findEventFiles(paths)
   const { forward, listen } = options
   if (forward !== null && listen === null) {

@@ -14,7 +14,7 @@ with status 1: run lyra migrate.`
 
 type StatusOptions = { store: string; url: string | undefined; json: boolean }
 
-/** `lyra status`: how a store, or the service over it, stands. */
+/** `lyra status`: the state of a store or a service. */
 export function command(): Command {
   return new Command('status')
     .summary('show the blocks, rows and gaps of a store or running service')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ServeSettings } from '#service/serve/settings'
 
-/** Settings that do nothing without another one. */
+/** Settings without effect unless another one is set. */
 const NEEDED: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
   ['listenFrom', '--listen-from', '--listen'],
   ['chain', '--chain', '--listen'],
@@ -9,7 +9,7 @@ const NEEDED: readonly [setting: keyof ServeSettings, flag: string, needs: strin
   ['forwardMb', '--forward-mb', '--forward'],
 ]
 
-/** A line for each setting of `lyra serve` that does nothing, and for each variable that may be a misspelt one. */
+/** A line for each setting of `lyra serve` without effect, and for each variable that may be misspelt. */
 export function unusedSettings(command: Command, options: Omit<ServeSettings, 'paths'>): string[] {
   const isOff = { '--listen': options.listen === null, '--forward': options.forward === null }
   const unused = NEEDED.filter(([setting, , needs]) => {

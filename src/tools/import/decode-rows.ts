@@ -85,7 +85,7 @@ class IdCache {
   of(bytea: string | null | undefined): string {
     const known = this.#known.get(bytea ?? '')
     if (known !== undefined) return known
-    // A copy: the text itself is a part of a larger one, which it would keep.
+    // A copy, because the text is a slice that would keep a larger one in memory.
     const own = Buffer.from(bytea ?? '').toString()
     const id = idOf(own)
     if (!this.#pattern.test(id)) return ''

@@ -84,14 +84,14 @@ class PlaceCounter {
   }
 }
 
-/** Whether a row's block is held from events, if the source has it. */
+/** Whether a row's block is stored from events, if the source has the block. */
 function isFromEvents(held: ImportCoverage, height: number | null | undefined): boolean {
   return height != null && held.isFromEvents(BigInt(height))
 }
 
 /**
- * A period comes from two events, that of its start and its last one, which may be the same. Of a part whose block is
- * held from events the place is not kept, so that it replaces nothing.
+ * A period comes from two events, its first and its last, which may be the same. If the block of one is stored
+ * from events, its place is dropped, so that it replaces nothing.
  */
 function periodWriter({ held, batches, tally }: StateWriting) {
   const places = new PlaceCounter()
@@ -130,8 +130,8 @@ function periodWriter({ held, batches, tally }: StateWriting) {
 }
 
 /**
- * The block that a period starts in: of one that is running that of its only event; otherwise the one that the period
- * before ends in, and failing that the only block of the second that it starts in.
+ * The block in which a period starts: for a running one that of its only event; otherwise the block in which the previous
+ * period ends, or else the only block of the second in which it starts.
  */
 function startOf(
   { marketId, seq, start, end }: FundingPeriodEvent,
@@ -152,7 +152,7 @@ class Newest {
   isNewest(id: string, time: number): boolean {
     const known = this.#times.get(id)
     if (known !== undefined && known > time) return false
-    // A copy: the text itself is a part of a larger one, which it would keep.
+    // A copy, because the text is a slice that would keep a larger one in memory.
     this.#times.set(Buffer.from(id).toString(), time)
     return true
   }

@@ -11,7 +11,7 @@ const MAX_ENTRIES = 10_000
 const READ_BYTES = 64 * 1024
 const INFLATED_BYTES = 64 * 1024
 
-/** Tables deflate to a tenth or a twentieth; what claims to be larger than this, and many times its size, is no table. */
+/** Tables deflate to a tenth or a twentieth: an entry that claims to be larger than this, and many times its size, is refused. */
 const CLAIMED_BYTES = 64 * 1024 * 1024
 const CLAIMED_RATIO = 250
 
@@ -36,7 +36,7 @@ type ZipEntry = {
 
 /** A zip whose central directory has been read. The file is open only while it is read: there may be thousands. */
 export type ZipDirectory = {
-  /** Names of the entries that are wanted. */
+  /** Names of the requested entries. */
   names: readonly string[]
   /** How many bytes an entry has, not compressed. */
   size(name: string): number
@@ -82,7 +82,7 @@ function damaged(path: string, error: unknown): ImportError {
   )
 }
 
-/** Reads only within the file, whatever a directory claims: that is read in many small pieces. */
+/** Reads only within the file, whatever its directory claims. */
 class BoundedReader extends RandomAccessReader {
   readonly #file: FileHandle
   readonly #size: number

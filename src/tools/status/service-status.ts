@@ -7,16 +7,16 @@ import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** No answer of a service is as long, nor are all parts of a coverage. */
+/** Longer than any answer of a service, and than all parts of a coverage. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** A service that does not answer, or is none of ours. */
+/** A service that does not answer, or is not Lyra. */
 export class ServiceError extends Error {
   override name = 'ServiceError'
 }
 
 /**
- * Asks a running service how it stands.
+ * Requests the state of a running service.
  *
  * @param address if it answers, `http://127.0.0.1:3008`; a path in front of the service's own may follow
  * @throws {ServiceError} if it cannot be reached, or is not Lyra.
@@ -48,7 +48,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
 
 type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'forward' | 'cluster'>
 
-/** What `/ready` answers, as far as it is of that shape. */
+/** The answer of `/ready`, as far as it has the expected shape. */
 function readinessIn(base: string, answer: Answer): ReadinessBody {
   const { status, reasons, forward = null, cluster } = objectIn(parsedAnswer(base, answer))
   if (typeof status !== 'string' || (forward !== null && !isForward(objectIn(forward))))
@@ -111,11 +111,11 @@ export async function wholeCoverage(
       if (Array.isArray(whole[name])) for (const row of listIn(part[name])) whole[name].push(row)
     next = coverage.next
   }
-  // Older services do not say it.
+  // Older services do not send it.
   return { ...first, since: first.since ?? [], next: null }
 }
 
-/** The coverage in an answer: of its shape as much is checked as all readers need. */
+/** The coverage in an answer; checks the shape that all readers need. */
 function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
   const { coverage } = (parsedAnswer<Partial<CoverageBody> | null>(base, answer) ?? {}) as CoverageBody
   if (isCoverage(coverage)) return coverage
@@ -141,7 +141,7 @@ function isCoverage(coverage: unknown): boolean {
   )
 }
 
-/** How much there is of a resource, or of one of its markets. */
+/** The rows of a resource, or of one of its markets. */
 function isHeld({ marketId = '', ...held }: Record<string, unknown>): boolean {
   const beside = ['firstTimestamp', 'lastTimestamp', 'atBlock']
   return typeof marketId === 'string' && areDigits(held, ['count']) && areDigits(held, beside, true)

@@ -25,21 +25,21 @@ export type ServiceStatus = {
   cluster: string[]
 }
 
-/** How a store stands, asked of the store itself or of a service over it. Numbers of 64 bits are text. */
+/** The state of a store, from the store itself or from a service. Numbers of 64 bits are text. */
 export type StatusReport = {
   /** The store, or the address of the service. */
   of: string
   lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
   /** Null if no block is held, or the schema is not this program's. */
   coverage: CoverageBody['coverage'] | null
-  /** Null if a service was asked. */
+  /** Null for a service. */
   store: StoreFacts | null
-  /** Null if a store was asked. */
+  /** Null for a store. */
   service: ServiceStatus | null
 }
 
 /**
- * How a store stands. Changes nothing.
+ * The state of a store. Changes nothing.
  *
  * @throws {StoreError} if there is no store, or it cannot be read.
  */
@@ -52,9 +52,9 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
     store: facts,
     service: null,
   }
-  // Opening it would bring it up to date, which is not for this command to do.
+  // Opening it would upgrade it, which this command must not do.
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
-  // They are asked of all machines.
+  // These queries ask all machines.
   if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
   const holdings = await readStore(store, () => readHoldings(ALL_HOLDINGS))
   if (holdings === null) return report

@@ -15,15 +15,15 @@ export type FundingRunOptions = {
   parametersOf: ParameterSource
 }
 
-/** The terms that stand, or why there are none. */
+/** The current terms, or why they are unknown. */
 type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
 
 /** Why auctions in a period may not be known; and why a period was not seen from its beginning, if it was not. */
 export type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
 
 /**
- * Judges the payments and estimates of one market. A payment is made anew from the TWAPs that the closing event
- * carries, so that it does not differ for a TWAP that does; an estimate from the period's points.
+ * Judges the payments and estimates of one market. A payment is recomputed from the TWAPs of the closing event,
+ * so that a wrong TWAP is not reported twice; an estimate from the period's points.
  */
 export class FundingRun {
   readonly #options: FundingRunOptions

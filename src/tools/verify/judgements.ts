@@ -1,6 +1,6 @@
 import type { Place } from '#core/domain/place'
 
-/** Why nothing can be said of a TWAP. */
+/** Why a TWAP is unknown. */
 export type UnknownReason =
   | 'events missing'
   | 'imported'
@@ -29,7 +29,7 @@ export type JudgedReport<Kind extends string, Reason extends string, Difference>
   unknownReasons: Partial<Record<Reason, number>>
   /** The first of each market, period and group, up to a limit. */
   differences: Difference[]
-  /** How many there are, those beyond the limit with them. */
+  /** Number of differences, including those beyond the limit. */
   differenceCount: number
 }
 
@@ -43,7 +43,7 @@ export type Judgement<Kind, Reason, Difference> = {
   place: Place
   /** Null if nothing is known to compare with. */
   agrees: boolean | null
-  /** Why a value that is not as expected may still be right; without anything to compare with, why that is so. */
+  /** Why an unexpected value may still be right, or why there is no value to compare with. */
   doubt: Reason | null
   /** Of the differences of a group in a period only the first is reported. */
   group: string
@@ -81,7 +81,7 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
     }
   }
 
-  /** Counts values of which nothing can be said. */
+  /** Counts unknown values. */
   addUnknown(kind: Kind, seq: bigint, times: number, reason: Reason): void {
     if (times === 0 || (this.#filter.seq !== null && this.#filter.seq !== seq)) return
     const { [kind]: counts, unknownReasons } = this.report

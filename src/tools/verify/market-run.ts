@@ -57,12 +57,12 @@ export class MarketRun {
   #period: { seq: bigint; start: bigint; sources: [SourceState, SourceState] } | null = null
   /** Whether it is known if an auction was in progress when the period began. */
   #knowsAuctions = false
-  /** Whether an auction has begun or ended since it was not known. */
+  /** Whether an auction has begun or ended since then. */
   #sawAuction = false
   /** Why a source's points may not be all there, in the running period. */
   #doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
   #differs: [boolean, boolean] = [false, false]
-  /** How many TWAPs of each source have agreed, in the period judged last. */
+  /** Number of correct TWAPs of each source in the period judged last. */
   #agreed: { seq: bigint; counts: [number, number] } = { seq: -1n, counts: [0, 0] }
   /** Why a period was not seen from its beginning. */
   #lost: UnknownReason = 'events missing'
@@ -166,8 +166,8 @@ export class MarketRun {
   }
 
   /**
-   * A mean over some time was sent. It would be 0 if all of that time lay in an auction, so that another one
-   * shows that none was in progress; unless one has begun or ended since, which changes the mean in other ways.
+   * A mean over some time was sent. It would be 0 if all that time were in an auction, so another value shows that none was
+   * in progress, unless one has begun or ended since.
    */
   #seeMean(twap: string): void {
     if (!this.#sawAuction && twap !== '0') this.#knowsAuctions = true

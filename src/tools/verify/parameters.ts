@@ -16,8 +16,8 @@ export type ParameterSource = (marketId: string, place: Place) => StandingParame
 export type GivenParameters = Partial<FundingParameters>
 
 /**
- * The parameters of a source with those that are given in their place. If any is given, no market is without: of
- * one that the source does not know the others are empty, which is no interest, no clamps and no limits.
+ * The parameters of a source, overridden by the given ones. If any is given, every market has parameters: if the source
+ * does not know them, the others are empty (no interest, clamps or limits).
  */
 export function withGiven(source: ParameterSource, given: GivenParameters): ParameterSource {
   if (Object.keys(given).length === 0) return source
@@ -31,7 +31,7 @@ export function withGiven(source: ParameterSource, given: GivenParameters): Para
 export class MarketParameters {
   readonly #markets = new Map<string, StandingParameters>()
 
-  /** Takes a market's next event; `mayHaveChanged`: another one that stood near it may be missing. */
+  /** Takes a market's next event; `mayHaveChanged`: another one near it may be missing. */
   take({ marketId, funding }: InstrumentEvent, mayHaveChanged = false): void {
     if (funding === null) this.#markets.delete(marketId)
     else this.#markets.set(marketId, { parameters: funding, mayHaveChanged })

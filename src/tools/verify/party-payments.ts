@@ -39,7 +39,7 @@ export class PeriodPayments {
   }
 
   /**
-   * Judges them: what some get others pay, but for a unit of each that is cut off; and nobody pays if the period has no payment.
+   * Judges them: receipts must equal payments, apart from a unit cut off each; without a payment of the period, nobody pays.
    *
    * @param payment the period's, null if it is not known
    */

@@ -72,7 +72,7 @@ export class StoredMarket {
     this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, ofMarket(AUCTIONS, marketId), signal))
   }
 
-  /** Judges the TWAPs of every period, or of one: of others the points are not read, but of the one before. */
+  /** Judges the TWAPs of every period, or of one, for which only its points and those of the period before are read. */
   async verify(only: bigint | null): Promise<void> {
     const { reader, marketId, number, signal } = this.#options
     const periods = new RowQueue(walkTable(reader, PERIODS, ofMarket(PERIODS, marketId), signal))
@@ -227,7 +227,7 @@ export class StoredMarket {
     return isWhole
   }
 
-  /** Why nothing can be said of a block that is not whole. */
+  /** Why an incomplete block is unknown. */
   #reasonAt(height: bigint): UnknownReason {
     const { gaps } = this.#options.stream
     const gap = gaps[firstGapFrom(gaps, height)]

@@ -25,10 +25,10 @@ export type TwapDifference = DifferencePlace & {
   further: number
 }
 
-/** How the report counts TWAPs: closing ones of periods that begin and end at the same time apart. */
+/** The report's kinds of TWAPs; closing ones of periods of zero length are separate. */
 const TWAPS = ['dataPoints', 'closingTwaps', 'openingTwaps', 'closingTwapsOfNoLength'] as const
 
-/** Why nothing can be said of a payment or an estimate. */
+/** Why a payment or an estimate is unknown. */
 export type FundingUnknownReason =
   | UnknownReason
   | 'parameters not known'
@@ -65,7 +65,7 @@ export type VerifyReport = { markets: number } & JudgedReport<
 /** Called now and then with the result so far. */
 export type VerifyProgress = (report: VerifyReport) => void
 
-/** The error for the beginning of a market's id that is that of several. */
+/** The error for a prefix of several market ids. */
 export function severalMarkets(marketId: string, markets: number): StoreError {
   return new StoreError(
     `--market ${marketId} is ambiguous: it matches the ids of ${markets} markets; give more digits`,

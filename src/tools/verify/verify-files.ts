@@ -33,7 +33,7 @@ export type VerifyFilesOptions = {
 /** The results, the truncated files, and the error that stopped the reading, if any. */
 export type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
 
-/** Reasons for which an event is left out that no TWAP depends on. */
+/** Reasons of skipped events that no TWAP depends on. */
 const HARMLESS: readonly LeftOutReason[] = [
   'invalid market ID',
   'invalid party ID',
@@ -42,7 +42,7 @@ const HARMLESS: readonly LeftOutReason[] = [
   'unknown asset status',
 ]
 
-/** Reasons for which a market event is left out that might have changed funding parameters. */
+/** Reasons of skipped market events that might have changed funding parameters. */
 const OF_PARAMETERS: readonly LeftOutReason[] = [
   'invalid asset ID',
   'unknown market state',
@@ -62,7 +62,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const parametersOf = withGiven(markets.source, options.parameters ?? {})
   let lastHeight: bigint | null = null
   let isDamaged = false
-  /** Whether an event of the block was left out that might have changed funding parameters. */
+  /** Whether a skipped event of the block might have changed funding parameters. */
   let lacksParameters = false
 
   function runOf(marketId: string): MarketRun {
