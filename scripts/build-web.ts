@@ -35,7 +35,7 @@ export function isWebStale(): boolean {
  * the one or the other.
  */
 export async function buildWeb(): Promise<void> {
-  // Loaded here: if all is built already there is no need for it.
+  // Loaded here, because it is not needed if everything is built.
   const { build } = await import('vite')
   const fresh = `${output}.${process.pid}`
   await build({
@@ -51,7 +51,7 @@ export async function buildWeb(): Promise<void> {
   renameSync(fresh, output)
 }
 
-/** Builds the pages if that is needed. A service without them serves all else, so a failure is only told. */
+/** Builds the pages if needed. A service without them serves everything else, so a failure is only reported. */
 export async function ensureWebBuilt(): Promise<void> {
   if (!isWebStale()) return
   console.error('Building the explorer and the API reference ...')

@@ -56,7 +56,7 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 
-/** What npm publishes, with its dependencies as the lock has them and no others. */
+/** The published npm package with its locked dependencies. */
 function makeApp(): string {
   const app = join(work, 'app')
   mkdirSync(app)
@@ -140,7 +140,7 @@ function licences(packages: readonly Packed[]): string {
     .join(`\n${'-'.repeat(80)}\n\n`)
 }
 
-/** What people read and copy from: documents, and examples of deployment. */
+/** Documents, and examples of deployment. */
 function copyDocuments(to: string): void {
   for (const name of ['README.md', 'CHANGELOG.md']) copyFileSync(join(ROOT, name), join(to, name))
   const files = run(
@@ -217,7 +217,7 @@ function packDeb(tree: string, architecture: string): void {
   writeFileSync(join(into('usr/bin'), 'lyra'), debScript('lyra'), { mode: 0o755 })
   for (const unit of ['lyra.service', 'lyra-reader@.service'])
     copyFileSync(join(ROOT, 'deploy', unit), join(into('usr/lib/systemd/system'), unit))
-  // Empty: the settings in it are none of the package's files.
+  // Empty, because its settings are not the package's.
   into('etc/lyra')
   const documents = into('usr/share/doc/lyra')
   const licence = readFileSync(join(ROOT, 'LICENSE'), 'utf8')

@@ -76,9 +76,9 @@ describe('the explorer says how current the data are', () => {
         grown,
         'receiving',
         'receiving · 2023-10-05 08:15 UTC',
-        /is of 2023-10-05 08:15:04 UTC, 1 d 2 h ago/,
+        /is from 2023-10-05 08:15:04 UTC, 1 d 2 h ago/,
       ],
-      [READY, still, 'static', 'as of 2023-10-05 08:15 UTC', /is of 2023-10-05 08:15:04 UTC, 1 d 2 h ago/],
+      [READY, still, 'static', 'as of 2023-10-05 08:15 UTC', /is from 2023-10-05 08:15:04 UTC, 1 d 2 h ago/],
       // Blocks that arrived longer ago do not count.
       [
         READY,

@@ -4,7 +4,7 @@ type Summary = Record<
   object | null
 > & { marketId: string; providers: string }
 
-/** What an operation needs of a market to show rows, by a part of its path. */
+/** The part of a market that an operation needs to show rows, by a part of its path. */
 const NEEDS: [path: string, isMet: (market: Summary) => boolean][] = [
   ['data-points', (market) => market.lastExternalPoint !== null || market.lastInternalPoint !== null],
   ['funding-periods', (market) => market.runningPeriod !== null || market.lastPaidPeriod !== null],
@@ -15,7 +15,7 @@ const NEEDS: [path: string, isMet: (market: Summary) => boolean][] = [
 /** Returns a market with rows of an operation; undefined if there is none. */
 export type HeldMarkets = (path: string) => string | undefined
 
-/** The market that has the most of what operations show goes first. */
+/** The market with the most of these parts is first. */
 export async function loadHeldMarkets(): Promise<HeldMarkets> {
   const summaries = await load().catch(() => [])
   const met = (market: Summary) => NEEDS.filter(([, isMet]) => isMet(market)).length

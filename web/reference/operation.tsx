@@ -11,13 +11,13 @@ type OperationProps = {
   api: Document
   path: string
   operation: Operation
-  /** A market that the service holds, to begin with. */
+  /** An initial market. */
   heldMarket: string | undefined
   /** Whether the address names this operation. */
   isNamed: boolean
 }
 
-/** Whether a parameter is of every operation: what few fill in. */
+/** Whether a parameter is common to all operations; few people fill these in. */
 const isCommon = ({ name, in: place }: Parameter) => place === 'header' || name === 'pretty'
 
 /** An operation: a line, and its parameters and responses once it is opened. */

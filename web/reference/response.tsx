@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type Document, type Reference, type Response, resolve, type Schema } from './document.ts'
 import { inline } from './words.tsx'
 
-/** An answer of an operation by its status, folded until someone wants to know. */
+/** An answer of an operation by its status, collapsed at first. */
 export function ResponseDetails({
   api,
   status,

@@ -62,7 +62,7 @@ const STREAMS: Record<string, string> = {
   '/api/v2/stream/market-summaries': 'streamMarketSummaries',
 }
 
-/** What parameters are called by the client, if it is not their own name. */
+/** The client's names of parameters, if different. */
 const NAMES: Record<string, string> = {
   'dateRange.startTimestamp': 'from',
   'dateRange.endTimestamp': 'to',
@@ -128,7 +128,7 @@ export function typescriptSample(asked: Asked): string {
   ].join('\n')
 }
 
-/** The request in Python, by nothing but its own library. */
+/** The request in Python, with the standard library only. */
 export function pythonSample(asked: Asked): string {
   const headers = asked.given
     .filter((parameter) => parameter.in === 'header')
@@ -190,7 +190,7 @@ function plainOrText(name: string, value: string): string {
   return isPlain ? value : literal(value)
 }
 
-/** Longer ones take a line for each entry. */
+/** Longer ones have a line for each entry. */
 const OBJECT_WIDTH = 50
 
 function object(entries: readonly Entry[]): string {

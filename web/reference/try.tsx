@@ -4,7 +4,7 @@ import { type Asked, addressOf } from './samples.ts'
 /** Characters of an answer that are shown; a page of thousands of rows would take seconds to lay out. */
 const MAX_SHOWN = 20_000
 
-/** Of bytes that are no text. */
+/** Binary: not shown as text. */
 const PARQUET_TYPE = 'application/vnd.apache.parquet'
 
 /** The received part of an answer. */

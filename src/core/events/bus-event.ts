@@ -32,7 +32,7 @@ export type Envelope = {
   version: number
   chainIdStart: number
   chainIdEnd: number
-  /** The oneof's field number; 0 if the event holds none. */
+  /** The oneof's field number; 0 if the event has none. */
   kind: number
   bodyStart: number
   bodyEnd: number

@@ -20,7 +20,7 @@ export type FieldValue =
 
 /**
  * Writes protobuf fields into a buffer that it grows on `reserve` only: writers reserve first. `close`
- * and `take` throw a RangeError where more has been written than was reserved.
+ * and `take` throw a RangeError if more was written than reserved.
  */
 export class ByteWriter {
   bytes: Buffer
@@ -131,7 +131,7 @@ export class ByteWriter {
     this.#checkRoom()
   }
 
-  /** Bytes written after a buffer's end are lost without a word. */
+  /** Bytes written after a buffer's end are lost without an error. */
   #checkRoom(): void {
     if (this.length > this.bytes.length) throw new RangeError('more was written than had been reserved')
   }
@@ -154,7 +154,7 @@ export class ByteWriter {
   }
 }
 
-/** The bytes of a message that takes at most so many. */
+/** The bytes of a message of at most `size` bytes. */
 export function encoded(message: Message, maxBytes: number): Buffer {
   const out = new ByteWriter(maxBytes)
   out.message(message)

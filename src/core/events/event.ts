@@ -1,5 +1,5 @@
 /**
- * The events the service keeps something of, as plain values. Nothing past this stage knows protobuf.
+ * The events that Lyra stores, as plain values. No later stage knows protobuf.
  *
  * Market, party and provision ids are lower case; a market or provision id is 64 hex digits, a party id
  * is the same or `network`. An asset's id is 64 hex digits in lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the core's own text.
@@ -92,7 +92,7 @@ export type MarketDataEvent = {
   figures: MarketFigures | null
 }
 
-/** How a market stood at a block. */
+/** State of a market at a block. */
 export type MarketFigures = {
   timestamp: bigint
   /** In the market's decimals; `""` if the event had none, or one that is not a number. */
@@ -186,7 +186,7 @@ export type PerpetualData = {
   start: bigint
 }
 
-/** An event of a kind that something is kept of: a folder of src/core/resources says which. */
+/** An event of a stored kind; the folders of src/core/resources define these. */
 export type DecodedEvent = { readonly kind: string }
 
 /** Those of the kinds that more than one folder knows: funding rules and imports read them too. */

@@ -25,7 +25,7 @@ export const LEFT_OUT_REASONS = [
 
 export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 
-/** Called with everything that is left out. */
+/** Called with everything that is skipped. */
 export type LeftOutSink = (reason: LeftOutReason) => void
 
 /** Characters of a number that is kept: prices, TWAPs, payments, rates, and the quantities of providers. */
@@ -34,7 +34,7 @@ export const MAX_NUMBER_LENGTH = 256
 /** Characters of any other text that is kept: names, codes, symbols. */
 export const MAX_TEXT_LENGTH = 1024
 
-/** Elements of the one list that an element of a list holds: many times the epochs that a market may set. */
+/** Maximum elements of a nested list: many times the epochs that a market may set. */
 export const MAX_PENALTIES = 1024
 
 /**
@@ -61,12 +61,12 @@ export function isKey(text: string): boolean {
   return text.length <= MAX_KEY_LENGTH && isStorable(text)
 }
 
-/** Why a number is left out that is not one to be kept: its length goes first, whatever it holds. */
+/** Why a number is skipped; its length is checked first. */
 export function numberFault(text: string, otherwise: LeftOutReason): LeftOutReason {
   return text.length > MAX_NUMBER_LENGTH ? 'number of more than 256 characters' : otherwise
 }
 
-/** The event, or null if there is a reason to leave it out. */
+/** The event, or null if there is a reason to skip it. */
 export function unlessFault<Event>(
   event: Event,
   fault: LeftOutReason | null,

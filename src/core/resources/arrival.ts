@@ -17,7 +17,7 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']
   /** The kinds of the envelope, as they are numbered (events/bus-event.ts). */
   numbers: readonly number[]
-  /** Whether an event may be as long as a record: hundreds of thousands of elements. Others of that length are damage. */
+  /** Whether an event may be as long as a record (hundreds of thousands of elements); other kinds of that length are damaged. */
   isLong?: true
   /**
    * Decodes an event; null if Lyra keeps no part.

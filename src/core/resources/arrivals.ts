@@ -46,7 +46,7 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
   return event === null ? null : unlessFault(event as MarketEvent, arrival!.faultOf(event), leaveOut)
 }
 
-/** What an event is part of that no block has brought. */
+/** A context for events that are not from a block. */
 const NO_BLOCK: ArrivingBlock = { timestamp: 0n, events: [] }
 
 /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */

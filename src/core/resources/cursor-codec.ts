@@ -6,7 +6,7 @@ import type { Key, Row } from './row.ts'
  * identity. It is text that SQLite writes along with the row.
  */
 
-/** How the cursors of a resource are written and read. */
+/** Writes and reads the cursors of a resource. */
 export type CursorCodec = {
   /** The cursor of a row or a key; `scope` is the id that the resource's cursors are bound to. */
   encode(scope: string | null, row: Row | Key): string
@@ -14,7 +14,7 @@ export type CursorCodec = {
   isOne(text: string): boolean
   decode(scope: string | null, text: string): Key | 'garbled' | 'of another market'
   /**
-   * What `encode` writes, in SQLite's SQL over a row's columns.
+   * The result of `encode`, in SQLite's SQL over a row's columns.
    *
    * @param known values of columns that are the same for all rows, by name
    */

@@ -21,10 +21,10 @@ export type ValueForm =
 /** An enum: stored as a small number, shown as a name. */
 export type NameForm = { typeName: string; names: readonly string[] }
 
-/** How Parquet has a number: its digits after the point, and whether further ones are rounded off. */
+/** A number's type in Parquet: its digits after the point, and whether further digits are rounded off. */
 export type DecimalForm = { scale: number; isRounded?: true }
 
-/** A field of an object that is kept as the JSON that is answered. */
+/** A field of an object that is stored as the JSON of answers. */
 export type StoredField = {
   name: string
   meaning: string
@@ -54,10 +54,10 @@ export type Field = {
   finalWith?: string
 }
 
-/** An object that is kept as the JSON that is answered. */
+/** An object that is stored as the JSON of answers. */
 export type StoredForm = { typeName: string; stored: readonly StoredField[] }
 
-/** A node of another operation, by the name of its type; kept as the JSON that is answered. */
+/** A node of another operation, by the name of its type; stored as the JSON of answers. */
 export type NodeOf = { nodeOf: string }
 
 /** An object of further columns; null if the field's own column is. */
@@ -231,7 +231,7 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Parts with those that follow on each other and are the same for all rows as one. */
+/** Parts with adjacent constant ones joined. */
 export function mergedParts<Part extends object>(
   parts: readonly (ConstantPart | Part)[],
 ): (ConstantPart | Part)[] {

@@ -16,7 +16,7 @@ type FilterForm = {
   columns: readonly string[]
   /** How a column compares with the value. */
   operator: '=' | '>='
-  /** Whether far fewer rows match it than are of a market: of both given, its index is read. */
+  /** Whether far fewer rows match it than a market has: if both are given, its index is read. */
   isRare?: true
   type: keyof ValueOf
   /** Its effect: a sentence for people. */
@@ -71,7 +71,7 @@ export type DescribedFilter =
   | FilterName
   | ({ name: FilterName } & Partial<Pick<FilterForm, 'columns' | 'type' | 'meaning'>>)
 
-/** What rows are asked for: the values of filters, and a range of times. */
+/** The requested rows: the values of filters, and a range of times. */
 export type Selection = { -readonly [Name in FilterName]?: ValueOf[(typeof FILTERS)[Name]['type']] } & {
   /** On the first key column: from (inclusive) and to (exclusive). */
   from?: bigint

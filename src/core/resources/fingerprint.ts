@@ -8,7 +8,7 @@ let lastFingerprint = ''
 
 /** Short form of an id in the cursors bound to it. */
 export function fingerprintOf(id: string): string {
-  // Pages and streams ask for the same one row after row.
+  // Pages and streams need the same one for every row.
   if (id !== lastId) {
     lastFingerprint = hash('sha256', id, 'base64url').slice(0, CHARACTERS)
     lastId = id

@@ -8,12 +8,12 @@ import { marketColumn, tableOf } from './tables.ts'
 export type Change = { resource: ResourceName; scope: string | null }
 
 /**
- * How a store stands. The version goes up by one with every commit; the mark, a random number of each commit,
+ * State of a store. The version increases by one with every commit; the mark, a random number of each commit,
  * distinguishes a store from another that has taken its place.
  */
 export type StoreVersion = { version: bigint; mark: string }
 
-/** Commits that a store remembers the changes of: a reader looks again long before there are so many more. */
+/** Commits whose changes a store remembers: a reader looks again long before there are so many more. */
 const REMEMBERED = 64
 
 /** A commit with more changes is stored as one that changes the rows of all markets of these resources. */
@@ -22,7 +22,7 @@ const MAX_CHANGES = 200
 /** The stored value for changes of everything. */
 const EVERYTHING = '*'
 
-/** The changes of a commit that takes rows out, or puts tables in the place of others. */
+/** The changes of a commit that deletes rows or replaces tables. */
 export const EVERY_CHANGE = null
 
 /** A commit, and the position as of now. */
@@ -100,7 +100,7 @@ function writeChanges(changes: readonly Change[] | null): string {
   return JSON.stringify(changes.map(({ resource, scope }): Written => [resource, scope]))
 }
 
-/** The changes that a store has noted; null for everything. */
+/** The changes that a store has recorded; null for everything. */
 export function readChanges(text: string): Change[] | null {
   if (text === EVERYTHING) return null
   return (JSON.parse(text) as Written[]).map(([resource, scope]) => ({ resource, scope }))

@@ -10,7 +10,7 @@ import { walkTable } from './walk-table.ts'
 /** Rows that are read, compared and written at a time. */
 const CHUNK_ROWS = 10_000
 
-/** What both stores hold of a table once the copy is done. */
+/** A table in both stores after the copy. */
 export type TableDigest = { table: string; rows: number; sha256: string }
 
 export type CopyProgress = { table: string; rows: number; written: number }
@@ -31,7 +31,7 @@ export type CopyOptions = {
 export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<TableDigest[]> {
   await refuseUnlikeStores(from, to)
   await using opened = new AsyncDisposableStack()
-  // Held for as long as the copy takes: nothing else may write meanwhile.
+  // Held during the whole copy, so that nothing else writes.
   opened.adopt(await to.openWriter(options), (writer) => writer.close())
   const source = opened.adopt(await from.openTableReader(), (tables) => tables.close())
   const target = opened.adopt(await to.openUpkeep(), (upkeep) => upkeep.close())
@@ -111,7 +111,7 @@ export async function replaceRows(
   })
 }
 
-/** A row to be written, of its cells as text. */
+/** A row to be written, from its cells as text. */
 function rowOf({ columns }: Table, cells: readonly TextCell[]): TableRow {
   const row: Record<string, Cell> = {}
   for (const [index, { name, type }] of columns.entries()) {

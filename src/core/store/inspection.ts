@@ -1,10 +1,10 @@
 /** Facts about a store that do not depend on its rows. */
 export type StoreFacts = {
   kind: 'sqlite' | 'postgres'
-  /** Bytes on disk, indexes and logs with them. */
+  /** Bytes on disk, including indexes and logs. */
   bytes: number
   schemaVersion: number
-  /** The version that this program brings a store to. */
+  /** The version that this program upgrades a store to. */
   programSchemaVersion: number
   /** Whether a writer is connected; null if the store does not show it. */
   hasWriter: boolean | null
@@ -42,7 +42,7 @@ export type DatabaseCheck = {
 }
 
 export type BackupOptions = {
-  /** Replaces a file that is there. */
+  /** Replaces an existing file. */
   force?: boolean
   signal?: AbortSignal
   onProgress?: (progress: { donePages: number; totalPages: number }) => void

@@ -7,19 +7,19 @@ import type { Reader } from '#core/store/store'
 /** Answers kept at most: each is looked at after a commit. */
 const MAX_ANSWERS = 10_000
 
-/** What an entry takes beside its bytes. */
+/** Memory of an entry besides its bytes. */
 const ENTRY_BYTES = 1_000
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
 export type KeptUntil = Pick<Change, 'resource' | 'scope'> | 'the next commit'
 
-/** Characters of requests remembered, to distinguish who reads a whole list from who asks for the same again. */
+/** Characters of remembered requests, which distinguish reading a whole list from repeating a request. */
 const MAX_ASKED = 1_000_000
 
 /** A body up to this size is kept as text of one byte a character: Node sends it in one piece with its head. */
 const MAX_TEXT_BYTES = 4 * 1024
 
-/** An answer as it was sent, without what differs from request to request. */
+/** An answer as sent, without the parts that differ between requests. */
 export type KeptAnswer = {
   /** Bytes, or a character for each byte (`latin1`). */
   body: Buffer | string
@@ -41,9 +41,9 @@ export type AnswerCache = {
   has(key: string): boolean
   /** The answer, if it is the one that the store would give; null if it is not. */
   find(key: string): Promise<FoundAnswer | null>
-  /** As {@link AnswerCache.find}, if the store has just been looked at; null if it is to be asked. */
+  /** As {@link AnswerCache.find}, if the store was checked just now; null if it must be checked. */
   findAtOnce(key: string): FoundAnswer | null
-  /** Keeps an answer, if it is still the one that the store would give; a large one when it is made again. */
+  /** Caches an answer, if it is still current; a large one only when it is made again. */
   put(key: string, answer: KeptAnswer): Promise<void>
 }
 
@@ -63,8 +63,8 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
   let state: Freshness | null = null
 
   /**
-   * Whether an answer is worth its memory. One that reads a list through would push out what others ask for, and have
-   * the garbage collector work on answers that are never asked for again.
+   * Whether an answer is worth its memory. A client that reads a whole list would evict other answers, and burden
+   * the garbage collector with answers that are never requested again.
    */
   function isWorthKeeping(key: string, body: Buffer | string): boolean {
     if (body.length <= MAX_TEXT_BYTES || asked.has(key)) return true
@@ -107,7 +107,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
 
     put: async (key, answer) => {
       if (!isWorthKeeping(key, answer.body)) return
-      // Before anything is waited for: the memory may be used for another answer then.
+      // Before any wait, after which the memory may be used for another answer.
       const kept = { ...answer, body: copyOf(answer.body) }
       // The changes between its commit and another refresh are unknown.
       if (answer.version.mark !== state?.version.mark) await refreshes.fresh().catch(() => {})
@@ -121,7 +121,7 @@ function copyOf(body: Buffer | string): Buffer | string {
   return body.length > MAX_TEXT_BYTES ? Buffer.from(body as Buffer) : body.toString('latin1')
 }
 
-/** Returns which answers a commit with some changes makes out of date. */
+/** Returns a test for answers that a commit with these changes makes stale. */
 function touchedBy(changed: readonly Change[]): (until: KeptUntil) => boolean {
   const scopes = new Map<string, Set<string | null>>()
   for (const { resource, scope } of changed) {

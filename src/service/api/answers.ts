@@ -8,7 +8,7 @@ import type { BodyForm, Lane, Made, Question } from './questions/question.ts'
 /** The bytes of an answer as they were sent. */
 export type Sent = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
 
-/** A request for an answer, and how that is sent. */
+/** A request for an answer, and the way to send it. */
 export type Asking<Asked> = {
   /** Key in the cache. */
   key: string
@@ -17,7 +17,7 @@ export type Asking<Asked> = {
   ask(): Asked
   /** The address that it counts for. */
   address: string
-  /** Whose end makes the answer needless. */
+  /** Its end makes the answer unnecessary. */
   connection: Closing & { readonly destroyed: boolean }
   /** Emits `close` once the answer has been sent, or cannot be. */
   answered: Closing
@@ -27,17 +27,17 @@ export type Asking<Asked> = {
 }
 
 /**
- * Answers a question: from memory, at once if it can, or made in its turn and kept. The only way to an answer, and the
- * only place that gives the memory of one back.
+ * Answers a question: from memory, at once if possible, or made in its turn and cached. The only way to an answer, and the
+ * only place that releases the memory of one.
  *
- * Rejects with {@link ApiError} for a request that is refused, and with what keeps the store from being read.
+ * Rejects with {@link ApiError} for a refused request, and with the fault that keeps the store from being read.
  */
 export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
 
 export type AnswersOptions = {
   maker: Maker
   turns: Record<Lane, Turns>
-  /** Null if no answers are kept. */
+  /** Null without a cache. */
   cache: AnswerCache | null
   /** Called for each answer from memory. */
   onKept(): void
@@ -50,7 +50,7 @@ export function createAnswers({ maker, turns, cache, onKept }: AnswersOptions): 
     return true
   }
 
-  /** Sends the answer that is kept, if there is one; returns whether there is. */
+  /** Sends the cached answer, if there is one; returns whether there was. */
   function sendKeptAtOnce(asking: Asking<unknown>): boolean | Promise<boolean> {
     if (cache === null || !cache.has(asking.key)) return false
     const found = cache.findAtOnce(asking.key)
@@ -74,7 +74,7 @@ export function createAnswers({ maker, turns, cache, onKept }: AnswersOptions): 
 
     const makeAndSend = async (): Promise<void> => {
       if (asking.connection.destroyed) return
-      // If many ask for the same at once, as after a block, others have had it made meanwhile.
+      // If many clients request the same at once, as after a block, another turn may have made it meanwhile.
       if (await sendKeptAtOnce(asking)) return
       const made = await maker.make(question, asked, asking.form)
       if (made === null) throw emptyStore()

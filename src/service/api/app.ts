@@ -32,12 +32,12 @@ import { createExports } from './streams/export-route.ts'
 import type { LongReads } from './streams/long-reads.ts'
 import { createStreams } from './streams/stream-route.ts'
 
-/** Pages that are in the making at the same time. */
+/** Pages made at the same time. */
 const PAGES_AT_ONCE = 8
 
 /**
- * Reports in the making, and long pages that are made one after another: the second one, so that who makes them never
- * waits. Of more, those of one address would have to be waited for by the next.
+ * Reports, and long pages, made at the same time: two, so that their maker never waits. With more, the next address
+ * would have to wait for all those of one.
  */
 const REPORTS_AT_ONCE = 2
 
@@ -57,11 +57,11 @@ export type AppOptions = {
   version: string
   /** The store whose commits are announced in this process, after which streams are read. */
   commitsTo: string
-  /** What an empty store is called in `/ready`. */
+  /** Name of an empty store in `/ready`. */
   storeName?: string
   /** Bytes of answers to cache; 0 for none. */
   cacheBytes: number
-  /** Folders whose disks are watched, by what lies there; none if it is not said. */
+  /** Folders whose disks are watched, by their content; none by default. */
   disks?: WatchedDisks
   /** Limits that are not those of {@link LIMITS}. */
   limits?: Partial<Limits>
@@ -75,7 +75,7 @@ export type App = {
   metrics: Metrics
   /** Ends streams, finishes answers in flight, and closes. */
   close(): Promise<void>
-  /** What gRPC, the other way in, shares with this one. */
+  /** The parts that gRPC shares with this application. */
   shared: Pick<
     GrpcOptions,
     'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError' | 'known'
@@ -157,7 +157,7 @@ export function createApp(options: AppOptions): App {
   const server = createHttpServer()
   server.on('connection', connections.admit)
   server.on('request', take)
-  // An expectation that is not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has no body.
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own refusal has no body.
   server.on('checkExpectation', take)
   server.on('clientError', parserErrors.onClientError)
   server.on('connect', parserErrors.onConnect)

@@ -29,7 +29,7 @@ export type ServeSettings = {
   forward: { host: string; port: number } | null
   /** Disk that events may take that are kept for that receiver, in MiB. */
   forwardMb: number
-  /** Seconds that the last block may be old; null: any age will do. */
+  /** Maximum age of the last block, seconds; null: any. */
   maxBehind: number | null
   /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
   keep: bigint | null

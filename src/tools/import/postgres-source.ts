@@ -76,7 +76,7 @@ export async function openPostgresSource(
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
     })
-    // A connection lost while nothing is asked is noticed by the next question.
+    // The next statement notices that an idle connection was lost.
     client.on('error', () => {})
     return client
   }

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 /** Parts of a segment's name: `CHAIN-DBVERSION-FROM-TO.zip`. */
 export type SegmentName = { chainId: string; schemaVersion: number; from: number; to: number }
 
-/** From the right: a chain's id may hold dashes, and any other character. */
+/** Read from the right: a chain's id may contain dashes, and any other character. */
 const NAME = /^(.+)-(\d{1,9})-(\d{1,15})-(\d{1,15})\.zip$/s
 
 /** Reads the name of a segment's file; null for any other name. */

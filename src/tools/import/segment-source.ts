@@ -11,15 +11,15 @@ import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuer
 import { STATE } from './tables.ts'
 import { announceSize } from './temporary-file.ts'
 
-/** Files that are segments, and those of named directories that are not. */
+/** Segments, and other files in named folders. */
 export type SegmentPaths = { paths: string[]; foreign: string[] }
 
 /**
- * Finds segments: files as named, and all segments of a directory.
+ * Finds segments: named files, and all segments of a folder.
  *
  * @throws {EventPathError} for a path that cannot be read.
  *
- * @throws {ImportError} for a directory without segments, and no file at all.
+ * @throws {ImportError} for a folder without segments, and for no file at all.
  */
 export function findSegments(sources: readonly string[]): SegmentPaths {
   const found: SegmentPaths = { paths: [], foreign: [] }

@@ -8,7 +8,7 @@ import type { ZipDirectory } from './zip-file.ts'
 /** Header lines have a few hundred bytes. */
 const MAX_HEADER_BYTES = 64 * 1024
 
-/** Header lines are the same in thousands of segments: they are held once. */
+/** Header lines are the same in thousands of segments, and kept once. */
 const HEADERS = new Map<string, string[]>()
 const MAX_HEADERS = 1_000
 

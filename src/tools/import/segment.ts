@@ -24,7 +24,7 @@ const READ_ENTRIES: ReadonlySet<string> = new Set([
   ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
 ])
 
-/** Those of which all rows are sorted: of the others hardly any are. */
+/** Those whose rows are all sorted; of the others, hardly any are. */
 const SORTED_ENTRIES = entriesOf([BLOCKS, ...OF_HISTORY.filter(({ besides }) => besides === undefined)])
 
 type Texts = (string | null)[]

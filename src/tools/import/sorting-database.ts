@@ -6,7 +6,7 @@ import { openUnnamed, withDiskErrors } from './temporary-file.ts'
 /** Rows that are handed on at once. */
 const CHUNK_ROWS = 1_000
 
-/** Characters of a field that are kept: no text that is longer can be kept in a store, and it stays too long for that. */
+/** Fields are cut to so many characters, which are still too many for a store, so that it refuses them. */
 const MAX_FIELD_LENGTH = 2_000
 
 const SECOND = 1_000_000
@@ -137,7 +137,7 @@ export type RowSorter = {
 function create(path: string): DatabaseSync {
   const database = new DatabaseSync(path)
   database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536')
-  // One transaction for all, never committed: nothing has to last. SQLite begins none in a file that has lost its name.
+  // One transaction, never committed, because nothing has to last. SQLite begins none in a file without a name.
   database.exec(`begin; ${SCHEMA}`)
   return database
 }

@@ -52,7 +52,7 @@ export type HistoryPart = {
   ): AsyncIterable<readonly HistoryRow[]>
 }
 
-/** How much of a source has been read. */
+/** Progress of reading a source. */
 export type SourceProgress = {
   /** Name of the part being read. */
   source: string
@@ -60,7 +60,7 @@ export type SourceProgress = {
   rows: number
 }
 
-/** How a source is opened. */
+/** Options of opening a source. */
 export type SourceOptions = {
   /** Whether a schema version that is not known is tried. */
   force?: boolean
@@ -72,9 +72,9 @@ export type SourceOptions = {
   onNotice?: (message: string) => void
 }
 
-/** The history of a data node of the reference, as its tables have it. */
+/** The history of a data node, from its tables. */
 export type ImportSource = {
-  /** Its name to people: never with a password in it. */
+  /** Its name for people, without a password. */
   name: string
   chainId: string
   /** Ascending by height; they may overlap, and leave blocks out. */

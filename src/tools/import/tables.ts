@@ -69,7 +69,7 @@ export const HISTORY = {
   },
 } as const satisfies Record<string, TableQuery>
 
-/** Tables that hold the last value of each thing alone. */
+/** Tables with only the last value of each thing. */
 export const STATE = {
   periods: {
     table: 'funding_period',

@@ -1,7 +1,7 @@
 import type { LeftOutRowReason } from './decode-rows.ts'
 import { type ImportedResource, type ImportReport, NO_FIRST_TIMES } from './import-report.ts'
 
-/** Counts what an import finds, for its report. */
+/** Counts for the report of an import. */
 export class ImportTally {
   /** Rows and list elements left out, by reason. */
   readonly leftOut = new Map<LeftOutRowReason, number>()

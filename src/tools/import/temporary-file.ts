@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A directory in which no temporary file can be made, or not one as large as is needed. */
+/** A folder in which a temporary file of the required size cannot be made. */
 export class TemporaryFileError extends Error {
   override name = 'TemporaryFileError'
 
@@ -11,10 +11,10 @@ export class TemporaryFileError extends Error {
 }
 
 /**
- * Opens a new file that nobody else sees: it has lost its name when this returns, so that its disk space is free when this
- * program ends, however it does.
+ * Opens a new file without a name, so that its disk space is free when this program ends,
+ * however it ends.
  *
- * @throws {TemporaryFileError} for a directory in which none can be made.
+ * @throws {TemporaryFileError} for a folder in which none can be made.
  */
 export function openUnnamed<Opened>(folder: string, open: (path: string) => Opened): Opened {
   return withDiskErrors(folder, () => {
@@ -34,7 +34,7 @@ export function openUnnamed<Opened>(folder: string, open: (path: string) => Open
  *
  * @param bytes null if that is not known
  *
- * @throws {TemporaryFileError} if there is less room in its directory.
+ * @throws {TemporaryFileError} if there is less room in its folder.
  */
 export function announceSize(
   folder: string,

@@ -22,7 +22,7 @@ import type { CurrentRow, ImportSource, SourceRow, TableQuery } from './source.t
 import { STATE } from './tables.ts'
 import type { ImportTally } from './tally.ts'
 
-/** About the memory of a row that holds lists. */
+/** Approximate memory of a row with lists. */
 const LIST_WEIGHT = 4
 
 export type StateWriting = {
@@ -35,7 +35,7 @@ export type StateWriting = {
 }
 
 /**
- * Writes the rows of current state. A row of a block that is held from events is left out, since what events say stands;
+ * Writes the rows of current state. A row of a block that is stored from events is skipped, since events take precedence;
  * one whose block the source does not have gets a place before all blocks.
  */
 export async function writeState(writing: StateWriting): Promise<void> {

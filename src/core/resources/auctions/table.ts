@@ -1,6 +1,6 @@
 import { boolean, defineTable, integer, marketId, place } from '../table.ts'
 
-/** Its rows are distinguished by their places, which those of a block that comes again have lost. */
+/** Its rows are identified by their places, so a repeated block replaces its rows. */
 export const auctionTable = defineTable({
   name: 'auctions',
   counted: 'auctions',

@@ -12,7 +12,7 @@ import { fundingPaymentTable } from './table.ts'
 /** `LossSocialization.Type`. */
 const FUNDING_PAYMENT = 2
 
-/** What parties paid and received at the end of a period. */
+/** Payments of parties at the end of a period. */
 export type FundingPaymentsEvent = {
   kind: 'funding-payments'
   marketId: string
@@ -69,7 +69,7 @@ export const fundingLossArrival: Arrival<FundingLossEvent> = {
   },
 }
 
-/** Why all payments of an event are left out, whatever source it is from; null if those that are as they should be are kept. */
+/** Why all payments of an event are skipped, whatever its source; null if its valid ones are kept. */
 export function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
@@ -81,10 +81,10 @@ export function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): Le
   return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
 }
 
-/** A winner who got less keeps the amount; a loser who could not pay all paid less, once what others missed is back at 0. */
+/** A receiver of less keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0. */
 function addLoss(payment: PaymentRow, text: string): void {
   const [amount, before, loss] = [payment.amount, payment.loss_amount, text].map(parseDecimal)
-  // The core sends integers. Of other numbers some cannot be added, and some sums not be kept.
+  // The core sends integers. Some other numbers cannot be added, and some sums cannot be stored.
   if (amount == null || before == null || loss == null) return
   const sum = add(before, loss)
   const changed =
@@ -136,7 +136,7 @@ function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPayme
   return event
 }
 
-/** Of losses of other types nothing is kept. */
+/** Losses of other types are not stored. */
 function decodeLoss(reader: WireReader): FundingLossEvent | null {
   const event: FundingLossEvent = { kind: 'funding-loss', marketId: '', partyId: '', amount: '' }
   let type = 0

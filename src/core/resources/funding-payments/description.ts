@@ -1,7 +1,7 @@
 import { defineResource } from '../resource.ts'
 import { fundingPaymentTable } from './table.ts'
 
-/** What parties paid and received at the ends of funding periods. */
+/** Payments of parties at the ends of funding periods. */
 export const fundingPayments = defineResource({
   name: 'fundingPayments',
   nodeName: 'FundingPayment',

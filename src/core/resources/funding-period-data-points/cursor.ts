@@ -9,7 +9,7 @@ import type { Key, KeyValue, Row } from '../row.ts'
  *     p  8 characters of the market's fingerprint  4 digits of check  time  source  seq
  *
  * The time is 10 digits if it is in whole seconds, like the core's, and otherwise 16 hex
- * digits of nanoseconds otherwise; the source is a letter, upper case for seconds, lower case for nanoseconds.
+ * digits of nanoseconds; the source is a letter, upper case for seconds, lower case for nanoseconds.
  */
 
 const LETTERS = 'NEI'
@@ -20,10 +20,10 @@ const SECOND = 1_000_000_000n
 /** Times from here on have 10 digits of seconds, to the end of 64 bits. */
 const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
 
-/** A prime: a changed digit, wherever it stands, changes the check. */
+/** A prime, so that any changed digit changes the check. */
 const MODULUS = 8999
 
-/** Every check: to make a text of a number takes as long as the rest of a cursor. */
+/** The texts of all checks: formatting a number takes as long as the rest of a cursor. */
 const CHECKS = Array.from({ length: MODULUS }, (_, residue) => String(1000 + residue))
 
 /** The cursors of data points. */
@@ -111,7 +111,7 @@ const MAX_REMAINDER = 100_000_000
 
 const ZERO = 0x30
 
-/** What an integer of any size, in decimal digits, leaves when it is divided by the modulus; 0 or more. */
+/** The remainder of an integer of any size, in decimal digits, divided by the modulus; 0 or more. */
 function residueOf(digits: string): number {
   const isNegative = digits.startsWith('-')
   let residue = 0

@@ -29,7 +29,7 @@ export const fundingPeriodDataPoints = defineResource({
     // Real markets have one external point to dozens or hundreds of internal ones, and an oracle may be silent for
     // months. With the source in front of the key, a page of one source reads that source's rows alone.
     runs: { filter: 'source', values: ['0', '1', '2'] },
-    // The points of a funding period stand close together: its span bounds how many others are read.
+    // The points of a funding period are close together, so its span bounds how many others are read.
     span: { column: 'seq', table: 'funding_period_spans' },
     arrivals: 'block spans',
   },

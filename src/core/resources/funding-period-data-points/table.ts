@@ -94,7 +94,7 @@ export const seriesTable = defineTable({
   spread: 'market',
 })
 
-/** How far the series of each source of a market are made: the buckets that end before this one of half a minute. */
+/** The made end of each source's series of a market: the buckets that end before this half-minute bucket. */
 export const seriesMadeTable = defineTable({
   name: 'funding_period_series_made',
   counted: null,
@@ -104,7 +104,7 @@ export const seriesMadeTable = defineTable({
   spread: 'market',
 })
 
-/** Which of these are stale, because their points have changed since: `from_bucket` is included, `to_bucket` is not. */
+/** The stale ones among these, because their points have changed since: `from_bucket` is included, `to_bucket` is not. */
 export const seriesStaleTable = defineTable({
   name: 'funding_period_series_stale',
   counted: null,

@@ -9,8 +9,8 @@ import { put } from '../batch.ts'
 import { fundingPeriodTable } from './table.ts'
 
 /**
- * A store that came from version 0.1.0 does not know from which events periods have their starts. The blocks that bring its
- * market data tell.
+ * A store upgraded from version 0.1.0 does not have the places of periods' starts. They follow from the blocks of its
+ * market data.
  */
 export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   kind: 'funding-period',

@@ -6,7 +6,7 @@ const later = (column: 'height' | 'event_index') => `case
   when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.${column}
   else instruments.${column} end as ${column}`
 
-/** What each market is called, and how its integers are read. */
+/** Names and decimals of each market. */
 export const instruments = defineResource({
   name: 'instruments',
   nodeName: 'Instrument',

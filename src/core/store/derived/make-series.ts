@@ -50,7 +50,7 @@ const DELETE_BUCKETS = `
   delete from funding_period_series
   where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5`
 
-/** Has others who make a series, or mark it from outside its writer's commits, wait until the transaction ends. */
+/** Makes others that make a series, or mark it outside its writer's commits, wait until the transaction ends. */
 const HOLD = 'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
 
 const DELETE_MARK = `
@@ -61,8 +61,8 @@ export function holdSeries({ market, source }: SeriesRun): WriteStep {
 }
 
 /**
- * Makes the buckets of a run that are stale, and all that the run's closing time has closed: what a reader finds stays the
- * same. What was made is at most moved on by the one who writes points: others do not know of those that are being written.
+ * Makes the stale buckets of a run, and all that its closing time has closed; answers to readers do not change. Only the
+ * writer of points may advance the made end, because others do not know of points that are being written.
  *
  * @param onPoint called with each point read
  *
@@ -73,7 +73,7 @@ export function* makeSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint>
   return yield* makeUpTo(run, closing === null ? FIRST_BASE : baseAt(closing), onPoint)
 }
 
-/** Makes the buckets of a run that are stale: beside one who writes points. */
+/** Makes the stale buckets of a run, beside a writer of points. */
 export function* remakeSeries(run: SeriesRun): Steps<void> {
   yield* makeUpTo(run, FIRST_BASE)
 }
@@ -113,7 +113,7 @@ export function* readClosing({ market, source }: SeriesRun): Reading<bigint | nu
   return greatest([last, ...starts].map(([time]) => BigInt(time!)))
 }
 
-/** Writes the rows that a reading adds, while it reads on. */
+/** Writes the rows that a reading adds while it continues. */
 function* writing(reading: (add: (row: BucketRow) => void) => Reading<void>): Steps {
   const rows: BucketRow[] = []
   const steps = reading((row) => rows.push(row))

@@ -6,7 +6,7 @@ import { seriesStaleTable } from '../../resources/funding-period-data-points/tab
 import type { SeriesRun } from '../readings/counted-points.ts'
 import type { Steps } from '../steps.ts'
 
-/** A period with points whose start is another one now, null if it is not known, and when its points begin and end. */
+/** A period with points whose start has changed: the new start, null if unknown, and the first and last time of its points. */
 export type MovedPeriod = { before: bigint | null; now: bigint | null; first: bigint; last: bigint }
 
 /** Changes of the points of a run. */
@@ -29,8 +29,8 @@ const MOST_RANGES = 16
 const POINTS_OF_RANGE = 1_000
 
 /**
- * Starts of periods between two timestamps of which there are points of before that are in another period, too: which of
- * these count depends on all of their timestamp.
+ * Starts of periods between two timestamps, if points carried over to them also exist in another period: which of these
+ * count depends on all points of their timestamp.
  */
 const READ_CARRIED_STARTS = `
   select distinct cast(span.start_timestamp as text) from (
@@ -48,10 +48,10 @@ export const COUNT_POINTS = `
   where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4`
 
 /**
- * Marks the buckets of a run that changes of its points make stale, of those that end by `madeTo`: call it while the store has
- * every point that was or is there, with the starts of periods as they are now.
+ * Marks the buckets up to `madeTo` that changes of a run's points make stale. Call it while the store has both the old and
+ * the new points, and the new starts of periods.
  *
- * @returns how many points readers read instead, or what takes as long
+ * @returns how many points readers read instead, or an equivalent number
  */
 export function* markStale(
   { market, source }: SeriesRun,
@@ -97,7 +97,7 @@ export function* markStale(
 
 /** Times of changes while they are gathered. */
 class Changes {
-  /** Timestamps that have changed, as first and last of those that are near each other. */
+  /** Changed timestamps, as the first and last of each cluster. */
   readonly times: { first: bigint; last: bigint }[] = []
   readonly #starts = new Set<bigint>()
 

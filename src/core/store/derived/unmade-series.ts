@@ -19,10 +19,10 @@ type UnmadeRun = {
 /** A run with fewer points beside its buckets is left for later: a chart of it takes a few milliseconds longer. */
 const LEAST_POINTS = 4_000
 
-/** One with more is made before anything else is written: with the next commit they are 40,000 at most. */
+/** A run with more is made before anything else is written: with the next commit there are at most 40,000. */
 const MOST_POINTS = 20_000
 
-/** Points that are made in one transaction: others wait as long for it as for a commit. */
+/** Points processed in one transaction, which takes others as long as a commit. */
 const MADE_TOGETHER = 20_000
 
 /**
@@ -58,7 +58,7 @@ export class UnmadeSeries {
     return this.#runs.get(keyOf(run))!.madeTo
   }
 
-  /** So many points of a run have been written, or are in ranges that have become stale. */
+  /** Adds the points of a run that were written, or are in ranges that became stale. */
   note(run: SeriesRun, points: number): void {
     this.#add(this.#runs.get(keyOf(run))!, points)
   }
@@ -68,7 +68,7 @@ export class UnmadeSeries {
     if (state.points >= LEAST_POINTS) this.#due.add(state)
   }
 
-  /** The runs to be made now, in groups for one transaction each: all, or one group and those that cannot wait. */
+  /** The runs to be made now, in groups of one transaction each: all, or one group and the urgent ones. */
   take(which: 'due' | 'all'): UnmadeRun[][] {
     const some =
       which === 'all' ? [...this.#runs.values()].filter(({ points }) => points > 0) : [...this.#due]

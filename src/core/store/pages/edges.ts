@@ -6,7 +6,7 @@ import type { Row } from '../../resources/resource.ts'
  */
 export type WrittenEdges = { bytes: Buffer; start: number; end: number }
 
-/** Bytes in front of the edges for what an answer begins with. */
+/** Bytes before the edges, for the beginning of the answer. */
 export const HEAD_ROOM = 64
 
 const BETWEEN = Buffer.from(',{"node":')
@@ -16,9 +16,9 @@ const CURSOR_END = Buffer.from('"}')
 /**
  * Removes the row after a page's last one from edges that a database has written.
  *
- * @param bytes {@link HEAD_ROOM} bytes of anything, then the edges; or nothing at all
- * @param count how many they are: one more than `limit` at most
- * @param reversed whether the last row read stands first
+ * @param bytes {@link HEAD_ROOM} arbitrary bytes, then the edges; or empty
+ * @param count number of edges: at most `limit` + 1
+ * @param reversed whether the last row read is first
  */
 export function cutEdges(
   bytes: Buffer,

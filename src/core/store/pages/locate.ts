@@ -12,9 +12,9 @@ import type { KeySpan } from './scan.ts'
 
 /** The ranges that contain a selection's rows. */
 export type Located = {
-  /** The number of the market in scope; null if rows do not name it by that, or those of all markets are asked for. */
+  /** The number of the market in scope; null if rows do not use it, or the rows of all markets are requested. */
   market: bigint | null
-  /** Between which times; null if no table says so. */
+  /** First and last time; null if no table of spans gives them. */
   span: KeySpan | null
 }
 

@@ -24,7 +24,7 @@ export type PageQuery = {
   askedAt?: bigint
 }
 
-/** What one snapshot of the store answers to a {@link PageQuery}. */
+/** The answer of one snapshot to a {@link PageQuery}. */
 export type Page = {
   /** In the direction of reading; empty if the page has edges. */
   rows: Row[]
@@ -40,13 +40,13 @@ export type Page = {
   version: StoreVersion
 }
 
-/** Which cursors the lines of an export have: the rows' own, or those of the list of all markets (market-cursor.ts). */
+/** The cursors in the lines of an export: the rows' own, or those of the list of all markets (market-cursor.ts). */
 export type LineCursors = 'own' | 'of all markets'
 
 /** Lines of an export: the first rows of a page, in the direction of reading. */
 export type LinesQuery = Omit<PageQuery, 'edges'> & { cursors: LineCursors }
 
-/** Lines that a database has written, and how many they are: fewer than asked for at the end alone. */
+/** Lines that a database has written, and their number: less than requested only at the end. */
 export type Lines = { text: Uint8Array; count: number }
 
 /** The position of a store, and its changes since an earlier version. */

@@ -10,7 +10,7 @@ import { type Role, type Slots, templateOf } from './statement-template.ts'
 export type Hints = {
   /** Whether each part gets the limit, which would otherwise be read and sorted whole. */
   limitsParts: boolean
-  /** That few rows meet a condition, or hardly any. */
+  /** Tells the planner that few rows meet a condition, or hardly any. */
   few: (condition: string, isRare: boolean) => string
 }
 
@@ -84,7 +84,7 @@ export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): 
 export type Part = {
   /** The value of the column of the runs, if the resource has any. */
   run?: string
-  /** By the filter's name, which of its columns matches; those before it do not. */
+  /** By the filter's name, the first of its columns that matches. */
   matching: Readonly<Record<string, number>>
 }
 
@@ -132,7 +132,7 @@ export function filterConditions(
       )
     }
   }
-  // As a literal: the planner is to know that it is one value.
+  // As a literal, so that the planner knows that it is one value.
   if (run !== undefined) conditions.push(`${FILTERS[runs!.filter].columns[0]} = ${run}`)
   return conditions
 }
@@ -167,7 +167,7 @@ function where(scan: Scan, slots: Slots, part: Part, { few }: Hints, role: Role 
     (name) => slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
     { part, few },
   )
-  // An id that a filter fixes is the cursor's, and takes no part in the comparison.
+  // An id that a filter fixes equals the cursor's, and is not compared.
   const compared = resource.key.flatMap(({ column, type }, index) =>
     type === 'id' && fixingFilter(resource, selection, column) !== undefined ? [] : [{ column, index }],
   )

@@ -75,7 +75,7 @@ function earlier(a: bigint | undefined, b: bigint | undefined): bigint | undefin
   return a === undefined || (b !== undefined && b < a) ? b : a
 }
 
-/** The end of two that lets fewer rows through: of lower ones the greater key, of upper ones the other. */
+/** The stricter of two ends: the greater key of lower ends, the smaller one of upper ends. */
 function narrower(end: 'lower' | 'upper', a: Bound | null, b: Bound): Bound {
   if (a === null) return b
   const order = compareResourceKeys(a.key, b.key)

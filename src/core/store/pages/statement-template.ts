@@ -50,7 +50,7 @@ export class Slots {
   readonly list: Slot[] = []
   readonly #placeholders = new Map<string, string>()
 
-  /** The placeholder of a value, which is the same wherever a value of that name stands. */
+  /** The placeholder of a value; values of the same name share it. */
   add(name: string, slot: Slot): string {
     let placeholder = this.#placeholders.get(name)
     if (placeholder === undefined) {

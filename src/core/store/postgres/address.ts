@@ -4,12 +4,12 @@ import { StoreError } from '../store.ts'
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
 export type PostgresAddress = {
-  /** How it is named to people: without password. */
+  /** Its name for people, without password. */
   name: string
   /** Database and schema alone: `postgres:///markets?schema=lyra`. */
   publicName: string
   schema: string
-  /** What every connection is made with. */
+  /** Options of every connection. */
   config: ClientConfig
 }
 
@@ -18,7 +18,7 @@ export function isPostgresAddress(name: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(name)
 }
 
-/** An address as it is named to people. */
+/** The name of an address for people. */
 export function withoutPassword(address: URL): string {
   const url = new URL(address)
   url.password = ''

@@ -6,7 +6,7 @@ import { onConnection, writerConfig } from './connection.ts'
 export async function backupAdvice(address: PostgresAddress, file: string): Promise<string> {
   const { name, schema } = address
   const url = new URL(name)
-  // The schema is ours to read, not libpq's.
+  // The parameter `schema` is ours, not libpq's.
   url.searchParams.delete('schema')
   return (
     `${name}: back up a PostgreSQL store with its own tools: ` +
@@ -15,7 +15,7 @@ export async function backupAdvice(address: PostgresAddress, file: string): Prom
   )
 }
 
-/** A dump holds the rows, not that they are distributed. */
+/** A dump contains the rows, but not their distribution. */
 function restoreSteps(name: string, url: URL, file: string): string {
   return (
     `. Its tables are distributed, and restored ones are not: to restore it, stop every service of this store, run ` +
@@ -24,7 +24,7 @@ function restoreSteps(name: string, url: URL, file: string): string {
   )
 }
 
-/** False if the server cannot be asked, too: the commands are to be named all the same. */
+/** Also false if the server cannot be asked, because the commands are printed in any case. */
 function isOnCluster(address: PostgresAddress): Promise<boolean> {
   return onConnection(
     writerConfig(address),

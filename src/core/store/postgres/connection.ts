@@ -7,10 +7,10 @@ import { isPassing, NOT_CONNECTED } from './errors.ts'
 /** A value that a statement takes: an integer of any size, or a text. */
 export type StatementValue = KeyValue | null
 
-/** How long a statement of a reader may take, on the server and until the answer is here. */
+/** Time limit of a reader's statement, until its answer has arrived. */
 const READ_TIMEOUT_MS = 5_000
 
-/** How long a statement of a writer may take; a batch takes well below a second. */
+/** Time limit of a writer's statement; a batch takes well below a second. */
 const WRITE_TIMEOUT_MS = 120_000
 
 /**
@@ -26,14 +26,14 @@ const WALK_SETTINGS = {
   jit: 'off',
 }
 
-/** The same few statements are not to be planned again and again; a cluster finds the machine of a market by planning. */
+/** The same few statements need not be planned repeatedly; but a cluster finds the machine of a market by planning. */
 const PLAN_ONCE = { plan_cache_mode: 'force_generic_plan' }
 
-/** How a connection is made, and the settings of its session: by statement, since a pooler may drop those of a start. */
+/** Options of a connection, and its session's settings: set by statement, since a pooler may drop startup settings. */
 export type SessionConfig = ClientConfig & { pipeline: boolean; session: Readonly<Record<string, string>> }
 
 /**
- * What readers connect with: statements of one page are sent at once.
+ * Options of readers' connections: statements of one page are sent at once.
  *
  * @param spread whether the tables are spread over a cluster (cluster.ts)
  */
@@ -53,7 +53,7 @@ export function readerConfig({ config, schema }: PostgresAddress, spread: boolea
 }
 
 /**
- * What writers connect with: statements that do not wait for each other are sent at once. The server is to notice
+ * Options of writers' connections: independent statements are sent at once. The server must notice
  * within seconds that a writer's machine is gone, so that another one can take over.
  */
 export function writerConfig({ config, schema }: PostgresAddress): SessionConfig {
@@ -90,7 +90,7 @@ export async function loadDriver(): Promise<NonNullable<typeof driver>> {
 export async function connect(config: SessionConfig): Promise<Client> {
   const { Client } = await loadDriver()
   const client = new Client(config)
-  // A connection lost while nothing is asked is noticed by the next question.
+  // The next statement notices that an idle connection was lost.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -103,7 +103,7 @@ export async function connect(config: SessionConfig): Promise<Client> {
   return client
 }
 
-/** Makes settings, and looks by another statement whether they are kept. */
+/** Changes settings, and checks by another statement whether they persist. */
 async function prepareSession(client: Client, session: SessionConfig['session']): Promise<void> {
   const names = Object.keys(session)
   if (names.length === 0) return
@@ -156,7 +156,7 @@ export async function queryRows(
   })
 }
 
-/** As {@link queryRows}, of a statement that hardly comes again: it is not kept prepared. */
+/** As {@link queryRows}, for a rare statement, which is not prepared. */
 export async function rowsOnce(
   client: Queryable,
   text: string,

@@ -14,7 +14,7 @@ type CopyConnection = Connection & {
  * Inserts rows by `copy`, for which the server takes less time than for an insert. None may be there already.
  *
  * The statement and its rows are sent at once, as all else on a connection: pg-copy-streams would wait for the server in
- * between, and the driver refuses it where statements are sent ahead. A server that refuses the statement passes over
+ * between, and the driver refuses it if statements are sent ahead. A server that refuses the statement skips
  * the rows.
  */
 export async function copyRows(
@@ -50,7 +50,7 @@ function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer 
   for (const row of rows) {
     for (let at = 0; at < columns.length; at++) {
       const cell = row[columns[at]!.name]!
-      // Markets, periods and blocks mostly are those of the row before.
+      // Markets, periods and blocks are mostly those of the previous row.
       if (cell !== last[at]) {
         last[at] = cell
         texts[at] = cellText(cell)

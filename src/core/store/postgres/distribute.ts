@@ -27,7 +27,7 @@ const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== '
  * @throws {StoreError} if the server has no Citus, or a writer is connected.
  */
 export function distribute(address: PostgresAddress): Promise<void> {
-  // Rows that are there are moved: that takes as long as it takes.
+  // Moving existing rows has no time limit.
   const config = { ...writerConfig(address), query_timeout: 0 }
   return withPostgresErrors(address.name, () =>
     onConnection(config, async (client) => {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreAwayError, StoreError, StoreRefusedError } from '../store.ts'
 
-/** How often work is tried on new connections, and how long is waited in between. */
+/** Attempts on new connections, and the waits between them. */
 const ATTEMPTS = 5
 const RETRY_MS = 200
 
 type PostgresError = Error & { code?: string; severity?: string }
 
-/** SQLSTATEs, or their first two characters, after which the same work may go well. */
+/** SQLSTATEs, or their first two characters, after which the same work may succeed. */
 const PASSING = [
   '08', // connection exception
   '40', // transaction rollback: serialization failure, deadlock
@@ -18,7 +18,7 @@ const PASSING = [
   '58030', // input or output failed: a worker of a cluster is gone
 ]
 
-/** What Citus says, as an internal error, of a worker that goes away in the middle of a statement. */
+/** Citus's message, as an internal error, if a worker disappears during a statement. */
 const WORKER_LOST = /failure on connection marked as essential|SSL SYSCALL error|server closed the connection/
 
 /** Whether the server refuses a connection because it has too many. */
@@ -26,7 +26,7 @@ export function isLimitReached(error: unknown): boolean {
   return (error as PostgresError).code === '53300'
 }
 
-/** Whether a statement failed because a row of the same key is there. */
+/** Whether a statement failed because a row of the same key exists. */
 export function isDuplicateKey(error: unknown): boolean {
   return (error as PostgresError).code === '23505'
 }
@@ -52,7 +52,7 @@ const CUT = /connection terminated|connection error|not queryable/i
 /** As {@link CUT}, plus the messages for timeouts. */
 const LOST = new RegExp(`${CUT.source}|timeout expired|query read timeout`, 'i')
 
-/** Codes that say the same as {@link CUT}: `57P01` and `57P02` come when the server ends a process. */
+/** Codes equivalent to {@link CUT}: the server sends `57P01` and `57P02` when it ends a process. */
 const CUT_CODES = [
   'ECONNRESET',
   'EPIPE',
@@ -65,7 +65,7 @@ const CUT_CODES = [
 /** SQLSTATEs, or their first two characters, of a wrong user or password, a missing database, and missing rights. */
 const REFUSALS = ['28', '3D', '42501']
 
-/** Stands for a code if the driver gives up a connection without one: no password, no encryption. */
+/** Pseudo-code if the driver gives up a connection without one: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
 /** The driver's message if the server asks for a password and none was given. */
@@ -84,7 +84,7 @@ const CAUSES: Record<string, string> = {
   ETIMEDOUT: 'the server does not respond',
 }
 
-/** Whether the same work may go well later, or on a new connection. */
+/** Whether the same work may succeed later, or on a new connection. */
 export function isPassing(error: unknown): boolean {
   const { code, message } = error as PostgresError
   if (code === undefined) return LOST.test(message)
@@ -92,25 +92,25 @@ export function isPassing(error: unknown): boolean {
   return NETWORK.includes(code) || PASSING.some((state) => code.startsWith(state))
 }
 
-/** Whether the connection that gave the error is of no more use. */
+/** Whether the connection of the error is unusable. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, message, severity } = error as PostgresError
   if (code === undefined) return LOST.test(message)
-  // A coordinator reports so that its connection to a worker is lost.
+  // A coordinator reports a lost connection to a worker in this way.
   if (severity === 'ERROR') return false
   return NETWORK.includes(code) || code.startsWith('08') || code.startsWith('57P')
 }
 
 /**
- * Whether a connection has been cut that was good before: others that are open may have been, too, and show it only when
- * they are used. None that time out, or are refused, count.
+ * Whether an established connection was cut: other open ones may have been cut, too, which shows only when they are
+ * used. Timeouts and refused connections do not count.
  */
 export function isConnectionCut(error: unknown): boolean {
   const { code, message } = error as PostgresError
   return isConnectionLost(error) && (code === undefined ? CUT.test(message) : CUT_CODES.includes(code))
 }
 
-/** Tries again if the connection is cut in the middle of the work; a server that is not there is reported at once. */
+/** Tries again if the connection is cut during the work; an unreachable server is reported at once. */
 export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -17,7 +17,7 @@ const bytesText = (size: string) => `
   from pg_class where relnamespace = to_regnamespace($1) and relkind = 'r'`
 const READ_BYTES = bytesText('pg_total_relation_size(pg_class.oid)')
 
-/** With what all machines of a cluster hold. Parts that the coordinator holds are counted with their table. */
+/** Including all machines of a cluster. Parts on the coordinator are counted with their table. */
 const READ_BYTES_OF_CLUSTER = bytesText(`case
     when exists (select from pg_dist_partition where logicalrelid = pg_class.oid)
     then citus_total_relation_size(pg_class.oid) else pg_total_relation_size(pg_class.oid) end`)

@@ -6,14 +6,14 @@ import { columnNames, existsText, POSTGRES_HINTS, rowsText } from '../pages/scan
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
 
-/* The pages of PostgreSQL, which answers the columns of their rows, or the rows, with how the store stands. */
+/* The pages of PostgreSQL, which returns the columns of their rows, or the rows, with the store's state. */
 
 /** The number of rows that a page's statement returns, and whether it returns the store's state. */
 type Asked = { limit: number; withState: boolean }
 
 /**
- * The statement that answers a page on PostgreSQL by one row: the columns of its first `limit` rows and their number, then
- * the facts (see {@link factsText}), then how the store stands. One statement is one snapshot.
+ * The statement that returns a page on PostgreSQL as one row: the columns of its first `limit` rows and their number, then
+ * the facts (see {@link factsText}), then the store's state. One statement is one snapshot.
  */
 export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
@@ -58,7 +58,7 @@ export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withStat
   return template({ scan: page, limit, atOrBefore })
 }
 
-/** How many facts there are. */
+/** Number of facts. */
 const FACTS = 2
 
 /** Whether there is a row at or before the cursor, and the id of the given market number (null for none). */
@@ -71,7 +71,7 @@ function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
 }
 
 /**
- * Whether a page of a resource is to be read as texts of its columns ({@link columnsStatement}), or as rows
+ * Whether a page of a resource is read as texts of its columns ({@link columnsStatement}), or as rows
  * ({@link rowsStatement}). For long rows the server would take memory from the system and give it back for each page; on
  * a cluster they are read as texts all the same, in a form that each of its machines answers whole. Any texts may have
  * several lines.

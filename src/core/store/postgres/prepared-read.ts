@@ -12,13 +12,13 @@ type Sending = {
   sync(): void
 }
 
-/** The driver's own way to send a prepared statement: parsed, if it has not been, and described. */
+/** The driver's method that sends a prepared statement: parsed, if it has not been, and described. */
 const { prepare } = Query.prototype as unknown as { prepare(this: Query, connection: Connection): void }
 
-/** Makes a value of the text that the server sends for it. */
+/** Parses a value from the server's text. */
 type ReadText = (text: string) => Row[number]
 
-/** How the columns of statements are read, by their names: on one connection they stay as they are. */
+/** Parsers of statements' columns, by statement name; they never change on one connection. */
 const columnsByConnection = new WeakMap<Connection, Map<string, readonly ReadText[]>>()
 
 function columnsOn(connection: Connection): Map<string, readonly ReadText[]> {
@@ -37,7 +37,7 @@ function columnsOn(connection: Connection): Map<string, readonly ReadText[]> {
 export class PreparedRead extends Query {
   declare readonly name: string
   declare readonly values: readonly (string | null)[]
-  /** Those of the connection that it is sent on. */
+  /** The parsers of the connection on which it is sent. */
   #known: Map<string, readonly ReadText[]> | null = null
   #columns: readonly ReadText[] | undefined
   #rows: Row[] = []
@@ -84,6 +84,6 @@ export class PreparedRead extends Query {
     this.#rows.push(row)
   }
 
-  /** How many rows it were is not asked for. */
+  /** The number of rows is not needed. */
   handleCommandComplete(): void {}
 }

@@ -8,7 +8,7 @@ import { type Queryable, queryRows, writeChanges } from './connection.ts'
 type Values = readonly (string | null)[]
 
 /**
- * What says that the rows of a commit are there: the position, the ranges of heights that the commit changes, and the
+ * Makes the rows of a commit visible: the position, the ranges of heights that the commit changes, and the
  * changes. Values are texts, so that it can be kept as JSON.
  */
 export type Publication = {
@@ -50,7 +50,7 @@ export async function publish(client: Queryable, publication: Publication, commi
   await Promise.all([written, noted, ...(commits ? [client.query('commit')] : [])])
 }
 
-/** Keeps a publication with the rows that it is of, until these are committed. */
+/** Stores a publication with its rows, until these are committed. */
 export async function keepUnpublished(client: Queryable, publication: Publication): Promise<void> {
   await queryRows(
     client,
@@ -66,7 +66,7 @@ export async function unpublishedSession(client: Queryable): Promise<number | nu
   return row === undefined ? null : Number(row[0])
 }
 
-/** Writes what rows that are committed have left to be published, within the caller's transaction; nothing if none have. */
+/** Publishes committed rows, if any are unpublished, within the caller's transaction. */
 export async function publishKept(client: Queryable): Promise<void> {
   const [kept] = await queryRows(client, 'delete from unpublished returning publication')
   if (kept !== undefined) await publish(client, JSON.parse(String(kept[0])) as Publication)

@@ -2,11 +2,11 @@ import type { Client } from 'pg'
 import { connect, type SessionConfig } from './connection.ts'
 import { isConnectionLost, isLimitReached } from './errors.ts'
 
-/** The connections of a reader: many share one at a time, or one has it for itself. */
+/** The connections of a reader: shared by many reads, or used by one alone. */
 export type ReaderConnections = {
   /** Runs `read`, of which each statement is its own snapshot, on the first connection that keeps up. */
   ask<T>(read: (client: Client) => Promise<T>): Promise<T>
-  /** Runs `read` on a connection of which nobody else makes use meanwhile. */
+  /** Runs `read` on a connection that nobody else uses meanwhile. */
   askAlone<T>(read: (client: Client) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -21,12 +21,12 @@ export type ReaderConnectionOptions = {
   onLimit: (open: number) => void
 }
 
-/** A connection, and when the reads on it have begun that are not answered yet. */
+/** A connection, and the starts of its unanswered reads. */
 type Connection = {
   opened: Promise<Client>
   began: number[]
   isTaken: boolean
-  /** Called once the reads are done that were begun before it was taken; null if none is waited for. */
+  /** Called once the reads begun before it was taken are done; null if nobody waits. */
   onDrained: (() => void) | null
   /** Closes it if it is idle for long. */
   idle: NodeJS.Timeout | null
@@ -44,18 +44,18 @@ type Waiting = { give(connection: Connection): void; fail(error: Error): void }
  */
 const LATE_MS = 10
 
-/** For how long no further connection is asked for, once the server has too many. */
+/** How long no further connection is opened after the server had too many. */
 const LIMIT_MS = 1_000
 
-/** How long a read waits for a connection, while the server gives no further one. */
+/** How long a read waits for a connection while no further one can be opened. */
 const MAX_WAIT_MS = 5_000
 
 /** Connections beyond those that are shared are closed once they were idle for so long. */
 const IDLE_MS = 10_000
 
 /**
- * Makes connections as they are needed, which stay open until they are lost. If the server has too many, those that
- * are open do all. Reads that must wait are served in order of arrival: before, each has had its turn among those of other
+ * Makes connections as they are needed, which stay open until they are lost. If the server has too many, the open
+ * ones do all the work. Waiting reads are served in order of arrival; before, each had its turn among other
  * addresses.
  */
 export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
@@ -101,7 +101,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     return added
   }
 
-  /** The first one that keeps up, or else a further one; if there are enough, the one with the fewest reads. */
+  /** The first connection that keeps up, otherwise a new one, or beyond the maximum the one with the fewest reads. */
   function share(now: number): Connection | null {
     let leastBusy: Connection | null = null
     let shared = 0
@@ -115,7 +115,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     return (leastBusy === null || shared < mostShared) && mayAdd(now) ? add() : leastBusy
   }
 
-  /** An idle one, or else a further one; if there are enough, the one with the fewest reads, once it has done them. */
+  /** An idle connection, otherwise a new one, or beyond the maximum the one with the fewest reads, once these are done. */
   function take(now: number): Connection | null {
     const free = [...open].filter(({ isTaken }) => !isTaken)
     if (open.size - free.length >= most - mostShared) return null
@@ -150,7 +150,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     queue.add(waiting)
     beginNext()
     if (!queue.has(waiting)) return promise
-    // Nothing tells that the server has room again.
+    // The server does not announce that it has room again.
     const again = setInterval(beginNext, LIMIT_MS)
     const late = setTimeout(
       () => reject(Object.assign(new Error('no connection is free'), { code: '53300' })),
@@ -163,7 +163,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     })
   }
 
-  /** Runs `work` on a connection; on one of those that are open if the server refuses a further one. */
+  /** Runs `work` on a connection; on an open one if the server refuses a new one. */
   async function run<T>(
     choose: Choose,
     work: (client: Client, connection: Connection) => Promise<T>,
@@ -221,7 +221,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
           closeIdle(connection, client)
           return result
         } catch (error) {
-          // With the connection goes a transaction that the error has left open.
+          // Closing the connection ends a transaction that the error left open.
           open.delete(connection)
           void client.end().catch(() => {})
           throw error

@@ -29,10 +29,10 @@ const MAX_CONNECTIONS = 10
 /** Connections that pages share: a statement that follows another one finds the server's process awake. */
 const SHARED_CONNECTIONS = 4
 
-/** For how long connections that are cut are passed over. */
+/** How long cut connections are skipped. */
 const MAX_RETRYING_MS = 1_000
 
-/** A page of more rows would keep those after it waiting. */
+/** A page of more rows would delay those after it. */
 const MAX_SHARING_ROWS = 1_000
 
 /**
@@ -67,14 +67,14 @@ export async function openPostgresReader(
 
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
 
-  /** Runs work on a connection; again on another one if that one proves lost, until it is a new one. */
+  /** Runs work on a connection, and if that was lost on others, up to a new one. */
   async function retried<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now()
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
       } catch (error) {
-        // All that are open may have been cut together. A server that hangs is not waited for again and again.
+        // All open connections may have been cut together. Do not wait repeatedly for a server that hangs.
         const isQuick = performance.now() - startedAt < MAX_RETRYING_MS
         const most = isConnectionCut(error) && isQuick ? MAX_CONNECTIONS : isConnectionLost(error) ? 1 : 0
         if (attempt > most) throw asUnavailable(explainPostgresError(address.name, error))
@@ -82,7 +82,7 @@ export async function openPostgresReader(
     }
   }
 
-  /** Asks on a connection of which nobody else makes use meanwhile. */
+  /** Queries on a connection that nobody else uses meanwhile. */
   function ask<T>(read: (client: Client) => Promise<T>): Promise<T> {
     return retried(() => connections.askAlone(read))
   }
@@ -115,7 +115,7 @@ export async function openPostgresReader(
 const NOTHING = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
 type Markets = {
-  /** By id, kept while they are asked for: they never change, but a schema may be made anew. */
+  /** By id, cached while requested: they never change, but a schema may be created anew. */
   numbers: LRUCache<string, bigint>
   /** Whether the tables are spread over a cluster, by their markets. */
   spread: boolean
@@ -123,7 +123,7 @@ type Markets = {
 
 const MAX_MARKETS_KNOWN = 10_000
 
-/** Whether a page is read by two statements, which are to be of one snapshot: a span is read ahead of its rows. */
+/** Whether a page is read by two statements of one snapshot: a span is read before its rows. */
 function isInSteps({ resource, selection }: PageQuery): boolean {
   return filtersBySpan(resource, selection).length > 0
 }
@@ -164,7 +164,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   }
 }
 
-/** The rows of a page and one more, null if they have to be read as they are; and what else its statement says. */
+/** The rows of a page and one more, null if they must be read as rows; and the other results of its statement. */
 type Found = { rows: Row[] | null; facts: Row }
 
 /** Parses the rows of a rowsStatement; the last row has the facts, after the row columns. */

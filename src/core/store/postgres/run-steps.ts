@@ -16,7 +16,7 @@ const FEW_ROWS = 500
 /** Statements sent before the first is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
 
-/** Rows that a statement takes while the next ones are put together. */
+/** Rows of a statement that is running while the next one is prepared. */
 const ROWS_AT_A_TIME = 4_000
 
 /**
@@ -37,7 +37,7 @@ export async function runPostgresSteps<Result>(
   let step = steps.next()
   while (!step.done) {
     const answer = runStep(client, step.value, isSpread)
-    // Of several faults the first one counts: after it the server refuses all else.
+    // Of several faults the first one counts: after it the server refuses everything.
     if (isAnswered(step.value)) step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
     else {
       answer.catch(() => {})
@@ -98,7 +98,7 @@ export async function runPostgresReading<T>(client: Queryable, reading: Reading<
   return step.value
 }
 
-/** What PostgreSQL calls the types of columns. */
+/** PostgreSQL's names of column types. */
 const COLUMN_TYPES: Record<ColumnType, string> = {
   integer: 'bigint',
   text: 'text',
@@ -110,14 +110,14 @@ const COLUMN_TYPES: Record<ColumnType, string> = {
 type Insert = {
   text: string
   values: StatementValue[]
-  /** Whether the same text comes again, so that it is worth being prepared. */
+  /** Whether the same text is used repeatedly, and worth preparing. */
   isFixed: boolean
 }
 
 const head = ({ name, columns }: Table) =>
   `insert into ${name} (${columns.map((column) => column.name).join(', ')})`
 
-/** Rows that come as one array for each column. */
+/** Rows as one array for each column. */
 function insertOfArrays(table: Table, rows: readonly TableRow[]): Insert {
   const { columns } = table
   const arrays = columns.map(({ type }, index) => `$${index + 1}::${COLUMN_TYPES[type]}[]`).join(', ')
@@ -135,7 +135,7 @@ function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell): strin
   let lastText = ''
   for (const row of rows) {
     const cell = cellOf(row)
-    // Markets, periods and blocks mostly are those of the row before.
+    // Markets, periods and blocks are mostly those of the previous row.
     if (cell !== last) {
       last = cell
       lastText = elementText(cell)
@@ -172,8 +172,8 @@ const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
   run(client, { text: `${text} ${onConflict(table)}`, ...insert })
 
 /**
- * Inserts rows that nearly always are new, and returns how many they are, by two columns; null, and nothing is written,
- * if one is not new. The server takes some while the next are put together.
+ * Inserts rows that are nearly always new, and returns their number by two columns; null, with nothing written,
+ * if one is not new. The server inserts some while the next are prepared.
  */
 async function insertNew(
   client: Queryable,
@@ -183,7 +183,7 @@ async function insertNew(
 ): Promise<Row[] | null> {
   const sent: Promise<unknown>[] = []
   const send = (answer: Promise<unknown>) => {
-    // A fault is met below, if all are waited for.
+    // A fault is thrown below, when all are awaited.
     answer.catch(() => {})
     sent.push(answer)
   }
@@ -204,7 +204,7 @@ async function insertNew(
   return counts
 }
 
-/** Inserts rows that mostly are new, and returns how many are, by two columns. */
+/** Inserts rows that are mostly new, and returns the number of new ones by two columns. */
 async function countNew(
   client: Queryable,
   { text, values, isFixed }: Insert,

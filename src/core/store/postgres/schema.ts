@@ -37,7 +37,7 @@ export const POSTGRES_SCHEMA: Schema = {
     key: 'text collate "C"',
     keyed: '',
     numbered: '',
-    // Room in each page lets a new version stand beside the old one, out of the index.
+    // Free space in each page lets a new row version stay beside the old one, without an index entry.
     rewritten: ' with (fillfactor = 50)',
     emptied: 'truncate',
     own: OWN_TABLES,

@@ -6,7 +6,7 @@ import { connect, type Queryable, type SessionConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 import { runPostgresReading } from './run-steps.ts'
 
-/** One moment for all that follows. */
+/** One snapshot for all further statements. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
 /**

@@ -32,7 +32,7 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
     return client
   }
 
-  /** Does work, again if it was in a writer's way, or the server was away for a moment. */
+  /** Does work, again if it blocked a writer, or the server was briefly unreachable. */
   async function persist<T>(work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

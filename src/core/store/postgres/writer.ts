@@ -21,7 +21,7 @@ import {
 import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
 import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
 
-/** How often a standby looks whether the writer before it is gone. */
+/** Interval at which a standby checks whether the writer has ended. */
 const STANDBY_INTERVAL_MS = 500
 
 /** The first and the longest wait before work is tried again. */
@@ -108,7 +108,7 @@ class PostgresWriter implements Writer {
     await lost?.client.end().catch(() => {})
   }
 
-  /** Of a transaction that is gone nothing is known. */
+  /** Forgets the state of a lost transaction. */
   #forget(): void {
     this.#markets.clear()
     this.#unmade.clear()
@@ -161,7 +161,7 @@ class PostgresWriter implements Writer {
     await finish(client)
   }
 
-  /** Does work, again and again after faults that pass; the signal ends the waiting. */
+  /** Does work, and retries it after temporary faults; the signal ends the waiting. */
   async #persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
       try {
@@ -169,7 +169,7 @@ class PostgresWriter implements Writer {
       } catch (error) {
         const explanation = explainPostgresError(this.#address.name, error)
         if (!isPassing(error)) {
-          // With the connection goes the transaction that the error has left open.
+          // Closing the connection ends the transaction that the error left open.
           await this.close()
           throw explanation
         }
@@ -210,7 +210,7 @@ class PostgresWriter implements Writer {
   }
 }
 
-/** Publishes rows that are committed and seen everywhere; nothing if there are none. */
+/** Publishes rows that are committed and visible everywhere, if there are any. */
 async function finish(client: Client): Promise<void> {
   await client.query('begin')
   await publishKept(client)

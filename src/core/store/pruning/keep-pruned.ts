@@ -19,7 +19,7 @@ export type KeepOptions = {
 }
 
 /**
- * Prunes old rows now and then every hour, until the signal is aborted. Age counts from the last block: a store that
+ * Prunes old rows at once, then every hour, until the signal is aborted. Age counts from the last block: a store that
  * ingests an old stream, or whose network has halted, keeps its rows.
  */
 export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {

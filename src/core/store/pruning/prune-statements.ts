@@ -15,7 +15,7 @@ const POINTS = 'funding_period_data_points'
 /** Changes nothing, and fails for a user who may not write. */
 export const TRY_TO_WRITE: WriteStep = { text: 'update pruned set id = id where false', values: [[]] }
 
-/** Notes a bound by which rows go; one that reaches further is left. */
+/** Stores a bound of deletion, unless the stored one reaches further. */
 export function noteBound({ by, before }: PruneBound): WriteStep {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'
   return {
@@ -76,7 +76,7 @@ function isOld({ by }: PruneBound, [before, seq, start]: readonly [string, strin
 
 const cellsOf = (running: RunningPeriod | null) => [running?.seq ?? -1n, running?.start ?? MIN_INT64]
 
-/** Time, seq and, as 1 or 0, whether it is to go, of the next points of a run after a key, up to `limit`. */
+/** The next points of a run after a key, up to `limit`: time, seq, and 1 if to be deleted or 0. */
 export function nextPoints(
   bound: PruneBound,
   running: RunningPeriod | null,
@@ -147,8 +147,8 @@ export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): W
 }
 
 /**
- * Takes points that have gone, given by the seqs of their periods, off the spans of these, and deletes spans that are empty
- * then.
+ * Subtracts deleted points, given by the seqs of their periods, from the spans of these, and deletes empty
+ * spans.
  */
 export function* shrinkSpans({ market }: SeriesRun, gone: readonly bigint[]): Steps {
   const bySeq = Map.groupBy(gone, (seq) => seq)

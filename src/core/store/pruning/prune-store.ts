@@ -28,13 +28,13 @@ import {
 /** Rows examined in one transaction, which takes a few milliseconds. */
 const CHUNK_ROWS = 1_000
 
-/** Rows that go before the series that they were in are made anew. */
+/** Rows deleted before their series are made anew. */
 const MOST_STALE = 20_000
 
-/** The least wait after a chunk that has deleted rows: writers come in between. */
+/** Minimum wait after a chunk that has deleted rows, so that writers get a turn. */
 const LEAST_WAIT_MS = 5
 
-/** How many rows have been deleted, by what reports call them: `fundingPeriodDataPoints`. */
+/** Number of deleted rows by their names in reports: `fundingPeriodDataPoints`. */
 export type PruneReport = Record<string, number>
 
 /** `11 checkpoints, 749 funding period data points` */
@@ -166,7 +166,7 @@ async function prunePoints(
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]
   const rows = await upkeep.write(function* (): Steps<number> {
-    // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
+    // Locked before rows of a period are deleted: a writer that adds points to it changes the span later, and waits there.
     yield holdSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
     yield holdSeries(run)
     // Read again, now that nobody adds points to these periods: the marks must cover every deleted point.

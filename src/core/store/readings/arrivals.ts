@@ -34,23 +34,23 @@ export const MAX_READ_ROWS = 10_000
 /** The same of all markets: dividing the points of one run of blocks would cost more than waiting for them. */
 const MAX_READ_ROWS_OF_ALL = 40_000
 
-/** What finding out where rows are costs, in rows that could be read instead. */
+/** Cost of locating rows, in rows that could be read instead. */
 const STATEMENTS_IN_ROWS = 100
 
-/** Asks for the rows that a follower has not received yet, in order of arrival. */
+/** A query for the rows that a follower has not received yet, in order of arrival. */
 export type ArrivalQuery = {
   resource: Resource
   selection: Selection
   lacks: Lacks
   /** The coverage to assume, if not that of the snapshot. */
   asOf: Coverage | null
-  /** Rows that may come at most. */
+  /** Maximum number of rows. */
   limit: number
   /** The unfinished pass of the previous answer; the query continues after it, with the same coverage. */
   pass: Pass | null
 }
 
-/** What one snapshot answers to an {@link ArrivalQuery}. */
+/** The answer of one snapshot to an {@link ArrivalQuery}. */
 export type Arrivals = {
   /** The coverage of the snapshot, or the assumed one. */
   coverage: Coverage
@@ -64,7 +64,7 @@ export type Arrivals = {
   pass: Pass | null
 }
 
-/** A row and the event that it comes from. `marketId` is its market, if rows of all markets are asked for. */
+/** A row and its event. `marketId` is its market, if rows of all markets are requested. */
 export type ArrivedRow = { row: Row; place: Place; marketId?: string }
 
 /**
@@ -78,7 +78,7 @@ export type Pass = {
   passed: bigint
   /** A market that is read in several parts; null if markets are read whole. */
   part: MarketPart | null
-  /** How many of the first rows are kept: the limit of the query that it began with. */
+  /** Number of first rows that are kept: the limit of the pass's first query. */
   limit: number
   /** The first rows by event, of those looked at so far. */
   found: ArrivedRow[]
@@ -86,7 +86,7 @@ export type Pass = {
 
 /** A market with more points in these blocks than are read at a time. */
 type MarketPart = MarketSpan & {
-  /** The source being read, and the point up to which it has been. */
+  /** The source being read, and the last point read. */
   source: bigint
   after: readonly [timestamp: bigint, seq: bigint]
 }
@@ -95,8 +95,8 @@ type MarketPart = MarketSpan & {
 type MarketSpan = { market: bigint; first: bigint; last: bigint }
 
 /**
- * Reads rows by when they came; null in an empty store, or one that holds less than `asOf`: a replica that lags, or a
- * store that has been put back. Reading stops after rows read, not found: the next query continues from there.
+ * Reads rows in order of arrival; null in an empty store, or one that has less than `asOf`: a lagging replica, or a
+ * restored store. The limit counts rows read, not found: the next query continues from there.
  */
 export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   const { resource, selection, lacks, limit, pass } = query
@@ -112,7 +112,7 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   const found: ArrivedRow[] = []
   if (limit === 0 || selectsNothing(resource, selection))
     return { coverage, rows: found, reached: null, pass: null }
-  // A gap that has been filled since is not held yet: its rows come when it is.
+  // A gap that has been filled since is not in this coverage yet: its rows follow once it is.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
   const located = yield* locateRows(resource, selection)
   if (located === null) return { coverage, rows: found, reached: null, pass: null }
@@ -144,12 +144,12 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   return { coverage, rows: found, reached: null, pass: null }
 }
 
-/** The selection, and where its rows lie. */
+/** The selection, and the ranges of its rows. */
 type Asked = Located & { resource: Resource; selection: Selection }
 
 type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'>
 
-/** The first rows of some blocks, how far these have been read, and how many rows that took. */
+/** The first rows of some blocks, the position reached, and the number of rows read. */
 type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
@@ -189,7 +189,7 @@ function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): 
   const spans = yield spansStatement(asked, range)
   let readRows = STATEMENTS_IN_ROWS
   if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
-  // Of points that are nearly all sent, few more are read than are asked for.
+  // If nearly all points are sent, read few more than requested.
   const isDense = filtersBySpan(asked.resource, asked.selection).length === 0
   const most = asked.market === null ? MAX_READ_ROWS_OF_ALL : MAX_READ_ROWS
   const enough = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
@@ -224,7 +224,7 @@ function partOf(span: MarketSpan, selection: Selection): MarketPart {
   return { ...span, source, after: BEFORE_ALL }
 }
 
-/** Looks at the next rows of a pass; the rows come with the last ones. */
+/** Examines the next rows of a pass; returns the found rows with the last ones. */
 function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
   if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
   const { part } = pass
@@ -282,7 +282,7 @@ function finished({ limit, found, through }: Pass): RangeRead {
   return { ...cutAt(limit, found, through), readRows: MAX_READ_ROWS, pass: null }
 }
 
-/** The rows up to a limit, and the place that they reach: the end of a block if none is left. */
+/** The rows up to a limit, and the place reached: the end of a block if none is left. */
 function cutAt(limit: number, rows: ArrivedRow[], through: bigint): Pick<RangeRead, 'rows' | 'reached'> {
   if (rows.length <= limit) return { rows, reached: { height: through + 1n, index: 0 } }
   const kept = rows.slice(0, limit)
@@ -295,7 +295,7 @@ type Area = MarketSpan | { runs: readonly [first: bigint, last: bigint]; passed:
 const runsOf = ({ height }: PlaceRange, through: bigint) =>
   [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
 
-/** Up to which block points are read, and between which times they lie. */
+/** The last block whose points are read, and their first and last time. */
 function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange) {
   const first = least(spans.map(([, from]) => BigInt(from!)))
   const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
@@ -319,7 +319,7 @@ const PLACE_COLUMNS = 'cast(height as text), event_index'
 /** The columns of a data point. */
 const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
-/** Between which times the points of the first runs of blocks lie. */
+/** First and last time of the points of the first runs of blocks. */
 function spansStatement({ market }: Asked, { height, to }: PlaceRange): Statement {
   const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
   const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
@@ -369,7 +369,7 @@ function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string)
       and timestamp between first_time and last_time`
 }
 
-/** Between which times the points of each market of an area lie. */
+/** First and last time of the points of each market of an area. */
 function spansOfMarkets(
   { runs, passed, upTo }: Exclude<Area, MarketSpan>,
   bind: (value: KeyValue) => string,
@@ -386,7 +386,7 @@ function binding(values: KeyValue[]): (value: KeyValue) => string {
   return (value) => `$${values.push(value)}`
 }
 
-/** How many points an area has; of each source no more are counted than one too many. */
+/** Number of points in an area; counting stops at one too many for each source. */
 function countStatement({ selection }: Asked, area: Area, most: number): Statement {
   const values: KeyValue[] = []
   const counts = sourcesOf(selection).map(
@@ -397,7 +397,7 @@ function countStatement({ selection }: Asked, area: Area, most: number): Stateme
   return { text: `select ${counts.join(' + ')}`, values }
 }
 
-/** The next markets of an area, between which times their points lie, and how many each has, as above. */
+/** The next markets of an area, the first and last time of their points, and their numbers, as above. */
 function marketsStatement({ selection }: Asked, area: Exclude<Area, MarketSpan>): Statement {
   const values: KeyValue[] = []
   const counts = sourcesOf(selection).map(
@@ -453,7 +453,7 @@ function pointsStatement(
   }
 }
 
-/** The last of the points that are read at a time, by its key; none if no more are left. */
+/** The key of the last point that is read at a time; none if no more follow. */
 function windowStatement({ market, source, first, last, after }: MarketPart): Statement {
   return {
     text: `select cast(timestamp as text), cast(seq as text) from funding_period_data_points
@@ -465,7 +465,7 @@ function windowStatement({ market, source, first, last, after }: MarketPart): St
   }
 }
 
-/** The statement that gives the place which the row of a key comes from: one row, or none. */
+/** The statement for the place of the row with a key: one row, or none. */
 function placeStatement(
   resource: Resource,
   { marketId }: Selection,
@@ -482,7 +482,7 @@ function placeStatement(
   }
 }
 
-/** The event that a row comes from, by the row's key; null if there is no such row. */
+/** The event of the row with a key; null if there is no such row. */
 export function* readPlace(resource: Resource, selection: Selection, key: Key): Reading<Place | null> {
   const located = yield* locateRows(resource, selection)
   if (located === null) return null

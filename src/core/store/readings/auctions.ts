@@ -3,7 +3,7 @@ import { wholeSecond } from '../../funding/whole-second.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { readPosition } from './coverage.ts'
 
-/** Which auctions of a market: those that overlap a range, Unix nanoseconds; null if the request leaves it open. */
+/** The requested auctions of a market: those that overlap a range, Unix nanoseconds; null for an open end. */
 export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
 
 /**

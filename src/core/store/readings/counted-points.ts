@@ -23,7 +23,7 @@ const READ_POINTS = `
     order by timestamp, seq limit cast($6 as bigint)
   ) as found`
 
-/** Periods that start in a range and have points of before: these were carried over, and count at the start. */
+/** Periods that start in a range and have earlier points: these were carried over, and count at the start. */
 const periodsStarting = (order: 'asc' | 'desc') => `
   select cast(seq as text), cast(start_timestamp as text), cast(first_timestamp as text) from funding_period_spans
   where market = $1 and start_timestamp >= $2 and start_timestamp <= $3 and first_timestamp < start_timestamp

@@ -19,7 +19,7 @@ export type Call = {
   stream: ServerHttp2Stream
   /** The address that it counts for. */
   address: string
-  /** Metadata that is sent before the answer: names in lower case and values in turns, as Node writes them soonest. */
+  /** Metadata sent before the answer: alternating lower-case names and values, which Node writes fastest. */
   metadata: string[]
 }
 

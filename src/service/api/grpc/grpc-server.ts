@@ -36,7 +36,7 @@ const IDLE_CONNECTION_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 
-/** A server of gRPC that listens if its user says. */
+/** A gRPC server; its user makes it listen. */
 export type GrpcServer = {
   /** Takes connections; its user has it listen. */
   server: NetServer
@@ -61,7 +61,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const shares = account.shares<OpenCall>({ places: MAX_ALL_CALLS })
   const countCost = createRateLimiter(COSTS_PER_SECOND)
 
-  /** Whether an address may go on that has cost the service more than itself. The clients of a proxy are for it to limit. */
+  /** Whether an address may continue after resets and refused calls. A proxy must limit its own clients. */
   const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
   const calls: Calls = { ...options, shares, open: openCalls, mayGoOn }
 

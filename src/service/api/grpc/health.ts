@@ -22,7 +22,7 @@ export function healthMethods(reader: Reader, ingestion: IngestionState): [path:
   >
   let state: Promise<Status> | null = null
 
-  /** The state of the service, looked at once for all who ask within a while. */
+  /** The state of the service, read once for all requests within a short time. */
   function currentState(): Promise<Status> {
     if (state === null) {
       setTimeout(() => {
@@ -35,7 +35,7 @@ export function healthMethods(reader: Reader, ingestion: IngestionState): [path:
     return state
   }
 
-  /** Tells the status of the service that a request names. */
+  /** The status of the service that a request names. */
   function statusOf(request: Buffer): () => Promise<Status> {
     let service = ''
     try {

@@ -25,11 +25,11 @@ export const REQUEST_IS_LATE = tooLate(`the request did not arrive in ${REQUEST_
 
 const OK = { 'grpc-status': '0' }
 
-/** What all calls of a server share. */
+/** State shared by all calls of a server. */
 export type Calls = GrpcOptions & {
   shares: Shares<OpenCall>
   open: Set<OpenCall>
-  /** Whether an address may go on that has cost the service more than itself. */
+  /** Whether an address may continue after resets and refused calls. */
   mayGoOn(address: string): boolean
 }
 
@@ -45,7 +45,7 @@ type Caller = {
 
 /** A call from its request to its status. */
 export class OpenCall {
-  /** Until when its request must arrive, by the process's clock; infinite once it has. */
+  /** Deadline of its request, by the process's clock; infinite once it has arrived. */
   dueAt: number
   readonly #calls: Calls
   readonly #caller: Caller
@@ -62,7 +62,7 @@ export class OpenCall {
     this.dueAt = this.#startedAt + REQUEST_TIMEOUT_MS
   }
 
-  /** Whether only one side's wish ends it. */
+  /** Whether it ends only if one side wants it to. */
   get isEndless(): boolean {
     const { method } = this.#caller
     return method !== undefined && 'stream' in method

@@ -60,7 +60,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
         },
         sendMade: async ({ body: message, position }) => {
           withPosition(metadata, position, known)
-          // As it is sent, so that it need not be written again.
+          // In the form that is sent, so that it is not encoded again.
           const body = framed(message)
           answer = body
           return { body, tag: '', isGzipped: false }

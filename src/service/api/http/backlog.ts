@@ -1,7 +1,7 @@
 /** Bytes that are kept for all clients together. */
 const MAX_BACKLOG_BYTES = 32 * 1024 * 1024
 
-/** What ends when its bytes are too many: a connection, or one call of many on it. */
+/** The entry that ends if it has too many bytes: a connection, or one of its calls. */
 type Holder = { destroy(): unknown }
 
 /** Memory used for clients: answers not yet read, requests sent ahead. */

@@ -54,7 +54,7 @@ function isPort(text: string): boolean {
   return text === '' || /^:\d{1,5}$/.test(text)
 }
 
-/** The eight groups of a lawful IPv6 address. */
+/** The eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
   const [head = '', tail] = address.split('::')
   const before = groupsIn(head)

@@ -12,7 +12,7 @@ const MAX_SENT_AHEAD = 16
 /** Memory of a waiting request: its line and headers. */
 const REQUEST_BYTES = 16 * 1024
 
-/** The order of what happens on the connections: each answers one request at a time, in their order. */
+/** The order of requests: each connection answers one at a time, in their order. */
 export type Connections = {
   /**
    * Takes a new connection on. If there are as many as there may be, one of the address that holds most is closed
@@ -42,11 +42,11 @@ export type Connections = {
 type Connection = {
   /** Whether one of its requests is being answered. */
   busy: boolean
-  /** What waits to be answered next. */
+  /** The requests that wait, in order. */
   waiting: (() => void)[]
   /** The request that came last: the one whose body may still be coming. */
   latest: IncomingMessage | null
-  /** What went wrong within its body. */
+  /** The error within its body. */
   fault: ApiError | null
 }
 
@@ -147,7 +147,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** How long the client may take for that is up to the server's limit for a whole request. */
+/** The server's limit for a whole request bounds the time for that. */
 async function discardBody(request: IncomingMessage, connection: Connection): Promise<void> {
   await new Promise<void>((resolve) => {
     if (connection.fault !== null) resolve()

@@ -31,7 +31,7 @@ export function corsHeaders(
   return { headers, vary: origins === '*' ? null : 'Origin' }
 }
 
-/** Whether a request is a browser's question for leave, which any path answers. */
+/** Whether a request is a browser's preflight, which any path answers. */
 export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return (
     method === 'OPTIONS' &&

@@ -3,7 +3,7 @@ import { countedNotice } from '#core/counted-notice'
 import type { FilterName } from '#core/resources/resource'
 import { StoreUnavailableError } from '#core/store/store'
 
-/** gRPC status codes, as the reference's clients know them. */
+/** gRPC status codes, as used by the data node. */
 export const GRPC = {
   ok: 0,
   cancelled: 1,
@@ -103,7 +103,7 @@ export const invalidPartyId = (value: string) =>
     `${quoted(value)} is neither 64 hex digits nor "network"`,
   )
 
-/** As the reference spells it. */
+/** In the data node's spelling. */
 export const invalidTraderId = (value: string) =>
   invalidArgument(DETAIL.general, 'invalid party id', `${quoted(value)} is not 64 hex digits`)
 
@@ -128,7 +128,7 @@ export const compressedRequest = (encoding: string) =>
 export const messageTooLarge = (bytes: number, most: number) =>
   new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, more than the ${most} allowed`)
 
-/** What no client of gRPC sends. */
+/** An invalid gRPC request. */
 export const protocolError = (what: string) => new ApiError(500, GRPC.internal, what)
 
 export const tooLate = (what: string) => new ApiError(504, GRPC.deadlineExceeded, what)

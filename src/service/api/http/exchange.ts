@@ -9,7 +9,7 @@ import { hasName, queryOf } from './query-string.ts'
 
 export const JSON_TYPE = 'application/json'
 
-/** Headers of every answer, whatever it is: browsers take the body for what its type says, and for nothing else. */
+/** Headers of every answer: browsers must use the body only as its type says. */
 const SAFE_PAIRS = Object.entries({ 'x-content-type-options': 'nosniff' })
 
 /** An id that a client may give its request: printable ASCII of up to 64 characters. */
@@ -27,7 +27,7 @@ export type Head = {
 /** The last position that an answer of this process has shown. Errors show it, since they read nothing. */
 export type KnownPosition = { position: Position | null }
 
-/** What all exchanges of a server share. */
+/** State shared by all exchanges of a server. */
 export type Exchanges = {
   known: KnownPosition
   corsOrigins: CorsOrigins
@@ -104,7 +104,7 @@ export class Exchange {
     return this.#id
   }
 
-  /** Whether there is nobody left to answer. */
+  /** Whether the client has disconnected. */
   get isGone(): boolean {
     return this.request.socket.destroyed
   }
@@ -122,7 +122,7 @@ export class Exchange {
     else {
       pairs.push('content-length', String(body.length))
       this.response.writeHead(status, pairs).end(body, 'latin1')
-      // Nearly always the system has taken it all.
+      // The system has nearly always taken everything.
       const { socket } = this.request
       if (socket.writableLength > 0) {
         this.response.once('close', this.#shared.backlog.hold(this.address, socket, body.length))
@@ -137,7 +137,7 @@ export class Exchange {
     this.send(error.status, { position, vary: 'Accept-Encoding', headers }, this.pretty(errorBody(error)))
   }
 
-  /** JSON as the bytes of a body: indented where `?pretty`, with any value, asks for that. */
+  /** JSON as the bytes of a body, indented with `?pretty` of any value. */
   pretty(json: string | Buffer): Buffer {
     if (hasName(queryOf(this.target), 'pretty'))
       return Buffer.from(JSON.stringify(JSON.parse(json.toString()), null, 2))

@@ -14,7 +14,7 @@ const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 1_000
 
-/** A server that keeps to these limits; what answers is its user's to add. */
+/** A server with these limits; its user adds the handlers. */
 export function createHttpServer(): Server {
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,

@@ -1,4 +1,4 @@
-/** What all clients together may have at a time (docs/limits.md), of each process that answers. */
+/** Limits of all clients together (docs/limits.md), for each process that answers. */
 export type Limits = {
   /** Connections. */
   connections: number

@@ -27,7 +27,7 @@ export type Metrics = {
   showLive(state: LiveState): void
 }
 
-/** The buckets of what takes a request's time. */
+/** The buckets of request durations. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /** Markets whose last data points are reported, at most: each is two figures. */
@@ -36,7 +36,7 @@ const MOST_MARKETS = 500
 /** Labels of the two sources of data points, by number. */
 const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 
-/** Folders whose disks are watched, by what lies there. */
+/** Folders whose disks are watched, by their content. */
 export type WatchedDisks = Readonly<Record<string, string>>
 
 /** Adds a gauge; `collect` sets it when figures are asked for. */

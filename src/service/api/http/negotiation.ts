@@ -13,7 +13,7 @@ export function compressed(body: Buffer): Promise<Buffer> {
   return compress(body, GZIP_OPTIONS)
 }
 
-/** What each `Accept-Encoding` seen allows: clients send a few. */
+/** Whether each known `Accept-Encoding` allows gzip: clients send only a few. */
 const gzipAllowed = new Map<string, boolean>()
 const MAX_SEEN = 1_000
 

@@ -25,10 +25,10 @@ const LINGER_MS = 1_000
 /** A request line with a method that Node's parser does not know. */
 const REQUEST_LINE = /^[!#$%&'*+.^`|~\w-]+ ([!-~]+) HTTP\/1\.[01]\r?$/
 
-/** What Node's parser adds to its errors. */
+/** Fields that Node's parser adds to its errors. */
 type ParserError = NodeJS.ErrnoException & { bytesParsed?: number; rawPacket?: Buffer }
 
-/** Answers what reaches no request, route or hook: what Node's parser refuses, and CONNECT. */
+/** Answers requests that reach no route: those that Node's parser refuses, and CONNECT. */
 export type ParserErrors = {
   /** For the server's `clientError` event. */
   onClientError(error: Error, connection: Duplex): void
@@ -49,7 +49,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
   const answered = new WeakSet<Duplex>()
 
   async function answer(connection: Duplex, error: ApiError): Promise<void> {
-    // The parser fails again with everything that comes after.
+    // The parser fails again with all further bytes.
     if (answered.has(connection)) return
     answered.add(connection)
     // Node would end the connection when the client ends its side, before the answer is there.
@@ -121,7 +121,7 @@ function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
 
 function answerText(error: ApiError, position: Position | null, corsOrigins: CorsOrigins): string {
   const body = errorBody(error)
-  // Which origin asks is not known.
+  // The origin is unknown.
   const asking = { id: randomUUID(), origin: undefined, limits: {} }
   const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
   const pairs = headOf(corsOrigins, asking, { position, vary: 'Accept-Encoding', headers })

@@ -22,7 +22,7 @@ export type IngestionState = {
   failure: string | null
   /** The state of the live ingestion; null if there is none. */
   live: LiveState | null
-  /** Seconds that the last block may be old; null: any age will do. */
+  /** Maximum age of the last block, seconds; null: any. */
   maxBehindSeconds: number | null
   /** Whether all threads of the service run. */
   threadsRun(): boolean

@@ -17,7 +17,7 @@ export const START: SendPosition = { file: 0, offset: 0, block: null }
  */
 type SendRange = { at: FilePosition; first: bigint; upTo: bigint | null }
 
-/** Passes on kept blocks in one connection: each one is the next after that before. */
+/** Forwards kept blocks in one connection, in consecutive order. */
 export class BlockSender {
   readonly connection: PairConnection
   /** The last block forwarded, the reading position, and the end of the last block. */

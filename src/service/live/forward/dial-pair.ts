@@ -23,7 +23,7 @@ export type PairConnection = {
    * @throws {ConnectionError} if the connection is closed before.
    */
   write(bytes: Buffer): Promise<void>
-  /** Says that nothing more comes; resolves with whether the receiver has closed, too, having read everything. */
+  /** Ends this side; resolves with whether the receiver has read everything and closed, too. */
   end(timeoutMs: number): Promise<boolean>
   close(reason: string): void
 }
@@ -56,7 +56,7 @@ export async function dialPair(host: string, port: number, signal: AbortSignal):
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
   }
-  // Who has ended reads nothing more, as far as a core's peer goes.
+  // A receiver that has ended its side reads nothing more.
   socket.once('end', () => close('closed by the receiver'))
   let receivedBytes = 0
   socket.on('data', (chunk: Buffer) => {
@@ -66,7 +66,7 @@ export async function dialPair(host: string, port: number, signal: AbortSignal):
   return {
     closed: closed.signal,
     close,
-    // What waits to be written is called back when the socket is closed, too.
+    // Callbacks of pending writes are also called when the socket closes.
     write: (bytes) =>
       new Promise((resolve, reject) => {
         socket.write(bytes, (error) => {

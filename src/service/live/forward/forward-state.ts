@@ -28,13 +28,13 @@ export type ForwardState = {
    * first of them: forwarding begins after them. Null if none are missing.
    */
   missingBlocks: { from: string; to: string } | null
-  /** Why nothing is passed on; null while all is well. */
+  /** Why nothing is forwarded; null without a fault. */
   failure: string | null
 }
 
 /** Messages to the thread that forwards. */
 export type ToForwarder =
-  /** So many bytes of a file may be read; the first one of a file says that it is there. */
+  /** Readable bytes of a file; the first message about a file announces it. */
   | { type: 'grown'; number: number; safeBytes: number }
   /** A file was deleted to make room. */
   | { type: 'dropped'; number: number; bytes: number; reason: string }

@@ -12,7 +12,7 @@ import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
 
-/** A connection that lasted so long was a good one: the next wait is a first one again. */
+/** After a connection that lasted so long, the next wait is the first one again. */
 const GOOD_CONNECTION_MS = 10_000
 
 /** How long the receiver may take to accept a started message when the service stops. */
@@ -59,7 +59,7 @@ export class Forwarder {
 
   grown(number: number, safeBytes: number): void {
     this.files.grown(number, safeBytes)
-    // What fails now fails again in a second, and is reported then.
+    // A fault now recurs in a second, and is reported then.
     void this.files.scan().then(
       () => {
         this.#oldest ??= this.files.stretches.all[0]?.first.height ?? null
