@@ -424,7 +424,7 @@ describe("the explorer's funding periods", () => {
     ])
     const unpaid = { payment: null, rate: null }
     assert.equal(whyUnpaid(period(0, 0n, 1n), false), null)
-    assert.match(whyUnpaid(period(0, 5n, 5n, unpaid), false)!, /it had no length/)
+    assert.match(whyUnpaid(period(0, 5n, 5n, unpaid), false)!, /zero length/)
     assert.match(whyUnpaid(period(0, 5n, 6n, unpaid), false)!, /a source had no price/)
     assert.equal(whyUnpaid(period(0, 5n, null), true), 'running')
     assert.match(whyUnpaid(period(0, 5n, null), false)!, /missing blocks/)

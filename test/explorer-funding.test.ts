@@ -270,7 +270,7 @@ describe("the explorer's funding", () => {
           assert.match(row[0]!, /^estimate/)
           // Those of its own row are opening prices.
           assert.deepEqual(row.slice(-2), twaps(estimate!))
-        } else if (period.rate === null) assert.equal(row[0], 'no payment: it had no length', seq)
+        } else if (period.rate === null) assert.equal(row[0], 'no payment: zero length', seq)
         else {
           assert.ok(rows[index]!.includes(`<data class="amount" value="${period.rate}"`), seq)
           assert.deepEqual(

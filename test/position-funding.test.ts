@@ -144,7 +144,7 @@ for (const kind of STORE_KINDS) {
         ['-100', '200'],
       )
       assert.equal(early.completeFrom, timeOf(10).toString())
-      // Period 3 has no end, and 4 and 5 are not stored; 6 has no length.
+      // Period 3 has no end, and 4 and 5 are not stored; 6 has zero length.
       await live.commit(3, [period(6n, 60), period(7n, 80, '7'), period(8n, null)])
       const late = await paymentsOf(base, LIVE_MARKET)
       assert.deepEqual(late.missing, ['3', '4', '5', '8'])

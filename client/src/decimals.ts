@@ -60,7 +60,7 @@ export type Lasted = { start: Numeric; end?: Numeric | undefined }
 /**
  * Converts a funding period's rate to a number of hours, to 16 decimal places: `rateOver(rate, period, 8)`.
  *
- * @throws {RangeError} for a period that has no end, or no length.
+ * @throws {RangeError} for a period without an end, or of zero length.
  */
 export function rateOver(rate: Numeric, { start, end }: Lasted, hours: number): string {
   const length = end === undefined ? 0n : BigInt(end) - BigInt(start)

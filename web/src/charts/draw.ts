@@ -43,7 +43,7 @@ function bandsOf(periods: readonly Period[], shown: Range): Band[] {
   let count = 0
   const bands = periods.flatMap((period, index) => {
     const to = endOf(periods, index, shown.to)
-    // Those of no length are not seen, and do not change whose turn it is.
+    // Those of zero length are not drawn, and do not change the alternation.
     if (to === period.start) return []
     const band = { seq: period.seq, from: period.start, to, filled: count++ % 2 === 1 }
     return to > shown.from && period.start < shown.to ? [band] : []

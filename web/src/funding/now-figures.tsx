@@ -39,7 +39,7 @@ export type NowFiguresProps = {
   children: ComponentChildren
 }
 
-/** The current period's estimated payment, and the last payment. */
+/** The running period's estimated payment, and the last payment. */
 export function NowFigures({ periods, estimate, summary, due, unit, last, children }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
@@ -129,7 +129,7 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
   const regular = regularLength(periods)
   return (
     <Figure
-      name={running === null ? 'Current period' : `Period #${running.seq}, estimate`}
+      name={running === null ? 'Running period' : `Period #${running.seq}, estimate`}
       main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
       none={running === null ? 'No period is running' : whyNoEstimate(summary)}
       stale={isBehind.value}

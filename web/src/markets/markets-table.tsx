@@ -89,7 +89,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'rate',
     title: 'Rate now',
-    meaning: 'Estimated charge if the current period ended now. Without an estimate, the last paid rate.',
+    meaning: 'Estimated rate if the running period ended now. Without an estimate, the last paid rate.',
     figure: true,
     cell: (summary, { basis }) => {
       const rate = currentRate(summary)

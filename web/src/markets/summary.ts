@@ -79,7 +79,7 @@ export function whyNoFunding(instrument: Instrument | null): string | null {
 /** A rate, and the time of the market data whose estimate it is; null if it is that of the last paid period. */
 export type CurrentRate = { text: string; at: string | null }
 
-/** The current period's estimated rate, or the last paid one. Null for a market that has ended. */
+/** The running period's estimated rate, or the last paid one. Null for a market that has ended. */
 export function currentRate(summary: MarketSummary): CurrentRate | null {
   const { estimate, lastPaidPeriod } = summary
   if (standingOf(summary)?.hasEnded) return null

@@ -105,7 +105,7 @@ const lastLengths = (periods: readonly Period[]) =>
     .filter((length) => length !== null && length > 0n)
     .slice(-REGULAR)
 
-/** Length used to annualise a current period: its expected length, or that of the last paid one. */
+/** Length used to annualise a running period: its expected length, or that of the last paid one. */
 export function expectedLength(periods: readonly Period[]): bigint | null {
   const paid = periods.filter(({ rate }) => rate !== null).at(-1)
   return regularLength(periods) ?? (paid === undefined ? null : lengthOf(paid))
@@ -123,7 +123,7 @@ export function whoPays(text: string | null): string {
 export function whyUnpaid({ start, end, payment }: Period, isLast: boolean): string | null {
   if (payment !== null) return null
   if (end === null) return isLast ? 'running' : 'its end lies in missing blocks'
-  return end === start ? 'no payment: it had no length' : 'no payment: a source had no price before its end'
+  return end === start ? 'no payment: zero length' : 'no payment: a source had no price before its end'
 }
 
 /** When a period ended, as far as is known; the next one's start, or a limit, where its own end is not. */

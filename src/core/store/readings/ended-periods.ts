@@ -7,7 +7,7 @@ export type EndedPeriod = {
   start: bigint
   seq: bigint
   end: bigint
-  /** Null for a period of no length, which has an end but neither a payment nor a rate. */
+  /** Null for a period of zero length, which has an end but neither a payment nor a rate. */
   paid: { payment: Decimal; rate: Decimal } | null
 }
 
