@@ -1,4 +1,4 @@
-// A client that asks for the same kind of long answer again and again, until it is stopped: pages of 5,000 rows from
+// A client that requests the same kind of long answer until it is stopped: pages of 5,000 rows from
 // anywhere in a large store, or exports.
 import { once } from 'node:events'
 import { openExport } from './export.ts'

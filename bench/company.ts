@@ -24,8 +24,8 @@ const CLIENT_LOOP = join(import.meta.dirname, 'client-loop.ts')
 const POINTS = `/api/v2/funding-periods/data-points/${LARGE_MARKET}`
 
 /**
- * Milliseconds from the sending of a request to the end of its answer, for 99 of 100, at 200 requests a second, each
- * sent when it is due whatever the answers before took.
+ * p99 of the milliseconds from sending a request to the end of its answer, at 200 requests a second, each
+ * sent when due, however long earlier answers take.
  */
 async function readersP99(service: ServerProcess, nextTarget: () => string): Promise<number> {
   const { hostname, port } = new URL(service.base)
@@ -60,7 +60,7 @@ async function readersP99(service: ServerProcess, nextTarget: () => string): Pro
   )
 }
 
-/** Readers beside others: each kind of company that must not make them wait. */
+/** Readers beside each kind of load that must not delay them. */
 export async function measureCompany(service: ServerProcess, points: number): Promise<Figure[]> {
   const nextTarget = pageTargets(points).anywhere(100)
   await measureLoad(service.base, { connections: 16, seconds: WARM_UP_SECONDS, nextTarget })

@@ -8,7 +8,7 @@ import { type Figure, figure } from './figures.ts'
 import { LARGE_MARKET } from './large-store.ts'
 import type { PageTargets } from './table-of-pages.ts'
 
-/** Bytes read by this process so far, from whatever file (Linux). */
+/** Bytes read by this process from all files (Linux). */
 const IO = '/proc/self/io'
 
 /** Bytes of a page of a SQLite file. */
@@ -37,7 +37,7 @@ async function databasePages(store: string, nextTarget: () => string): Promise<n
   let bytes = 0
   for (let time = 0; time < TIMES; time++) {
     const reader = await findStore(store).openReader()
-    // What every connection reads once.
+    // Pages that every connection reads once.
     await reader.read(readPosition)
     const before = bytesRead()
     await reader.page(queryOf(nextTarget()))

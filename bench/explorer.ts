@@ -4,16 +4,16 @@ import { type Figure, figure, median } from './figures.ts'
 
 const VIEWS = ['markets', 'funding', 'providers', 'checkpoints', 'node']
 
-/** Times that each view is opened, every time by a browser context that has nothing kept. */
+/** Times that each view is opened, each by a browser context with an empty cache. */
 const TIMES = 7
 
-/** A view is to show something within half a second, on loopback, and everything within a second. */
+/** A view must show something within half a second, on loopback, and everything within a second. */
 const MOST_SECONDS = { paint: 0.5, whole: 1 }
 
 /**
- * How long views of the explorer take until they show something, and everything; null without Chromium.
+ * Times until views of the explorer show something, and everything; null without Chromium.
  *
- * @param of which store they are of, in the names of the figures
+ * @param of name of the store in the figures
  */
 export async function measureExplorer(
   base: string,
@@ -47,7 +47,7 @@ export async function measureExplorer(
 /** Seconds from asking for a page until it shows something, and until nothing on it is loading any more. */
 type Opened = { paint: number; whole: number }
 
-/** The browser may say when it was later than everything is loaded. */
+/** The browser may report the first paint after everything is loaded. */
 const FIRST_PAINT = `new Promise((resolve) => {
   new PerformanceObserver((list) => {
     const [entry] = list.getEntriesByName('first-contentful-paint')

@@ -30,7 +30,7 @@ export function openExport({ base }: Pick<ServerProcess, 'base'>, points: number
   socket.once('data', (head: Buffer) => {
     if (!head.toString('latin1').startsWith('HTTP/1.1 200 ')) socket.destroy(new Error(head.toString()))
   })
-  // Read as bytes: a client that looks into them takes the processor that the service shares with it.
+  // Read as bytes: parsing would use the processor that the client shares with the service.
   socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
   return socket
 }

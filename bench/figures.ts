@@ -74,7 +74,7 @@ function formatTarget(target: Figure['target']): string {
     .join(', ')
 }
 
-/** The middle value. */
+/** The median. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN

@@ -11,7 +11,7 @@ import { ingestArgs, MAIN, type TakenIn } from './processes.ts'
 const BLOCKS = 100_000
 const TENTHS = 10
 
-/** The rate of the last tenth of 20,000,000 events, taken into one store, beside that of the second tenth. */
+/** The rate of the last tenth of 20,000,000 events, ingested into one store, beside that of the second tenth. */
 export async function measureGrowth(): Promise<Figure[]> {
   const store = join(WORK, 'growth.db')
   removeStore(store)

@@ -15,8 +15,8 @@ const FRAME_HEAD_BYTES = 9
 const WIDE = [0x3f, 0xff, 0xff, 0xff]
 
 /**
- * Hot pages over gRPC beside the same ones over REST, and beside the least that the library answers: a call of health,
- * whose answer is two bytes.
+ * Hot pages over gRPC beside the same ones over REST, and beside the smallest answer: a call of health, of two
+ * bytes.
  */
 export async function measureGrpc(store: string, marketId: string): Promise<Figure[]> {
   const port = 20_000 + (process.pid % 10_000)
@@ -63,7 +63,7 @@ export async function measureGrpc(store: string, marketId: string): Promise<Figu
   }
 }
 
-/** Calls a second, one at a time on each of some connections, by a client that reads no more than the heads of frames. */
+/** Calls a second, one at a time on each of some connections, by a client that reads only the heads of frames. */
 async function callRate(port: number, { path, message }: { path: string; message: Buffer }): Promise<number> {
   const headers = callHeaders(path)
   const until = performance.now() + SECONDS * 1000

@@ -133,7 +133,7 @@ async function importInto(store: string, source: string): Promise<Imported> {
   return { points: report.rows.fundingPeriodDataPoints, seconds: report.seconds, peakMegabytes }
 }
 
-/** The server goes away with all databases in it. */
+/** Stops the server, and deletes its databases. */
 function madeDatabase(server: PostgresServer, made: typeof LARGE): Promise<string> {
   return makeDatabase({ after: () => {} } as unknown as TestContext, server.url, made)
 }

@@ -13,7 +13,7 @@ export function removeStore(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
 
-/** The rate of taking a file in, beside that of only inflating and framing it, in turns. */
+/** The rate of ingesting a file, beside that of only inflating and framing it, in turns. */
 export async function measureIntake(
   name: string,
   path: string,

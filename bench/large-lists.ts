@@ -20,7 +20,7 @@ const BLOCKS = 110
 /** Checkpoints of one commit. */
 const CHUNK = 20_000
 
-/** The lists that no market's points are: what each is asked for, from another place each time. */
+/** Requests for the lists other than a market's points, each from another place. */
 export type ListTargets = { checkpoints(first: number): () => string; providers(first: number): () => string }
 
 /** Content of a store of long lists: its market, the heights of its checkpoints. */
@@ -92,7 +92,7 @@ function checkpointAt(height: number) {
 function listTargets(marketId: string): ListTargets {
   return {
     checkpoints: (first) => () => {
-      // Never a row's own key, and so never the same twice.
+      // Between the keys of rows, so that no request repeats.
       const height = BLOCKS + first + Math.floor(Math.random() * (CHECKPOINTS - 2 * first))
       const cursor = encodeCursor(checkpoints, {}, [BigInt(height), hex(Math.random() * 2 ** 52)])
       return `${checkpoints.path}?pagination.first=${first}&pagination.after=${cursor}`

@@ -17,7 +17,7 @@ export type LoadResult = {
 export type LoadOptions = {
   connections: number
   seconds: number
-  /** Gives the target of each request: the same again, or one not asked for before. */
+  /** Gives the target of each request: the same again, or a new one. */
   nextTarget: () => string
   headers?: Record<string, string>
 }
@@ -25,8 +25,8 @@ export type LoadOptions = {
 const HEADER_END = Buffer.from('\r\n\r\n')
 
 /**
- * Keeps each of some connections busy with one request after another, and takes the time of each. It reads
- * no more of an answer than its length, so that the load costs the machine little.
+ * Keeps some connections busy with one request after another, and measures each. It reads only the length
+ * of an answer, so that the load costs the machine little.
  */
 export async function measureLoad(base: string, options: LoadOptions): Promise<LoadResult> {
   const { hostname, port } = new URL(base)

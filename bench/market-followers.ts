@@ -35,7 +35,7 @@ export async function measureMarketFollowers(): Promise<Figure[]> {
         Array.from({ length: count }, (_, index) => `${stream}?marketId=${markets[index % of]}`)
       const ofAll = (stream: string, count: number) => Array.from({ length: count }, () => stream)
       const none = await follow(service, [])
-      // A peak of memory is that of all so far.
+      // The peak of memory includes earlier measurements.
       const state = await follow(service, ofAll('market-summaries', 200))
       const stateOfOne = await follow(service, ofOne('market-summaries', 2_000, MARKETS))
       const points = await follow(service, ofAll('funding-period-data-points', 200))

@@ -6,7 +6,7 @@ import { type ServerProcess, startServer } from './processes.ts'
 const CONSTANT_SERVER = join(import.meta.dirname, 'constant-server.ts')
 const CONNECTIONS = 16
 
-/** Starts the limit of a page: a route that answers the same bytes, with the same headers, from memory. */
+/** Starts the server that is a page's limit: a route that answers the same bytes, with the same headers, from memory. */
 export function constantServerOf(
   service: ServerProcess,
   target: string,
@@ -52,8 +52,8 @@ export async function measurePage(service: ServerProcess, name: string, target: 
 }
 
 /**
- * The same requests to two servers, in turns: this one and a peer. Each is asked for what a target names, again and
- * again, and for pages of its list from anywhere in it, never the same twice; lists too short for that are left out.
+ * The same requests to two servers, in turns: this one and a peer. Each gets the requests of a target
+ * repeatedly, and requests for pages anywhere in its list, which never repeat; lists too short for that are left out.
  */
 export async function comparePeers(
   base: string,
@@ -121,6 +121,6 @@ export async function coldTargets(base: string, target: string): Promise<(() => 
   if (beforeWholePages.length === 0) return null
   let turn = 0
   const anyCursor = () => beforeWholePages[Math.floor(Math.random() * beforeWholePages.length)]!
-  // A name that both servers pass over: who keeps answers does not have this one.
+  // A parameter that both servers ignore, so that a cache does not have the answer.
   return () => `${after(anyCursor())}&turn=${turn++}`
 }

@@ -161,7 +161,7 @@ async function besideSelect(
   })
 }
 
-/** The middle of some rounds of each of several measurements, after one that warms up. */
+/** The medians of several measurements over some rounds, after a warm-up round. */
 async function inTurns(measurements: readonly (() => Promise<number>)[]): Promise<number[]> {
   const values: number[][] = measurements.map(() => [])
   for (let round = 0; round <= ROUNDS; round++) {

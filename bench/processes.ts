@@ -23,7 +23,7 @@ export function ingestArgs(store: string): string[] {
   return ['ingest', '--json', '--log-level', 'silent', '--store', store]
 }
 
-/** Takes a file into a store, in a process of its own. */
+/** Ingests a file into a store, in a separate process. */
 export function ingest(store: string, path: string): Promise<TakenIn> {
   return runForJson<TakenIn>(MAIN, [...ingestArgs(store), path])
 }

@@ -10,22 +10,22 @@ const FOLLOWERS = 100
 /** About 250 are listed; the generator renews a market's list every 10 to 30 blocks. */
 const PARTIES = 260
 
-/** In the first blocks the provisions come; then so many blocks of those that are followed. */
+/** Blocks with the provisions, then blocks that are followed. */
 const FIRST_BLOCKS = 20
 const FOLLOWED_BLOCKS = 200
 
-/** So that each list is committed, and sent, before the next one comes. */
+/** Wait between blocks, so that each list is committed and sent before the next one. */
 const BLOCK_MS = 20
 
-/** Nothing more comes once nothing has for so long. */
+/** After so long without a row, the stream counts as finished. */
 const QUIET_MS = 1_000
 
 /** Bytes of lines received by followers, by the beginning of the line. */
 type Received = { id: number; data: number; rows: number }
 
 /**
- * The stream of a market's providers, whose figures all change with one event: what the ids to resume after take beside
- * the rows.
+ * The stream of a market's providers, whose figures all change with one event: the bytes of resume ids beside those of
+ * rows.
  */
 export async function measureProviderStream(): Promise<Figure[]> {
   return withLiveService(async (service) => {

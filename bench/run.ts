@@ -176,7 +176,7 @@ async function benchExport(add: Add): Promise<void> {
   }
 }
 
-/** Has the system keep a file in memory: the figures are to be the program's, not the disk's. */
+/** Makes the system cache a file, so that the figures are the program's, not the disk's. */
 async function keepInMemory(path: string): Promise<void> {
   for await (const _ of createReadStream(path, { highWaterMark: 1024 * 1024 }));
 }

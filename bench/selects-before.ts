@@ -1,6 +1,6 @@
 /*
- * The selects of version 0.1.0 on PostgreSQL, from a random place on, as pgbench runs them: the yardstick of cold pages,
- * so that a better select of today's raises the ratio. Points lie in the table and the index that they had.
+ * The selects of version 0.1.0 on PostgreSQL, from a random place on, as pgbench runs them: the fixed limit of cold pages,
+ * so that a better select raises the ratio. Points are in that version's table and index.
  */
 
 /** The table of data points of version 0.1.0, filled with the rows of today's in the order in which they came. */

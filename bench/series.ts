@@ -51,7 +51,7 @@ export async function measureSeries(
 const seriesTarget = (range: string) =>
   `/api/v2/series/funding-period-data-points/${LARGE_MARKET}?${range}&buckets=${BUCKETS}`
 
-/** Milliseconds of processor time of a series, whatever thread of the service spends them. */
+/** Milliseconds of processor time of a series, in all threads of the service. */
 async function cost(service: ServerProcess, first: bigint, length: bigint, seconds: bigint): Promise<number> {
   const before = service.processorSeconds()
   for (let turn = 0; turn < REQUESTS; turn++) {

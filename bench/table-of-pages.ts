@@ -46,7 +46,7 @@ export function pageTargets(points: number): PageTargets {
       () =>
         `${POINTS}?pagination.first=${first}${filter}&pagination.after=${cursorAt(0.02 + 0.98 * Math.random())}`,
     near: (end, first) => () => {
-      // The last page of all begins where just so many rows are left.
+      // The last page begins where exactly so many rows are left.
       const share =
         end === 'newest' ? 1 - 0.01 * Math.random() : (first + 2 + 1_000 * Math.random()) / seconds
       return `${POINTS}?pagination.first=${first}&pagination.after=${cursorAt(share)}`
@@ -60,7 +60,7 @@ function seqTargets(points: number): () => string {
   return () => `${POINTS}?pagination.first=100&seq=${1 + Math.floor(Math.random() * periods)}`
 }
 
-/** Pages asked for again and again, beside a route that answers from memory. */
+/** Pages requested repeatedly, beside a route that answers from memory. */
 export async function measureHot(service: ServerProcess): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const first of [1, 100, 1000]) {
@@ -163,7 +163,7 @@ export async function measureDepthAndFilters(
   return figures
 }
 
-/** Requests a second of several loads, each the middle of some rounds in turns. */
+/** Requests a second of several loads, each the median of some rounds in turns. */
 async function inTurns(
   encoding: string,
   loads: readonly (readonly [ServerProcess, () => string])[],
@@ -185,7 +185,7 @@ async function inTurns(
   return runs.map((rounds) => median(rounds.map(({ rate }) => rate)))
 }
 
-/** Microseconds of one request after another on one connection: the middle of some rounds in turns. */
+/** Microseconds of one request after another on one connection: the median of some rounds in turns. */
 async function timesInTurns(service: ServerProcess, loads: readonly (() => string)[]): Promise<number[]> {
   const times: number[][] = loads.map(() => [])
   for (let round = 0; round <= 2 * ROUNDS; round++) {

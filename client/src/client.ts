@@ -69,13 +69,13 @@ type Pages = {
   ) => Promise<Page<Nodes[Name]>>
 }
 
-/** A stream of state has no past to begin in. */
+/** A stream of state cannot begin in the past. */
 type OptionsOfStream<Name extends StreamName> = Name extends ResourceName
   ? StreamOptions
   : Omit<StreamOptions, 'afterBlock'>
 
 /**
- * Each row of a resource as it comes, and again whenever it changes, until the signal is aborted: `streamCheckpoints`, ...
+ * Each row of a resource as it arrives, and again whenever it changes, until the signal is aborted: `streamCheckpoints`, ...
  * For market summaries, the parts that have changed.
  */
 type Streams = {
@@ -108,7 +108,7 @@ type Service = {
   ): string
 }
 
-/** Makes a client of the service at an address. Nothing is asked yet. */
+/** Creates a client of the service at an address, without sending a request. */
 export function createLyraClient(options: ConnectionOptions): LyraClient {
   checkArguments('createLyraClient', [CONNECTION_OPTIONS], [options])
   const connection = createConnection(options)

@@ -24,11 +24,11 @@ export type Connection = {
   /** The address of a target. */
   address(target: string): string
   /**
-   * Asks until an answer is there, is refused for good, or the attempts are used up.
+   * Sends a request until it is answered, refused for good, or the attempts are used up.
    *
    * @param alsoGood statuses that are answers too, beside 2xx
-   * @throws {LyraApiError} for an answer that is no success
-   * @throws {LyraConnectionError} if there is none
+   * @throws {LyraApiError} for an error response
+   * @throws {LyraConnectionError} without a response
    */
   get(target: string, signal?: AbortSignal, alsoGood?: readonly number[]): Promise<Answer>
   /** Opens a stream: one attempt, whose body is read by the caller. Throws as {@link Connection.get} does. */
@@ -52,7 +52,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     )
   }
   const base = options.url.replace(/\/+$/, '')
-  // Not called as a method of the options: a browser's fetch wants no other `this` than the window.
+  // Not called as a method of the options, because a browser's fetch requires the window as `this`.
   const ask = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
 
   async function attempt(target: string, signal: AbortSignal | undefined): Promise<Answer> {

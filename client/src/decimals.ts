@@ -54,7 +54,7 @@ export function toSmallestUnits(amount: Numeric, decimals: Numeric | number): st
   return textOf(product(read(amount), { digits: 10n ** BigInt(decimals), scale: 0 }))
 }
 
-/** From when to when a funding period lasted, Unix nanoseconds: a row has both. */
+/** Start and end of a funding period, Unix nanoseconds, as in its row. */
 export type Lasted = { start: Numeric; end?: Numeric | undefined }
 
 /**

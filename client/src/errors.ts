@@ -10,7 +10,7 @@ export class LyraApiError extends Error {
   readonly details: LyraErrorDetail[]
   /** The id under which the service knows the request. */
   readonly requestId: string | null
-  /** Seconds after which the service says to try again. */
+  /** Seconds after which the service asks to retry. */
   readonly retryAfter: number | null
 
   constructor(status: number, headers: Headers, body: string) {

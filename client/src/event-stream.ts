@@ -9,7 +9,7 @@ export type ServerEvent = {
 
 export type EventStreamHandlers = {
   onEvent(event: ServerEvent): void
-  /** An id that came without an event. */
+  /** An id without an event. */
   onId?(id: string): void
   /** Milliseconds that the service asks to wait before coming back. */
   onRetry?(ms: number): void
@@ -17,7 +17,7 @@ export type EventStreamHandlers = {
 
 /**
  * Makes a reader of such a stream (WHATWG HTML, 9.2.6) that takes its text in pieces, cut anywhere: lines that end
- * in LF, CR or CRLF, fields `event`, `data`, `id` and `retry`, comments passed over.
+ * in LF, CR or CRLF, fields `event`, `data`, `id` and `retry`, comments skipped.
  */
 export function createEventStreamReader({ onEvent, onId, onRetry }: EventStreamHandlers) {
   let rest = ''

@@ -14,7 +14,7 @@ export type Page<Node> = {
   blockTimestamp: string
 }
 
-/** How a list is walked. */
+/** Options of walking a list. */
 export type WalkOptions = {
   /** Rows in each request; 1,000 by default. */
   pageSize?: number | undefined

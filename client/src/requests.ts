@@ -13,7 +13,7 @@ import {
   type StreamName,
 } from './resources.ts'
 
-/** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
+/** The requested page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
 export type PageOptions = {
   first?: number | undefined
   after?: string | undefined
@@ -36,7 +36,7 @@ const MARKET = ':marketId'
 
 type Params = [name: string, value: string | undefined][]
 
-/** How an export of all markets is written, and which rows after. */
+/** Format and start of an export of all markets. */
 export type ExportOptions = {
   /** Lines of JSON by default. */
   format?: 'ndjson' | 'csv' | 'parquet' | undefined

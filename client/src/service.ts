@@ -1,7 +1,7 @@
 /** The answer of `GET /health`. */
 export type Health = { status: 'ok' }
 
-/** How a service passes on what its core sends to another receiver. */
+/** State of forwarding a core's events to another receiver. */
 export type Forwarding = {
   connected: boolean
   /** The last block passed on; null before the first. */
@@ -15,7 +15,7 @@ export type Forwarding = {
   droppedBlocks: { from: string; to: string } | null
   /** Blocks that the receiver must get from another source: forwarding begins after them. */
   missingBlocks: { from: string; to: string } | null
-  /** Why nothing is passed on; null while all is well. */
+  /** Why nothing is forwarded; null without a fault. */
   failure: string | null
 }
 
@@ -27,7 +27,7 @@ export type Readiness =
       forward?: Forwarding
       /** Faults of the cluster that the store is distributed over. */
       cluster?: string[]
-      /** The name of a store that holds no block yet, without folder or host. */
+      /** The name of an empty store, without folder or host. */
       store?: string
       reasons: {
         reason: 'empty store' | 'intake stopped' | 'thread stopped' | 'store unreachable' | 'behind'

@@ -5,16 +5,16 @@ import { type StreamStart, streamTarget } from './requests.ts'
 import type { StreamFilters, StreamName, StreamNodes } from './resources.ts'
 import { wait } from './wait.ts'
 
-/** The service says something every 15 seconds; a connection that is silent for longer than this is dead. */
+/** The service sends something every 15 seconds; a connection that is silent for longer than this is lost. */
 const SILENCE_MS = 45_000
 
-/** A row as it came, with the cursor to resume after it. */
+/** A row, with the cursor to resume after it. */
 export type StreamRow<Node> = { row: Node; cursor: string }
 
 export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }
 
 /**
- * Follows a resource: each row as it comes, or changes, until the signal is aborted. After a lost connection the
+ * Follows a resource: each row as it arrives or changes, until the signal is aborted. After a lost connection the
  * stream resumes after the last row taken.
  *
  * @throws {LyraApiError} for a request that the service refuses for good.
@@ -37,7 +37,7 @@ export async function* followStream<Name extends StreamName>(
       watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
     }
     const rows: StreamRow<StreamNodes[Name]>[] = []
-    /** An id that came without a row, after the last row. */
+    /** An id without a row, after the last row. */
     let idle: string | null = null
     const read = createEventStreamReader({
       onEvent: ({ event, data, id }) => {
@@ -66,7 +66,7 @@ export async function* followStream<Name extends StreamName>(
         heard()
         failed = 0
         read(decoder.decode(value, { stream: true }))
-        // The caller may take its time over a row, in which nothing is read.
+        // The caller may process a row slowly, and nothing is read meanwhile.
         clearTimeout(watch)
         for (const row of rows.splice(0)) {
           // Of several changes that belong together, only the last one has an id.
@@ -79,7 +79,7 @@ export async function* followStream<Name extends StreamName>(
       }
     } catch (error) {
       if (signal?.aborted) return
-      // What breaks within an answer is an error of fetch's own.
+      // An error within a response is fetch's own.
       if (error instanceof LyraApiError && !mayPass(error)) throw error
       failed++
       await wait(Math.max(retryMs, connection.backOffMs(failed, error)), signal).catch(() => {})

@@ -1,6 +1,6 @@
 const FIRST_WAIT_MS = 200
 
-/** The longest that a service may ask to wait. */
+/** Upper bound of the wait that a service asks for. */
 const LONGEST_RETRY_AFTER_MS = 60_000
 
 /**

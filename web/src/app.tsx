@@ -26,7 +26,7 @@ const CONTENTS: Record<View, Lazy<object>> = {
   node: lazy('the node', async () => (await import('./node/node-view.tsx')).NodeView),
 }
 
-/** When to load the other views, so that they are available at once, and while the service is unreachable. */
+/** Time of loading the other views, so that they open at once, even while the service is unreachable. */
 const LOAD_OTHERS_MS = 4_000
 
 /** Loads the view that the address names, and the others after it. */

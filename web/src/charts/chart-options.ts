@@ -80,7 +80,7 @@ export function timeAxis(colours: ChartColours): uPlot.Axis {
 /** The axis of figures, with a width in pixels; all figures have the same suffix. Long ones are shortened. */
 export function figureAxis(colours: ChartColours, size: number, suffix = ''): uPlot.Axis {
   const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 })
-  // Places on the screen, not figures that are read: those are exact, and in the tables and above the charts.
+  // Positions on the screen; the exact figures are in the tables and above the charts.
   const long = new Intl.NumberFormat('en', { maximumSignificantDigits: 10 })
   return {
     stroke: colours.text,
@@ -98,7 +98,7 @@ export function figureAxis(colours: ChartColours, size: number, suffix = ''): uP
   }
 }
 
-/** What all charts have in common; `zero` where zero is to be in the range of figures, or what gives their range. */
+/** Options of all charts; `zero`: whether the range of figures includes zero, or a function that gives the range. */
 export function commonOptions(
   width: number,
   height: number,
@@ -118,7 +118,7 @@ export function commonOptions(
 
 export const steps = uPlot.paths.stepped!({ align: 1 })
 
-/** A range of figures that zero is in. */
+/** A range of figures that includes zero. */
 const withZero: uPlot.Range.Function = (_, min, max) => {
   const [least, greatest] = [Math.min(0, min ?? 0), Math.max(0, max ?? 0)]
   return least === greatest ? [-1, 1] : uPlot.rangeNum(least, greatest, 0.08, true)

@@ -32,7 +32,7 @@ export function crosshair(suffix: string, tip: (seconds: number) => readonly str
   const show = (chart: uPlot) => {
     const { left = -1, top = -1 } = chart.cursor
     const { offsetLeft, offsetTop, clientWidth, clientHeight } = chart.over
-    // Charts that only follow have the crosshair at a height without meaning.
+    // In charts that only follow the pointer, the crosshair's height has no meaning.
     const isPointed = left >= 0 && chart.over.matches(':hover')
     const lines = isPointed ? tip(chart.posToVal(left, 'x')) : []
     const { min: least, max: most } = chart.scales.y!

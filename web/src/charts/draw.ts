@@ -16,7 +16,7 @@ const STRIP_HEIGHT = 7
 /** More periods than this are not drawn as bands: they would be too narrow to see. */
 export const MAX_BANDS = 120
 
-/** A time of which something must be said: blocks are missing, or the market was in auction. */
+/** A time to be marked: blocks are missing, or the market was in auction. */
 export type Shade = Range & { kind: 'gap' | 'auction' }
 
 type Box = { left: number; right: number }
@@ -38,7 +38,7 @@ export function inPlot(chart: uPlot, draw: (boxOf: (range: Range) => Box) => voi
 /** A period within the plot; every other one is filled. */
 type Band = Range & { seq: bigint; filled: boolean }
 
-/** The periods that are seen, if they are not too many to be distinguished. */
+/** The visible periods, unless they are too many to distinguish. */
 function bandsOf(periods: readonly Period[], shown: Range): Band[] {
   let count = 0
   const bands = periods.flatMap((period, index) => {
@@ -80,7 +80,7 @@ export function drawNumbers(
     const ratio = devicePixelRatio
     ctx.font = `${11 * ratio}px system-ui, sans-serif`
     ctx.textBaseline = 'top'
-    // The axes leave it at what their own labels need.
+    // The axes change it for their own labels.
     ctx.textAlign = 'left'
     ctx.fillStyle = colours.text
     let free = 0

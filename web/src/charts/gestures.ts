@@ -2,9 +2,9 @@ import { pan, zoom } from '../funding/view-range.ts'
 import type { Range } from '../series/series.ts'
 
 export type GestureTarget = {
-  /** The range that is looked at. */
+  /** The shown range. */
   range(): Range
-  /** Looks at another one; `settled` if the reader has let go. */
+  /** Shows another range; `settled` once the gesture has ended. */
   move(range: Range, settled: boolean): void
 }
 

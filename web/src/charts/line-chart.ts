@@ -2,7 +2,7 @@ import uPlot from 'uplot'
 import { commonOptions, figureAxis, readColours, steps, timeAxis } from './chart-options.ts'
 import { crosshair } from './crosshair.ts'
 
-/** What distinguishes the lines without colours. */
+/** Dash patterns, which distinguish the lines without colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5], [1, 5]]
 
 const HEIGHT = 300

@@ -2,7 +2,7 @@ import type { Instrument } from 'lyra-client'
 import { type Decimal, parseDecimal, roundVisibly, trimZeros, writeDecimal } from './decimal.ts'
 import { groupDigits } from './format-figure.ts'
 
-/** How the whole numbers of a market are read: they count the smallest parts of its settlement asset. */
+/** The unit of a market's integers, which count the smallest parts of its settlement asset. */
 export type Unit = {
   symbol: string
   /** Decimal digits. */

@@ -41,7 +41,7 @@ export function compare(left: Decimal, right: Decimal): number {
   return digits < 0n ? -1 : digits > 0n ? 1 : 0
 }
 
-/** `part` as parts in 10^`power` of `whole`, cut to `scale` places; null where `whole` is zero. */
+/** `part` as parts in 10^`power` of `whole`, cut to `scale` places; null if `whole` is zero. */
 export function ratio(part: Decimal, whole: Decimal, power: number, scale: number): Decimal | null {
   if (whole.digits === 0n) return null
   const common = Math.max(part.scale, whole.scale)
@@ -73,7 +73,7 @@ export function roundVisibly(number: Decimal, places: number): Decimal {
   return number.digits === 0n || places >= twoDigits ? rounded : round(number, twoDigits)
 }
 
-/** Takes zeros off the end of a decimal number's text, but for the first places. */
+/** Removes zeros from the end of a decimal number's text, except in the first places. */
 export function trimZeros(text: string, least = 0): string {
   const point = text.indexOf('.')
   if (point === -1) return text
@@ -82,7 +82,7 @@ export function trimZeros(text: string, least = 0): string {
   return text.slice(0, end === point + 1 ? point : end)
 }
 
-/** The nearest double: for places on a screen, never for a figure that is shown. */
+/** The nearest double: for positions on a screen, never for a shown figure. */
 export function approximate({ digits, scale }: Decimal): number {
   return Number(writeDecimal({ digits, scale }))
 }

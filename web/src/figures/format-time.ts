@@ -76,7 +76,7 @@ function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every
  * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, the name of a day or
  * week, an age, or Unix nanoseconds.
  *
- * @param last what ages and names are counted back from: the time of the last block
+ * @param last time of the last block, from which ages and names are counted back
  */
 export function readTime(text: string, last: bigint): ReadTime {
   const given = text.trim().replace(/\s+/g, ' ')

@@ -67,11 +67,11 @@ export type ChartsOptions = {
   narrow: boolean
   /** Whether prices are whole numbers of unknown decimals, which need more room. */
   long: boolean
-  /** The reader wants to see another range; `settled` once the hand is off. */
+  /** The reader chose another range; `settled` once the gesture has ended. */
   onRange(range: Range, settled: boolean): void
-  /** The time that the reader points at; null where at none. */
+  /** The time under the pointer; null without one. */
   onHover(time: bigint | null): void
-  /** Lines about a time, for who points at it. */
+  /** Lines about the time under the pointer. */
   tip(time: bigint): readonly string[]
 }
 
@@ -169,7 +169,7 @@ export function createCharts({ places, narrow, long, onRange, onHover, tip }: Ch
 
   const charts: Record<ChartName, uPlot> = {
     rates: make('rates', {
-      // A bar that is wider than the range has its middle outside, and is to be seen all the same.
+      // A bar wider than the range has its middle outside, but must be drawn.
       zero: () => {
         const shown = bars.filter(({ from, to }) => from < range.to && to > range.from)
         const values = shown.flatMap(({ value }) => value ?? [])

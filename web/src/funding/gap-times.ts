@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Shade } from '../charts/draw.ts'
 import { lyra } from '../service/lyra.ts'
 
-/** Gaps of which the time is asked: the last ones. */
+/** Maximum number of gaps whose times are requested: the last ones. */
 const MOST_GAPS = 8
 
 /** How long to wait for the rows about a gap, and before asking again if they did not come. */

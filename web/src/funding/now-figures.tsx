@@ -31,7 +31,7 @@ export type NowFiguresProps = {
   periods: readonly Period[] | null
   estimate: FundingEstimate | null
   summary: MarketSummary | null
-  /** When the next payment is due by the market's schedule, Unix nanoseconds; null without one. */
+  /** Time of the next payment by the market's schedule, Unix nanoseconds; null without a schedule. */
   due: bigint | null
   unit: Unit | null
   /** The time of the last block, Unix nanoseconds. */
@@ -239,7 +239,7 @@ type FigureProps = {
   main: ComponentChildren
   /** Text if there is no figure. */
   none: string
-  /** Whether it may not hold any more. */
+  /** Whether it may be outdated. */
   stale?: boolean
   children?: ComponentChildren
 }

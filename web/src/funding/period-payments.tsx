@@ -27,7 +27,7 @@ const ROWS = 20
 
 export type PeriodPaymentsProps = { marketId: string; period: Period & { end: bigint }; unit: Unit | null }
 
-/** What each party paid or received for a period. */
+/** The payments of each party for a period. */
 export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodPaymentsProps) {
   const filters = { marketId, from: end - BEFORE, to: end + AFTER }
   const target = exportTarget('fundingPayments', filters, { format: 'ndjson' })

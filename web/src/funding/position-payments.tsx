@@ -66,7 +66,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
   const [typed, setTyped] = useState<{ text: string; entered: boolean } | null>(null)
   const read = readUnits(typed?.text ?? shown)
   const fault = 'fault' in read && typed?.entered !== false ? read.fault : ''
-  // Beside another size, a result would be taken for the result of that size.
+  // A result beside another size would be mistaken for that size's result.
   const result = typed === null && 'units' in read && data?.units === read.units ? data : null
   const isOfRunning = running !== null && estimate?.seq === `${running.seq}`
   const next =

@@ -5,7 +5,7 @@ import { faultOf, meaningOf, pan, readRange, SPANS, type ViewRange, zoom } from 
 
 export type RangeBarProps = {
   range: ViewRange
-  /** From when to when there are data, nanoseconds. */
+  /** First and last time of the data, nanoseconds. */
   held: Range
   /** The time of the last block, which ages are counted back from. */
   last: bigint
@@ -16,7 +16,7 @@ export type RangeBarProps = {
   children: preact.ComponentChildren
 }
 
-/** What part of the time is looked at, by span, by buttons, by dates. */
+/** Chooses the shown range by span, buttons or dates. */
 export function RangeBar({ range, held, last, least = 0n, onSpan, onRange, children }: RangeBarProps) {
   const [dates, setDates] = useState(false)
   const offered = SPANS.filter(
@@ -66,7 +66,7 @@ export function RangeBar({ range, held, last, least = 0n, onSpan, onRange, child
 }
 
 type DatesProps = Pick<RangeBarProps, 'range' | 'last' | 'onRange'> & {
-  /** Whether they are seen if there is little room. */
+  /** Whether they are shown if there is little room. */
   open: boolean
 }
 

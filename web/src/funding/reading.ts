@@ -102,7 +102,7 @@ export function cumulativeAt(
   return known === undefined ? null : cumulative.get(known.seq)!
 }
 
-/** The period that runs; null if none does: only the latest can. */
+/** The running period; null without one. Only the latest can run. */
 export function runningPeriod(periods: readonly Period[]): Period | null {
   const last = periods.at(-1)
   return last === undefined || last.end !== null ? null : last

@@ -22,7 +22,7 @@ export type ReadoutProps = {
   interval: string
 }
 
-/** The exact figures of a time: what both sources say there, and what its funding period pays. */
+/** The exact figures of a time: both sources' prices, and the payment of its funding period. */
 export function Readout({ reading, pointed, bars, days, cumulative, unit, interval }: ReadoutProps) {
   const moment = reading?.moment ?? null
   const period = reading?.period ?? null
