@@ -157,12 +157,12 @@ describe('an unusable store file', options, () => {
       /version 99.*upgrade Lyra/,
     ],
     [
-      'that is a directory',
+      'that is a folder',
       (path) => {
         rmSync(path('lyra.db'))
         mkdirSync(path('lyra.db'))
       },
-      /is a directory/,
+      /is a folder/,
     ],
   ]
   for (const [what, harm, message] of unusable) {

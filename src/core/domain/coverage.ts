@@ -154,8 +154,8 @@ export function coverageOfResource(coverage: Coverage, resource: string): Covera
 }
 
 /**
- * What a store lacks of resources, in words, and what to do, which is of no resource (`''`): resources that an older
- * version did not know, and those of imported blocks.
+ * Describes the missing resources of a store, with the remedy under `''`: resources that an older version did not
+ * store, and those of imported blocks.
  */
 export function describeLacking({
   since,

@@ -45,7 +45,7 @@ export type Kept = {
   /** The source events; events with several results are listed only once. */
   arrivals: readonly Arrival[]
   /**
-   * Its tables, in the order of writing. A store that is upgraded to the schema with the first of them has it
+   * Its tables, in the order of writing. A store that is upgraded to the schema with the first table has it
    * from the next block on (store/schema-version.ts).
    */
   tables: readonly Table[]

@@ -4,7 +4,7 @@ import type { Account } from '../shares.ts'
 /** A stream that is open. */
 export type OpenStream = {
   resource: Resource
-  /** What is read for it and all others of the same key. */
+  /** Streams of the same key share one reading. */
   key: string
   /** The address that it counts for. */
   address: string

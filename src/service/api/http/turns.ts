@@ -32,8 +32,8 @@ export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: C
 export const createTurns = (account: Account, atOnce: number): Turns => turnsOf(account, atOnce, PAGES_MS)
 
 /**
- * Sends refusals, one in each round of the event loop: an answer, which takes several rounds, is not to wait for a
- * thousand of them in each.
+ * Sends refusals, one in each round of the event loop: an answer, which takes several rounds, must not wait for a
+ * thousand refusals in each.
  */
 export const createRefusalTurns = (account: Account): Turns => turnsOf(account, Infinity, 0)
 

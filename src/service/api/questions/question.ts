@@ -37,8 +37,8 @@ export type Making = {
 }
 
 /**
- * The queue of a question: usual pages, long pages, or reports, which take several statements. None of them waits for
- * the others.
+ * The queue of a question: usual pages, long pages, or reports, which take several statements. No queue waits for
+ * another.
  */
 export type Lane = 'usual' | 'long' | 'report'
 

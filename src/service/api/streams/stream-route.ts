@@ -59,7 +59,7 @@ export type Streams = {
 
 /** A stream that is asked for. */
 type AskedStream = {
-  /** What is read for it and all others of the same key. */
+  /** Streams of the same key share one reading. */
   key: string
   position: Position
   /** Resolves once the missing events have been sent to the follower, or later. */

@@ -25,7 +25,7 @@ const DROP_LOG_MS = 60_000
  * Forwards a core's events from the kept files. Within a connection blocks are consecutive, as a data node requires: a
  * block that the core sends again is skipped. A new connection begins with the oldest block from which none is missing,
  * since the receiver may have lost uncommitted blocks; of blocks sent again, only the last version is forwarded. Only
- * after an orderly stop does it resume from the position where it stopped.
+ * after an orderly stop does it resume from its last position.
  */
 export class Forwarder {
   readonly state: ForwardState = noForwardState()
