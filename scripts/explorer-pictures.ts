@@ -15,11 +15,11 @@ type Shot = {
 }
 
 const SHOTS: Record<string, Shot> = {
-  'explorer-funding-light.png': { path: FUNDING, scheme: 'light', height: 900, last: CHARTS },
-  'explorer-funding-dark.png': { path: FUNDING, scheme: 'dark', height: 900, last: CHARTS },
-  'explorer-markets.png': { path: '/', scheme: 'light', height: 900, last: '.heat-map tbody td' },
+  'explorer-funding-light.png': { path: FUNDING, scheme: 'light', height: 660, last: CHARTS },
+  'explorer-funding-dark.png': { path: FUNDING, scheme: 'dark', height: 660, last: CHARTS },
+  'explorer-markets.png': { path: '/', scheme: 'light', height: 1075, last: '.heat-map tbody td' },
   'explorer-party.png': {
-    ...{ path: `/?view=party&party=${PARTY}&span=30d`, scheme: 'light', height: 900 },
+    ...{ path: `/?view=party&party=${PARTY}&span=30d`, scheme: 'light', height: 925 },
     last: '[data-chart="cumulative"] canvas',
   },
 }
