@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { keyOf } from '#core/resources/resource'
@@ -50,3 +50,24 @@ for (const { resource, selection, rows } of RESOURCE_ROWS) {
     })
   }
 }
+
+const SELECTS =
+  /\bselect ((?:(?!\bselect\b|\border by\b)[^;])*?)\bfrom\b((?:(?!\bselect\b)[^;])*?\border by [^`;]*)/g
+
+test('No statement sorts by a column whose name an output has that is a text: it would sort the texts', () => {
+  const src = join(import.meta.dirname, '../src')
+  let sorted = 0
+  for (const path of globSync('**/store/**/*.ts', { cwd: src })) {
+    for (const [select, outputs, rest] of readFileSync(join(src, path), 'utf8').matchAll(SELECTS)) {
+      const texts = [...outputs!.matchAll(/cast\((?:\w+\.)?(\w+) as text\)(?! as)/g)].map(([, name]) => name)
+      const keys: string[] = rest!.slice(rest!.lastIndexOf('order by')).match(/\w+/g) ?? []
+      assert.equal(
+        texts.find((name) => keys.includes(name!)),
+        undefined,
+        `${path}: ${select}`,
+      )
+      sorted++
+    }
+  }
+  assert.ok(sorted > 20, String(sorted))
+})

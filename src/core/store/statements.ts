@@ -1,9 +1,11 @@
+import { textOf } from './pages/statement.ts'
+
 /* Statements with the same text on every database. `$n` are positions; upserts only write a row if its event is not older than that of the stored row. */
 
 /** The number of a market, by its id. */
 export const FIND_MARKET = 'select market from markets where market_id = $1'
 
-export const READ_MARKET_IDS = 'select cast(market as text), market_id from markets order by markets.market'
+export const READ_MARKET_IDS = `select ${textOf('market')}, market_id from markets order by market`
 
 /** Notes the start of a period beside its points, whose series depend on it. */
 export const WRITE_START =
@@ -17,18 +19,16 @@ export const READ_STREAM = `
     cast(height as text), cast(timestamp as text)
   from stream`
 
-/** With the table's name in `order by`: to PostgreSQL the bare one is the output column, a text. */
 export const READ_GAPS = `
-  select cast(from_height as text), cast(to_height as text), kind from gaps order by gaps.from_height`
+  select ${textOf('from_height')}, cast(to_height as text), kind from gaps order by from_height`
 
 export const READ_SINCE = 'select resource, cast(height as text) from since order by resource'
 
-/** With the table's name in `order by`, as in READ_GAPS. */
 export const READ_IMPORTED = `
-  select cast(from_height as text), cast(to_height as text), lacks from imported order by imported.from_height`
+  select ${textOf('from_height')}, cast(to_height as text), lacks from imported order by from_height`
 
 export const READ_ACCEPTED = `
-  select cast(from_height as text), cast(to_height as text) from accepted_gaps order by accepted_gaps.from_height`
+  select ${textOf('from_height')}, cast(to_height as text) from accepted_gaps order by from_height`
 
 /** Blocks in gaps above the height that the store began with: below it history may still be added. */
 export const COUNT_MISSING_BLOCKS = `

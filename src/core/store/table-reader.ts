@@ -1,6 +1,6 @@
 import type { Row } from '../resources/resource.ts'
 import type { Reading } from './pages/page.ts'
-import { type Statement, valueLists } from './pages/statement.ts'
+import { type Statement, textOf, valueLists } from './pages/statement.ts'
 import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './tables.ts'
 
 /** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */
@@ -41,5 +41,5 @@ export function tableReader(
 
 function asText({ name, type }: NamedColumn): string {
   if (type === 'text') return name
-  return `cast(${type === 'boolean' ? `cast(${name} as integer)` : name} as text)`
+  return type === 'boolean' ? `cast(cast(${name} as integer) as text)` : textOf(name)
 }

@@ -164,10 +164,9 @@ export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readon
 }
 
 /**
- * `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn, integers bound as such. The
- * table's name in `order by` is for PostgreSQL, to which a bare one means the output column, which is a text.
+ * `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn, integers bound as such.
  */
-export function rangeClauses({ name: table, columns, keyLength }: Table, { after, upTo }: RowRange) {
+export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange) {
   const key = columns.slice(0, keyLength)
   const names = key.map(({ name }) => name).join(', ')
   const values: KeyValue[] = []
@@ -183,7 +182,7 @@ export function rangeClauses({ name: table, columns, keyLength }: Table, { after
   ]
   return {
     where: conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`,
-    order: `order by ${key.map(({ name }) => `${table}.${name}`).join(', ')}`,
+    order: `order by ${names}`,
     values,
     next: `$${values.length + 1}`,
   }

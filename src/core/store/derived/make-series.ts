@@ -22,7 +22,7 @@ import { seriesMadeTable, seriesTable } from '../../resources/funding-period-dat
 import type { Row } from '../../resources/resource.ts'
 import type { RowOf } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
-import { valueLists } from '../pages/statement.ts'
+import { textOf, valueLists } from '../pages/statement.ts'
 import {
   READ_LAST_START,
   READ_LAST_TIMESTAMP,
@@ -40,11 +40,11 @@ export type BucketRow = RowOf<typeof seriesTable>
 
 /** Buckets of a shorter length, as those of the next one are made from them. */
 const READ_BUCKETS = `
-  select cast(bucket as text), cast(seq as text), cast(points as text),
+  select ${textOf('bucket')}, cast(seq as text), cast(points as text),
     price_first, price_last, price_minimum, price_maximum, twap_first, twap_last, twap_minimum, twap_maximum
   from funding_period_series
   where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5
-  order by funding_period_series.bucket limit ${CHUNK_BUCKETS}`
+  order by bucket limit ${CHUNK_BUCKETS}`
 
 const DELETE_BUCKETS = `
   delete from funding_period_series

@@ -1,7 +1,7 @@
 import { conditionOf, FILTERS, fixingFilter } from '../../resources/filters.ts'
 import { type FilterName, isOfAllMarkets, type Resource } from '../../resources/resource.ts'
 import type { Scan } from './scan.ts'
-import type { Statement } from './statement.ts'
+import { type Statement, textOf } from './statement.ts'
 import { type Role, type Slots, templateOf } from './statement-template.ts'
 
 /* The SQL of a scan that both databases take. */
@@ -25,7 +25,7 @@ export const SQLITE_HINTS: Hints = {
 /** The columns of a row, as they are read: integers of 64 bits and digits as text. */
 export function columnList({ storage }: Resource): string {
   return storage.columns
-    .map(({ name, type }) => (type === 'int64' || type === 'digits' ? `cast(${name} as text)` : name))
+    .map(({ name, type }) => (type === 'int64' || type === 'digits' ? textOf(name) : name))
     .join(', ')
 }
 

@@ -2,7 +2,7 @@ import { MIN_INT64 } from '../../domain/integers.ts'
 import type { PointKey } from '../../domain/series.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
-import type { Statement } from '../pages/statement.ts'
+import { type Statement, textOf } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { type PrunedTable, rangeClauses } from '../tables.ts'
@@ -36,7 +36,7 @@ export function oldKeys(
   const range = rangeClauses(table, { after, upTo: null })
   const keys = table.columns
     .slice(0, table.keyLength)
-    .map(({ name, type }) => (type === 'integer' ? `cast(${name} as text)` : name))
+    .map(({ name, type }) => (type === 'integer' ? textOf(name) : name))
   const isOld = `${table.pruned[by]} < ${range.next}`
   return {
     text: `select ${keys.join(', ')} from ${table.name} ${range.where} ${range.where === '' ? 'where' : 'and'} ${isOld}
@@ -86,11 +86,11 @@ export function nextPoints(
 ): Statement {
   const upTo = bound.by === 'time' ? 'and timestamp < $5' : ''
   return {
-    text: `select cast(timestamp as text), cast(seq as text),
+    text: `select ${textOf('timestamp')}, ${textOf('seq')},
         case when ${isOld(bound, ['$5', '$7', '$8'])} then 1 else 0 end
       from ${POINTS}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) ${upTo}
-      order by ${POINTS}.timestamp, ${POINTS}.seq limit $6`,
+      order by timestamp, seq limit $6`,
     values: [market, source, ...keyAfter(after), bound.before, BigInt(limit), ...cellsOf(running)],
   }
 }

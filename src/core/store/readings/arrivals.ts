@@ -16,7 +16,7 @@ import { filtersBySpan, type Located, locateRows } from '../pages/locate.ts'
 import type { Reading } from '../pages/page.ts'
 import { type KeySpan, selectsNothing } from '../pages/scan.ts'
 import { columnList, filterConditions, fromClause, selectionConditions } from '../pages/scan-sql.ts'
-import type { Statement } from '../pages/statement.ts'
+import { type Statement, textOf } from '../pages/statement.ts'
 import { readCoverage, readPosition } from './coverage.ts'
 
 /** Runs of blocks whose points are read at a time. */
@@ -315,7 +315,7 @@ function withoutRun({ source: _, ...others }: Selection): Selection {
 const BEFORE_ALL = [MIN_INT64, MIN_INT64] as const
 const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 
-const PLACE_COLUMNS = 'cast(height as text), event_index'
+const PLACE_COLUMNS = `${textOf('height')}, event_index`
 /** The columns of a data point. */
 const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
@@ -324,11 +324,11 @@ function spansStatement({ market }: Asked, { height, to }: PlaceRange): Statemen
   const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
   const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
   return {
-    text: `select cast(blocks as text), cast(min(first_timestamp) as text), cast(max(last_timestamp) as text)
+    text: `select ${textOf('blocks')}, cast(min(first_timestamp) as text), cast(max(last_timestamp) as text)
       from funding_period_block_spans
       where ${ofMarket} blocks between $1 and $2
-      group by funding_period_block_spans.blocks
-      order by funding_period_block_spans.blocks limit ${SPANS_AT_ONCE}`,
+      group by blocks
+      order by blocks limit ${SPANS_AT_ONCE}`,
     values,
   }
 }
@@ -407,7 +407,7 @@ function marketsStatement({ selection }: Asked, area: Exclude<Area, MarketSpan>)
       limit ${MAX_READ_ROWS + 1}) as of_source)`,
   )
   return {
-    text: `select cast(span.market as text), cast(first_time as text), cast(last_time as text), ${counts.join(' + ')}
+    text: `select ${textOf('span.market')}, cast(first_time as text), cast(last_time as text), ${counts.join(' + ')}
       from (${spansOfMarkets(area, binding(values))} order by market limit ${MARKETS_AT_ONCE}) as span
       order by span.market`,
     values,
@@ -456,10 +456,10 @@ function pointsStatement(
 /** The key of the last point that is read at a time; none if no more follow. */
 function windowStatement({ market, source, first, last, after }: MarketPart): Statement {
   return {
-    text: `select cast(timestamp as text), cast(seq as text) from funding_period_data_points
+    text: `select ${textOf('timestamp')}, ${textOf('seq')} from funding_period_data_points
       where market = $1 and source = ${source} and timestamp between $2 and $3
         and (timestamp, seq) > ($4, $5)
-      order by funding_period_data_points.timestamp, funding_period_data_points.seq
+      order by timestamp, seq
       limit 1 offset ${MAX_READ_ROWS - 1}`,
     values: [market, first, last, ...after],
   }

@@ -2,6 +2,7 @@ import { greatest, least, MAX_INT64, MIN_INT64, nearestInt64 } from '../../domai
 import { compareCounted, countedPoints, type SeriesPoint } from '../../domain/series.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
+import { textOf } from '../pages/statement.ts'
 
 /** The points of one source of a market, by the market's number in the store. */
 export type SeriesRun = { market: bigint; source: bigint }
@@ -25,14 +26,14 @@ const READ_POINTS = `
 
 /** Periods that start in a range and have earlier points: these were carried over, and count at the start. */
 const periodsStarting = (order: 'asc' | 'desc') => `
-  select cast(seq as text), cast(start_timestamp as text), cast(first_timestamp as text) from funding_period_spans
+  select ${textOf('seq')}, ${textOf('start_timestamp')}, cast(first_timestamp as text) from funding_period_spans
   where market = $1 and start_timestamp >= $2 and start_timestamp <= $3 and first_timestamp < start_timestamp
-  order by funding_period_spans.start_timestamp ${order}, funding_period_spans.seq ${order}`
+  order by start_timestamp ${order}, seq ${order}`
 
 const READ_CARRIED = `
-  select cast(timestamp as text), cast(price as text), cast(twap as text) from funding_period_data_points
+  select ${textOf('timestamp')}, cast(price as text), cast(twap as text) from funding_period_data_points
   where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4 and seq = $5
-  order by funding_period_data_points.timestamp limit cast($6 as bigint)`
+  order by timestamp limit cast($6 as bigint)`
 
 /** The later periods that a point was carried over into, too. */
 const READ_LATER_COPIES = `
@@ -46,9 +47,9 @@ export const READ_STARTS = `
 
 /** The latest start of a period with points of a market. */
 export const READ_LAST_START = `
-  select cast(start_timestamp as text) from funding_period_spans
+  select ${textOf('start_timestamp')} from funding_period_spans
   where market = $1 and start_timestamp is not null
-  order by funding_period_spans.start_timestamp desc limit 1`
+  order by start_timestamp desc limit 1`
 
 /** Times: `from` is included, `to` is not. */
 type Range = { from: bigint; to: bigint }
@@ -109,8 +110,8 @@ export function* readEnds(run: SeriesRun): Reading<{ first: bigint; last: bigint
 /** The timestamp of a run's last point. By the index: PostgreSQL would read all points for the greatest one while it has
  * no statistics of the table, as in the first minute of an ingestion. */
 export const READ_LAST_TIMESTAMP = `
-  select cast(timestamp as text) from funding_period_data_points where market = $1 and source = $2
-  order by funding_period_data_points.timestamp desc limit 1`
+  select ${textOf('timestamp')} from funding_period_data_points where market = $1 and source = $2
+  order by timestamp desc limit 1`
 
 /** No later point counts before the first whose time is its timestamp. */
 function* firstTime(run: SeriesRun): Reading<bigint> {

@@ -1,6 +1,7 @@
 import { type Decimal, parseDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Reading } from '../pages/page.ts'
+import { textOf } from '../pages/statement.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */
 export type EndedPeriod = {
@@ -16,12 +17,12 @@ const CHUNK_ROWS = 5_000
 
 /** The periods of a market follow each other: the first that can have ended at `from` is the last that began before it. */
 const READ_ENDED = `
-  select cast(start_timestamp as text), cast(seq as text), cast(end_timestamp as text), funding_payment, funding_rate
+  select ${textOf('start_timestamp')}, ${textOf('seq')}, cast(end_timestamp as text), funding_payment, funding_rate
   from funding_periods
   where market_id = $1 and (start_timestamp, seq) < ($2, $3) and end_timestamp >= $4 and end_timestamp <= $5
     and start_timestamp >= coalesce(
       (select max(start_timestamp) from funding_periods where market_id = $1 and start_timestamp < $4), $4)
-  order by funding_periods.start_timestamp desc, funding_periods.seq desc limit ${CHUNK_ROWS}`
+  order by start_timestamp desc, seq desc limit ${CHUNK_ROWS}`
 
 /** Periods that ended between two times, both included; of these those before one, if one is named. */
 export type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }

@@ -5,7 +5,7 @@ import type { Resource, Row } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
-import type { Statement } from '../pages/statement.ts'
+import { type Statement, textOf } from '../pages/statement.ts'
 import { READ_PRUNED, READ_SINCE, READ_STREAM } from '../statements.ts'
 import { coverageOf } from './coverage.ts'
 
@@ -127,12 +127,12 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
 // A description that cannot be answered fails at the start.
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: ['', 0n] })
 
-/** Reads ranges that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */
+/** Reads ranges that begin at a height or above it. */
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
   return {
     text: `
-      select cast(from_height as text), cast(to_height as text)${table === 'gaps' ? ', kind' : ', lacks'} from ${table}
-      where from_height >= $1 order by ${table}.from_height limit $2`,
+      select ${textOf('from_height')}, cast(to_height as text)${table === 'gaps' ? ', kind' : ', lacks'} from ${table}
+      where from_height >= $1 order by from_height limit $2`,
     values: [fromHeight, most],
   }
 }

@@ -11,6 +11,7 @@ import {
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
+import { textOf } from '../pages/statement.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
 import { readKnownSeqs } from './known-seqs.ts'
@@ -68,9 +69,9 @@ const READ_COMPLETE_FROM = `
   order by funding_periods.seq desc limit 1`
 
 const READ_LAST_ENDED = `
-  select cast(seq as text), cast(end_timestamp as text) from funding_periods
+  select ${textOf('seq')}, cast(end_timestamp as text) from funding_periods
   where market_id = $1 and end_timestamp is not null
-  order by funding_periods.start_timestamp desc, funding_periods.seq desc limit 1`
+  order by start_timestamp desc, seq desc limit 1`
 
 /**
  * Calculates the payments of a position for each period of a market that ended within a range. Null if the store is

@@ -11,6 +11,7 @@ import type { fundingPeriodTable } from '../../resources/funding-periods/table.t
 import type { RowOf } from '../../resources/table.ts'
 import { markStale, type RunChanges } from '../derived/stale-series.ts'
 import type { UnmadeSeries } from '../derived/unmade-series.ts'
+import { textOf } from '../pages/statement.ts'
 import { type SeriesRun, SOURCE_NUMBERS } from '../readings/counted-points.ts'
 import { WRITE_START } from '../statements.ts'
 import { runTogether, type Steps, type Values } from '../steps.ts'
@@ -68,8 +69,8 @@ export function* writePoints(
 }
 
 const READ_LAST_SEQ = `
-  select cast(seq as text) from funding_period_spans where market = $1
-  order by funding_period_spans.seq desc limit 1`
+  select ${textOf('seq')} from funding_period_spans where market = $1
+  order by seq desc limit 1`
 
 /** Marks what changes make stale of a run's series, and notes how many points are not in buckets. */
 function* noteChanges(run: SeriesRun, changes: RunChanges, unmade: UnmadeSeries): Steps {
