@@ -307,7 +307,7 @@ describe("the explorer's ranges", () => {
       ['this week', '', '2026-11-23', null],
       ['today', '', '2026-11-26', null],
       ['yesterday', '', '2026-11-25', '2026-11-26'],
-      ['Monday', '', '2026-11-23', '2026-11-24'],
+      ['Monday', '', '2026-11-23', null],
       ['Monday', 'Wednesday', '2026-11-23', '2026-11-26'],
       ['mon', 'Thu', '2026-11-23', null],
       // Friday was last week, and so is the Monday before it.
@@ -326,7 +326,9 @@ describe("the explorer's ranges", () => {
     const range = { from: time('2026-11-23'), to: time('2026-11-26') }
     const text = '2026-11-23 00:00 to 2026-11-26 00:00 UTC'
     assert.equal(meaningOf('Monday', 'Wednesday', range, last), `${text}: Wednesday is included.`)
-    assert.equal(meaningOf('Monday', '2026-11-26', range, last), `${text}.`)
+    assert.equal(meaningOf('Monday', '2026-11-26', range, last), `${text}: 2026-11-26 is not included.`)
+    assert.equal(meaningOf(null, '26.11.2026', range, last), `${text}: 26.11.2026 is not included.`)
+    assert.equal(meaningOf('Monday', null, range, last), `${text}.`)
     assert.equal(meaningOf('2026-11-23', null, range, last), null)
   })
 

@@ -368,11 +368,11 @@ describe("the explorer's providers", () => {
       textOf(chart),
       /Epoch 9: on the book 25 % of the time, less than the SLA requires; fee penalty 50 %; bond penalty 12\.5 %; equity-like share 40 %/,
     )
-    const table = render(h(EpochsTable, { rows, newer: epoch(10), least, unit: USD }))
+    const table = render(h(EpochsTable, { rows, added: rows, newer: epoch(10), least, unit: USD }))
     assert.deepEqual(
       cellsOf(table).map(([seq, , ...cells]) => [seq, ...cells]),
       [
-        ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12', '10.00', '10.00'],
+        ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12', '10.00', '5.00'],
         ['8'],
         ['7', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12', '0.00007', '0.00'],
         ['6', '65 % of at least 65 %', '0 %', '0 %', '–', '0.12', '–', '–'],
@@ -381,7 +381,10 @@ describe("the explorer's providers", () => {
       ],
     )
     assert.equal(cellsOf(table)[1]![1], 'missing: no figures of this provider')
-    // One who was paid without an SLA has no other figures; a penalty of all fees leaves no sum to go by.
+    assert.match(table, /Sum of 4 epochs/)
+    assert.equal(figureOf(table, 'epochs-fees')!.text, '10.00')
+    assert.equal(figureOf(table, 'epochs-lost')!.text, '5.00')
+    // One who was paid without an SLA has no other figures.
     const none = {
       timeOnBook: null,
       feePenalty: null,
@@ -389,10 +392,15 @@ describe("the explorer's providers", () => {
       requiredLiquidity: null,
       feesPaid: '7',
     }
-    const [paid] = cellsOf(render(h(EpochsTable, { rows: [epoch(9, none)], newer: null, least, unit: USD })))
+    const [paid] = cellsOf(
+      render(
+        h(EpochsTable, { rows: [epoch(9, none)], added: [epoch(9, none)], newer: null, least, unit: USD }),
+      ),
+    )
     assert.deepEqual(paid!.slice(2), ['–', '–', '–', '–', '–', '0.00007', '–'])
     assert.match(textOf(render(h(EpochsChart, { rows: [epoch(9, none)], least }))), /Epoch 9: no SLA figures/)
-    assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '0' })), null)
+    // The core allocates fees before it takes the penalty.
+    assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
     const values = ['epoch-book', 'epoch-fee-penalty', 'epoch-bond-penalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
       values.map((name) => figureOf(table, name)!.value),

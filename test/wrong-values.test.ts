@@ -65,7 +65,8 @@ function noSizes(allowed: string, others: string[]): [FaultOf, (string | bigint)
 }
 
 function invalidTrader(_: string, id: string): Fault {
-  return { detail: 10000, says: `invalid party id: ${shown(id)} is not 64 hex digits` }
+  const inner = id === '' ? 'partyId is required: 64 hex digits' : `${shown(id)} is not 64 hex digits`
+  return { detail: 10000, says: `invalid party id: ${inner}` }
 }
 
 /** The wrong values of each type of parameter, by how they are refused. */

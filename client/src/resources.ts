@@ -199,7 +199,7 @@ export type LiquidityProviderEpoch = {
   requiredLiquidity: string | null
   /** The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties. Null if the market listed none. */
   equityLikeShare: string | null
-  /** Liquidity fees that it was paid for the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing. A decimal number as the network sent it; too long for a JavaScript number. */
+  /** The fees that the core allocated to it in the epoch, before the fee penalty and without any bonus, in the smallest unit of the settlement asset. Null if the core sent none. A decimal number as the network sent it; too long for a JavaScript number. */
   feesPaid: string | null
 }
 

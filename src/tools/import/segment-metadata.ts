@@ -21,7 +21,7 @@ export function refuseTar(path: string): void {
   if (!isTar && !isGzip) return
   throw new ImportError(
     `${path}: a ${isTar ? 'tar' : 'gzip'} archive, as written by data nodes up to v0.70: its tables have no header lines and cannot be imported. ` +
-      'Import the database of a node that has loaded them, or segments of v0.71 or later',
+      'Import the database of a node that has loaded them, or segments of v0.71 or later. Event files are for lyra ingest',
   )
 }
 

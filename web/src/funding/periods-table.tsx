@@ -166,7 +166,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
         ) : (
           <Link
             view="funding"
-            params={{ market: marketId, from: `${start}`, to: `${start + length}` }}
+            params={{ market: marketId, from: `${start + 1n}`, to: `${start + length + 1n}` }}
             title="Show only this period"
           >
             {groupDigits(`${seq}`)}

@@ -76,8 +76,12 @@ export function readRange(
   const read = (text: string | null) => (text === null || text.trim() === '' ? null : readTime(text, last))
   const begin = read(from) ?? { ns: held.from }
   const written = read(to)
-  const ends = endOf(written ?? begin)
-  const end = ends === null ? (written ?? { ns: held.to + 1n }) : { ns: min(ends, last + 1n) }
+  // A weekday alone is since then.
+  const ends = endOf(written ?? ('every' in begin ? { ns: 0n } : begin))
+  const end =
+    ends !== null
+      ? { ns: min(ends, last + 1n) }
+      : (written ?? { ns: ('every' in begin ? last : held.to) + 1n })
   const isLater = 'every' in begin && ends !== null && begin.ns! >= ends
   return [isLater ? { ns: begin.ns! - begin.every! } : begin, end]
 }
@@ -85,12 +89,17 @@ export function readRange(
 /** The end of a day or a week that was written by its name; null of another time. */
 const endOf = (read: ReadTime): bigint | null => ('end' in read ? read.end! : null)
 
-/** The range of ends written as names of days or weeks; null without such names. */
+/** A date without a time, as {@link readTime} takes it. */
+const DATE = /^(?:\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4})$/
+
+/** What a range is whose ends are names of days or weeks, or that ends with a date; null otherwise. */
 export function meaningOf(from: string | null, to: string | null, range: Range, last: bigint): string | null {
   const isNamed = (text: string | null) => text !== null && endOf(readTime(text, last)) !== null
-  if (!isNamed(from) && !isNamed(to)) return null
+  const isDate = to !== null && DATE.test(to.trim())
+  if (!isNamed(from) && !isNamed(to) && !isDate) return null
   const [begin, end] = [range.from, range.to].map((ns) => formatTime(ns - (ns % SECOND)).slice(0, 16))
-  return `${begin} to ${end} UTC${isNamed(to) ? `: ${to!.trim()} is included` : ''}.`
+  const day = isNamed(to) ? `: ${to!.trim()} is included` : isDate ? `: ${to.trim()} is not included` : ''
+  return `${begin} to ${end} UTC${day}.`
 }
 
 /** Fault of a range's ends, in words; null if there is none. */

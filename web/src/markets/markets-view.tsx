@@ -98,7 +98,7 @@ export function MarketsView() {
           </p>
         )}
         {found.length > 1 && compared.length === 0 && (
-          <p class="quiet">Tick markets under "Compare" to plot their funding rates in one chart.</p>
+          <p class="quiet">Tick markets to compare their funding rates in one chart.</p>
         )}
         {data !== null && (
           <Request

@@ -10,7 +10,7 @@ import { pointsOf, sumOf } from './rates.ts'
 
 /** Row counts of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
-  const { checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
+  const { checkpoints, fundingPayments, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
   const { liquidityProviders, liquidityProviderHistory } = coverage
   const totals: [name: string, count: string][] = [
     ['Checkpoints', checkpoints.count],
@@ -18,6 +18,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
     ['Liquidity providers', `${sumOf(liquidityProviders)}`],
     ['Past epochs of providers', `${sumOf(liquidityProviderHistory)}`],
     ['Funding periods', `${sumOf(fundingPeriods)}`],
+    ['Funding payments', `${sumOf(fundingPayments)}`],
     ['Instruments', instruments.count],
   ]
   return (

@@ -27,6 +27,8 @@ import { cumulative, type DaySums, type MarketSums, sumsByDay, sumsByMarket } fr
 const PAGE_ROWS = 5_000
 const MAX_PAGES = 4
 
+const SECOND = 1_000_000_000n
+
 /** Days of a page of the table. */
 const DAYS = 14
 
@@ -75,6 +77,9 @@ export function Payments({ partyId }: { partyId: string }) {
           >
             {range.fault !== null && <span class="fault">{range.fault}</span>}
           </RangeBar>
+          <p class="range-said">
+            {formatTime(range.from).slice(0, 16)} to {formatTime(range.to).slice(0, 16)} UTC
+          </p>
           {error !== null && <Failure error={error} onRetry={reload} />}
           {data === null && error === null && <Skeleton what="funding payments" tall />}
           {data !== null && data.list.length === 0 && (
@@ -103,7 +108,9 @@ function heldPayments(): Range | null {
     BigInt(lastTimestamp),
   ])
   if (times.length === 0) return null
-  return { from: times.reduce((a, b) => (a < b ? a : b)), to: times.reduce((a, b) => (a > b ? a : b)) }
+  const last = times.reduce((a, b) => (a > b ? a : b))
+  // To the end of its second: ranges are shown in whole seconds.
+  return { from: times.reduce((a, b) => (a < b ? a : b)), to: last - (last % SECOND) + SECOND - 1n }
 }
 
 const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)

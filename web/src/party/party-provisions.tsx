@@ -89,6 +89,7 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
       {epochs.length > 0 && (
         <EpochsTable
           rows={epochs.slice(0, SHOWN_EPOCHS)}
+          added={epochs}
           newer={null}
           least={least}
           unit={marketUnit(marketId)}

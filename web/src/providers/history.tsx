@@ -1,7 +1,7 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { inUnit, type Unit } from '../figures/amount.ts'
-import { multiply, ONE, parseDecimal, ratio, subtract, writeDecimal } from '../figures/decimal.ts'
+import { add, multiply, ONE, parseDecimal, ratio, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -84,6 +84,7 @@ export function History({ marketId, partyId, children }: HistoryProps) {
             <EpochsChart rows={[...rows].reverse()} least={least} />
             <EpochsTable
               rows={rows.slice(listed.first, listed.first + ROWS)}
+              added={rows}
               newer={rows[listed.first - 1] ?? null}
               least={least}
               unit={marketUnit(marketId)}
@@ -106,15 +107,17 @@ export function History({ marketId, partyId, children }: HistoryProps) {
 type EpochsTableProps = {
   /** Newest first. */
   rows: readonly LiquidityProviderEpoch[]
+  /** The epochs whose fees and losses are added beneath. */
+  added: readonly LiquidityProviderEpoch[]
   /** The row before the first one, on the page before. */
   newer: LiquidityProviderEpoch | null
   least: string | null
   unit: Unit | null
 }
 
-/** A page of epochs, with a row for each range of missing ones. */
-export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
-  const amounts = ['Required liquidity', 'Fees paid', 'Lost to the fee penalty'].map(
+/** A page of epochs, with a row for those that are missing between two others. */
+export function EpochsTable({ rows, added, newer, least, unit }: EpochsTableProps) {
+  const amounts = ['Required liquidity', 'Fees before penalty', 'Lost to the fee penalty'].map(
     (title) => title + inUnit(unit),
   )
   const titles = [
@@ -125,6 +128,11 @@ export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
     'Equity-like share',
     ...amounts,
   ]
+  const amountCell = (text: string | null, name: string, title: string) => (
+    <td key={name} data-label={title} class="figure-column">
+      {text === null ? '–' : <Amount text={text} unit={unit} places={2} bare name={name} />}
+    </td>
+  )
   return (
     <TablePlace name="Table of epochs">
       <table class="epochs-table stacked">
@@ -168,18 +176,22 @@ export function EpochsTable({ rows, newer, least, unit }: EpochsTableProps) {
               <td data-label={titles[4]} class="figure-column">
                 <Part text={row.equityLikeShare} name="epoch-share" />
               </td>
-              {[row.requiredLiquidity, row.feesPaid, lostToPenalty(row)].map((text, at) => (
-                <td key={AMOUNTS[at]} data-label={titles[5 + at]} class="figure-column">
-                  {text === null ? (
-                    '–'
-                  ) : (
-                    <Amount text={text} unit={unit} places={2} bare name={AMOUNTS[at]} />
-                  )}
-                </td>
-              ))}
+              {[row.requiredLiquidity, row.feesPaid, lostToPenalty(row)].map((text, at) =>
+                amountCell(text, AMOUNTS[at]!, titles[5 + at]!),
+              )}
             </tr>,
           ])}
         </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" colSpan={7}>
+              Sum of {groupDigits(`${added.length}`)} epochs
+            </th>
+            {[added.map(({ feesPaid }) => feesPaid), added.map(lostToPenalty)].map((texts, at) =>
+              amountCell(sumOf(texts), SUMS[at]!, titles[6 + at]!),
+            )}
+          </tr>
+        </tfoot>
       </table>
     </TablePlace>
   )
@@ -211,14 +223,18 @@ function Missing({ newer, older, columns }: MissingProps) {
 
 /** Figures that are amounts, by the names of tests and styles. */
 const AMOUNTS = ['epoch-required', 'epoch-fees', 'epoch-lost'] as const
+const SUMS = ['epochs-fees', 'epochs-lost'] as const
 
-/** Reduction of the paid fees by the fee penalty, before any bonus; null if unknown. */
+/** The fee penalty of an epoch as an amount, before any bonus; null if it is not known. */
 export function lostToPenalty({ feesPaid, feePenalty }: LiquidityProviderEpoch): string | null {
-  const [paid, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
-  if (paid === null || penalty === null) return null
-  const kept = subtract(ONE, penalty)
-  const lost = ratio(multiply(paid, penalty), kept, 0, 0)
-  return lost === null ? null : writeDecimal(lost)
+  const [fees, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
+  return fees === null || penalty === null ? null : writeDecimal(ratio(multiply(fees, penalty), ONE, 0, 0)!)
+}
+
+/** The sum of what is known; null if nothing is. */
+function sumOf(texts: (string | null)[]): string | null {
+  const known = texts.flatMap((text) => parseDecimal(text ?? '') ?? [])
+  return known.length === 0 ? null : writeDecimal(known.reduce(add))
 }
 
 /** A part of one in percent, exact on hover. */

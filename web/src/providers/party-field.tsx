@@ -57,7 +57,11 @@ export function PartyField({ party, parties, whole = false, onPick }: PartyField
         Show
       </button>
       <span id={`${id}-fault`} class="fault" aria-live="polite">
-        {wrong ? 'A party id has up to 64 hex digits: 0 to 9 and a to f.' : ''}
+        {wrong
+          ? 'A party id has up to 64 hex digits: 0 to 9 and a to f.'
+          : whole && given !== '' && !isEnough
+            ? `${given.length} of 64 digits`
+            : ''}
       </span>
     </form>
   )

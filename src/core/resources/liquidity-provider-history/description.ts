@@ -89,7 +89,7 @@ export const liquidityProviderHistory = defineResource({
     {
       name: 'feesPaid',
       meaning:
-        'Liquidity fees that it was paid for the epoch, in the smallest unit of the settlement asset. Null if the core reported nothing.',
+        'The fees that the core allocated to it in the epoch, before the fee penalty and without any bonus, in the smallest unit of the settlement asset. Null if the core sent none.',
       form: 'number',
       ifNull: 'null',
     },

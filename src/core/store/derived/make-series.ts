@@ -22,7 +22,7 @@ import { seriesMadeTable, seriesTable } from '../../resources/funding-period-dat
 import type { Row } from '../../resources/resource.ts'
 import type { RowOf } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
-import { textOf, valueLists } from '../pages/statement.ts'
+import { valueLists } from '../pages/statement.ts'
 import {
   READ_LAST_START,
   READ_LAST_TIMESTAMP,
@@ -30,6 +30,7 @@ import {
   type SeriesRun,
 } from '../readings/counted-points.ts'
 import { readMade } from '../readings/made-series.ts'
+import { textOf } from '../statements.ts'
 import { asSteps, type Steps, type WriteStep } from '../steps.ts'
 
 /** Buckets read or written at a time. */

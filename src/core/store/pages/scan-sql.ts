@@ -1,7 +1,8 @@
 import { conditionOf, FILTERS, fixingFilter } from '../../resources/filters.ts'
 import { type FilterName, isOfAllMarkets, type Resource } from '../../resources/resource.ts'
+import { textOf } from '../statements.ts'
 import type { Scan } from './scan.ts'
-import { type Statement, textOf } from './statement.ts'
+import type { Statement } from './statement.ts'
 import { type Role, type Slots, templateOf } from './statement-template.ts'
 
 /* The SQL of a scan that both databases take. */

@@ -16,7 +16,8 @@ import { filtersBySpan, type Located, locateRows } from '../pages/locate.ts'
 import type { Reading } from '../pages/page.ts'
 import { type KeySpan, selectsNothing } from '../pages/scan.ts'
 import { columnList, filterConditions, fromClause, selectionConditions } from '../pages/scan-sql.ts'
-import { type Statement, textOf } from '../pages/statement.ts'
+import type { Statement } from '../pages/statement.ts'
+import { textOf } from '../statements.ts'
 import { readCoverage, readPosition } from './coverage.ts'
 
 /** Runs of blocks whose points are read at a time. */

@@ -2,7 +2,7 @@ import { greatest, least, MAX_INT64, MIN_INT64, nearestInt64 } from '../../domai
 import { compareCounted, countedPoints, type SeriesPoint } from '../../domain/series.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
-import { textOf } from '../pages/statement.ts'
+import { textOf } from '../statements.ts'
 
 /** The points of one source of a market, by the market's number in the store. */
 export type SeriesRun = { market: bigint; source: bigint }

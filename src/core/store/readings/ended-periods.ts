@@ -1,7 +1,7 @@
 import { type Decimal, parseDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Reading } from '../pages/page.ts'
-import { textOf } from '../pages/statement.ts'
+import { textOf } from '../statements.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */
 export type EndedPeriod = {

@@ -5,8 +5,8 @@ import type { Resource, Row } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
-import { type Statement, textOf } from '../pages/statement.ts'
-import { READ_PRUNED, READ_SINCE, READ_STREAM } from '../statements.ts'
+import type { Statement } from '../pages/statement.ts'
+import { READ_PRUNED, READ_SINCE, READ_STREAM, textOf } from '../statements.ts'
 import { coverageOf } from './coverage.ts'
 
 /** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */

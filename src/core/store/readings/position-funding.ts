@@ -11,7 +11,7 @@ import {
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import { textOf } from '../pages/statement.ts'
+import { textOf } from '../statements.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
 import { readKnownSeqs } from './known-seqs.ts'

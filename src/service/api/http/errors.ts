@@ -105,7 +105,11 @@ export const invalidPartyId = (value: string) =>
 
 /** In the data node's spelling. */
 export const invalidTraderId = (value: string) =>
-  invalidArgument(DETAIL.general, 'invalid party id', `${quoted(value)} is not 64 hex digits`)
+  invalidArgument(
+    DETAIL.general,
+    'invalid party id',
+    value === '' ? 'partyId is required: 64 hex digits' : `${quoted(value)} is not 64 hex digits`,
+  )
 
 export const invalidPagination = (inner: string) =>
   invalidArgument(DETAIL.invalidPagination, 'invalid pagination', inner)
