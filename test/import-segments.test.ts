@@ -5,7 +5,9 @@ import { before, describe, type TestContext, test } from 'node:test'
 import { describeImport } from '#tools/cli/describe-import'
 import { ImportGapError } from '#tools/import/import-error'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
+import { readRecording } from './fixtures/event-stream.ts'
 import { importInto, importWhole, OF_STATE } from './fixtures/import.ts'
+import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { assertFails, runWell, startLyra } from './fixtures/program.ts'
 import {
   editLines,
@@ -14,6 +16,7 @@ import {
   segmentPaths,
   writeSegment,
 } from './fixtures/segments.ts'
+import { MONTH } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, temporaryFolder } from './fixtures/stores.ts'
 
 const PATHS = segmentPaths('perps-calm-300')
@@ -209,6 +212,18 @@ for (const kind of ANY_STORE_KIND) {
         /chain "core-scenarios", but the store is of chain "a-b-c"/,
       )
       assertSameDump(await dumpStore(store), dump, 'another chain')
+    })
+
+    test('of another network with the same chain id are refused, by the time of the last block stored', async (t) => {
+      // The first blocks of the sample, a quarter of an hour apart.
+      const store = await storeOfBytes(t, kind, readRecording(MONTH).subarray(0, 60_000))
+      const dump = await dumpStore(store)
+      const { failure } = await importInto(store, FIRST)
+      assert.match(
+        failure!.message,
+        /block \d+ is of 2023-10-05T10:\d\d:\d\dZ, but of 2024-09-01T\d\d:\d\d:00Z in the store: it is another network with the same chain id/,
+      )
+      assertSameDump(await dumpStore(store), dump, 'another network')
     })
 
     test('of unknown schema versions are imported with --force', async (t) => {

@@ -15,7 +15,7 @@ export function describeImport(report: ImportReport): string {
   for (const [name, first] of Object.entries(report.first)) {
     const rows = report.rows[name]
     const parts = [
-      ...(rows === undefined ? [] : [`${count(rows)} rows written`]),
+      ...(rows === undefined ? [] : [`${count(rows)} rows written or unchanged`]),
       ...(first === null ? [] : [`the first of ${formatTime(BigInt(first))}`]),
     ]
     // Rows of market data and fees are not counted.

@@ -1,4 +1,5 @@
 import { type Coverage, importedText } from '#core/domain/coverage'
+import { formatTime } from '#core/domain/time'
 import { BatchWriter } from '#core/ingest/batch-writer'
 import { missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
@@ -7,7 +8,8 @@ import { ImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { RowsByBlock } from './read-by-block.ts'
-import type { HistoryPart, ImportSource } from './source.ts'
+import { fromMicroseconds } from './reference-values.ts'
+import type { HistoryPart, ImportSource, SourceBlock } from './source.ts'
 import { HISTORY, OF_STATE } from './tables.ts'
 import { ImportTally } from './tally.ts'
 import { writeBlock } from './write-block.ts'
@@ -70,7 +72,9 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
 
   async function importPart(part: HistoryPart): Promise<void> {
     if (part.ends === null) return
-    const from = held.lowestWanted(part.ends.from)
+    const wanted = held.lowestWanted(part.ends.from)
+    // The store's last block too: its time tells networks with one chain id apart.
+    const from = isKnown(before, part.ends) ? Math.min(wanted, Number(before.height)) : wanted
     if (from > part.ends.from) {
       const last = Math.min(from - 1, part.ends.to)
       held.passOver(BigInt(part.ends.from), BigInt(last))
@@ -105,6 +109,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
           if (signal?.aborted) return
           const { height } = block
           if (!held.wants(BigInt(height))) {
+            if (before?.height === BigInt(height)) refuseOtherNetwork(block, before, part.name)
             heldBlocks++
             held.passOver(BigInt(height), BigInt(height))
             continue
@@ -177,4 +182,16 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
 function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
   const ends = parts.flatMap((part) => (part.ends === null ? [] : [part.ends]))
   return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
+}
+
+const isKnown = (store: Coverage | null, { from, to }: { from: number; to: number }): store is Coverage =>
+  store !== null && store.height >= BigInt(from) && store.height <= BigInt(to)
+
+/** @throws {ImportError} if a block has another time than the store's of the same height, but for digits that a data node cuts off. */
+function refuseOtherNetwork({ height, time }: SourceBlock, { timestamp }: Coverage, source: string): void {
+  const own = fromMicroseconds(time)
+  if (own === timestamp - (timestamp % 1_000n)) return
+  throw new ImportError(
+    `${source}: block ${height} is of ${formatTime(own)}, but of ${formatTime(timestamp)} in the store: it is another network with the same chain id; use one store for each`,
+  )
 }
