@@ -218,7 +218,7 @@ for (const kind of STORE_KINDS) {
       const [ofStore, ofService] = [await statusOfStore(openStore(store)), await statusOfService(base)]
       assert.deepEqual(ofService.coverage, ofStore.coverage)
       for (const report of [ofStore, ofService]) {
-        assert.match(describeStatus(report), /imported blocks +1 to 450\n.*import what they lack\n/)
+        assert.match(describeStatus(report), /imported blocks +1 to 450\n.*import the other blocks\n/)
       }
     })
 

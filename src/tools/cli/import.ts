@@ -33,7 +33,7 @@ segment (CHAIN-VERSION-FROM-TO.zip), or a folder of segments. Name one database,
 database is only read, in one transaction; the node may keep running. Load a dump into PostgreSQL first.
 
 Blocks already in the store are never replaced; run the command again to resume. Imported blocks are final: ingest event
-files first, and import what they lack. docs/import.md describes what each source contains.
+files first, and import the other blocks. docs/import.md describes what each source contains.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
