@@ -1,10 +1,8 @@
 // The pictures of the explorer in docs/images, of the sample that `npm start` loads.
 import type { Browser } from 'playwright-core'
+import { SAMPLE_MARKET, SAMPLE_PARTY } from './sample.ts'
 
-const MARKET = '4d7eaaf19e71039d707188993493d1e9fe52bc7f429bba3d9fe5f9ee658d26c6'
-const PARTY = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
-
-const FUNDING = `/?view=funding&market=${MARKET}&span=30d`
+const FUNDING = `/?view=funding&market=${SAMPLE_MARKET}&span=30d`
 const CHARTS = '.chart-panel[aria-busy="false"] .notes'
 
 type Shot = {
@@ -19,7 +17,7 @@ const SHOTS: Record<string, Shot> = {
   'explorer-funding-dark.png': { path: FUNDING, scheme: 'dark', height: 660, last: CHARTS },
   'explorer-markets.png': { path: '/', scheme: 'light', height: 1075, last: '.heat-map tbody td' },
   'explorer-party.png': {
-    ...{ path: `/?view=party&party=${PARTY}&span=30d`, scheme: 'light', height: 925 },
+    ...{ path: `/?view=party&party=${SAMPLE_PARTY}&span=30d`, scheme: 'light', height: 925 },
     last: '[data-chart="cumulative"] canvas',
   },
 }

@@ -7,37 +7,42 @@ import { createLogger } from '#service/log'
 import { collectEarly, restartWithAllocatorLimit } from '#service/serve/memory'
 import { openNoDebugger } from '#service/stop-signals'
 import { stopOnSignals } from '#tools/cli/interrupt'
+import { InvalidSettingError } from '#tools/cli/options'
 import { runCommand } from '#tools/cli/program'
 import { type ServeOptions, serve, command as serveCommand } from '#tools/cli/serve'
 import { replay } from '#tools/generate/replay'
 import { sendTo } from '#tools/generate/send-to'
 import { ensureWebBuilt } from './build-web.ts'
+import { SAMPLE, SAMPLE_MARKET, SAMPLE_PARTY } from './sample.ts'
 
 openNoDebugger()
 restartWithAllocatorLimit()
 collectEarly()
 
-const SAMPLE = join(import.meta.dirname, '../sample/month.evts.gz')
-
-/** A market and a party of the sample. */
-const MARKET = '4d7eaaf19e71039d707188993493d1e9fe52bc7f429bba3d9fe5f9ee658d26c6'
-const PARTY = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
-
 /** The first block of the sample's last week, and how fast time passes from there on. */
 const LIVE = { start: 2_305, speed: 900 }
 
-const VIEWS = ['/', `/?view=funding&market=${MARKET}&span=7d`, `/?view=party&party=${PARTY}`, '/docs']
+const VIEWS = [
+  '/',
+  `/?view=funding&market=${SAMPLE_MARKET}&span=7d`,
+  `/?view=party&party=${SAMPLE_PARTY}`,
+  '/docs',
+]
 const REQUESTS = [
-  `/api/v2/funding-payments?partyId=${PARTY}&pagination.first=10&pretty`,
-  `/api/v2/funding-periods/${MARKET}?pagination.first=3&pretty`,
-  `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=10&pretty`,
-  `/api/v2/liquidity/providers?marketId=${MARKET}&pretty`,
+  `/api/v2/funding-payments?partyId=${SAMPLE_PARTY}&pagination.first=10&pretty`,
+  `/api/v2/funding-periods/${SAMPLE_MARKET}?pagination.first=3&pretty`,
+  `/api/v2/funding-periods/data-points/${SAMPLE_MARKET}?pagination.first=10&pretty`,
+  `/api/v2/liquidity/providers?marketId=${SAMPLE_MARKET}&pretty`,
   '/api/v2/checkpoints?pagination.first=10&pretty',
 ]
 
 const command = serveCommand()
   .option('--demo', 'show the sample live')
   .action(async (paths: string[], { demo, ...options }: ServeOptions & { demo?: true }) => {
+    if (demo && (paths.length > 0 || command.getOptionValueSource('store') === 'cli'))
+      throw new InvalidSettingError(
+        '--demo shows the sample, in a store of its own: give no files and no --store',
+      )
     await ensureWebBuilt()
     if (demo) return showLive(options)
     const bare = paths.length === 0 && command.getOptionValueSource('store') === 'default'

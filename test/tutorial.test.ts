@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
@@ -227,6 +228,17 @@ describe('the script of npm start', () => {
     assert.equal(edges.length, 186)
     script.child.kill('SIGINT')
     assert.equal((await script.outcome).code, 0)
+  })
+
+  test('refuses files and a store of which the demo would make no use', async () => {
+    for (const more of [[MONTH], ['--store', 'other.db']]) {
+      const { status, stderr } = spawnSync(process.execPath, [START, '--demo', ...more], { encoding: 'utf8' })
+      assert.equal(status, 2)
+      assert.match(
+        stderr,
+        /^lyra: --demo shows the sample, in a store of its own: give no files and no --store$/m,
+      )
+    }
   })
 
   test('shows the last week of the sample live, in a store that goes with it', async (t) => {
