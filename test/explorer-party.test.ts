@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FundingPayment } from 'lyra-client'
 import { h } from 'preact'
+import { SAMPLE_PARTY } from '../scripts/sample.ts'
 import { formatAmount } from '../web/src/figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
@@ -17,12 +18,13 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
+const { Holdings } = await import('../web/src/node/holdings.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
 const { withFees } = await import('../web/src/providers/fees.ts')
 const { instruments, marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
 
 /** A party of `month` with positions in all five markets, and a provider that trades. */
-const TRADER = '3e6558d0cb97f9bd3e8a25ae442f7ef7d95de26e56b6fd69df10be97e8a21563'
+const TRADER = SAMPLE_PARTY
 const PROVIDER = 'b0e93493657ad9e47faa4099bedadd421aecc3bc31f27750d926e4e93e185fe6'
 
 const payment = (
@@ -34,6 +36,8 @@ const payment = (
 })
 
 const DAY = 86_400_000_000_000n
+
+const timeIn = (text: string) => BigInt(Date.parse(`${text.replace(' ', 'T')}Z`)) * 1_000_000n
 
 describe('the payments of a party, added', () => {
   const OTHER = 'b'.repeat(64)
@@ -199,6 +203,13 @@ describe('the view of a party', () => {
     )
   })
 
+  test('has as many payments as the Node view counts', async () => {
+    const served = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    await visit(served, '/?view=node')
+    const holdings = textOf(render(h(Holdings, { coverage: await served.client.coverage() })))
+    assert.match(holdings, new RegExp(`Funding payments ${paymentsOfMonth().length.toLocaleString('en')} `))
+  })
+
   test('asks for an id, and explains why one is invalid', async () => {
     await visit(clientOf(await serveFile(STORE_KINDS[0]!, MONTH)), '/?view=party')
     assert.match(textOf(render(h(PartyView, {}))), /Whose payments\?/)
@@ -212,16 +223,31 @@ describe('the view of a party', () => {
       const { page } = await open(await storeOf(t, STORE_KINDS[0]!, MONTH))
       await page.goto('/')
       await page.getByRole('link', { name: 'Party' }).click()
+      await page.getByLabel('Party id').fill(TRADER.slice(0, 8))
+      await page.getByText('8 of 64 digits').waitFor()
       await page.getByLabel('Party id').fill(`  ${TRADER.toUpperCase()} `)
       await page.getByRole('button', { name: 'Show' }).click()
       await page.waitForSelector('[data-chart="cumulative"] canvas')
       // The last week: 21 periods of 8 hours in each market.
       const week = paymentsOfMonth().filter(({ partyId }) => partyId === TRADER)
       const last = BigInt(String(week.at(-1)!.timestamp))
-      const sum = week
-        .filter(({ timestamp }) => BigInt(String(timestamp)) > last - 7n * DAY)
-        .reduce((all, { amount }) => all + BigInt(String(amount)), 0n)
+      const sumOf = (isIn: (time: bigint) => boolean) =>
+        week
+          .filter(({ timestamp }) => isIn(BigInt(String(timestamp))))
+          .reduce((all, { amount }) => all + BigInt(String(amount)), 0n)
+      const sum = sumOf((time) => time > last - 7n * DAY)
       assert.equal(await exactFigure(page, 'payments-total'), String(sum))
+      // It is that of the dates as they are written, to the second.
+      const dates = await page.locator('input.date').all()
+      const [from, to] = await Promise.all(dates.map(async (date) => timeIn(await date.inputValue())))
+      assert.equal(
+        sumOf((time) => time >= from! && time < to!),
+        sum,
+      )
+      assert.match(
+        await page.locator('.range-said').innerHTML(),
+        /^2024-09-24 16:00 to 2024-10-01 16:00 UTC$/,
+      )
       const shown = await figure(page, 'payments-total')
       for (const [at, width] of [320, 390, 820, 1440].entries()) {
         await page.setViewportSize({ width, height: 844 })

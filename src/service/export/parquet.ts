@@ -44,11 +44,6 @@ function columnsOf(
   })
 }
 
-/** The names of the columns of a resource's Parquet. */
-export function parquetColumns(resource: Resource, options: ParquetOptions): string[] {
-  return columnsOf(resource, options).map(({ name }) => name)
-}
-
 /**
  * All rows as the bytes of a Parquet file, row group by row group.
  *

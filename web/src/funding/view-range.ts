@@ -1,7 +1,7 @@
 import { formatTime, type ReadTime, readTime } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 
-const SECOND = 1_000_000_000n
+export const SECOND = 1_000_000_000n
 const HOUR = 3_600n * SECOND
 export const DAY = 24n * HOUR
 
@@ -64,8 +64,9 @@ export function viewRange(given: GivenRange, held: Range, last: bigint, usual = 
 }
 
 /**
- * Parses both ends of a range; an omitted one is the end of the stored data. A range to a day or a week by its name
- * contains it, as far as there are blocks; such a name alone means all of that day or week. From Monday to Wednesday is within a week.
+ * Parses both ends of a range; an omitted one is the end of the stored data. As the end, a day or a week by its name is
+ * included, as far as there are blocks. Alone, a weekday means since then; another day or week, all of it. From Monday to
+ * Wednesday is within a week.
  */
 export function readRange(
   from: string | null,
@@ -76,14 +77,12 @@ export function readRange(
   const read = (text: string | null) => (text === null || text.trim() === '' ? null : readTime(text, last))
   const begin = read(from) ?? { ns: held.from }
   const written = read(to)
-  // A weekday alone is since then.
-  const ends = endOf(written ?? ('every' in begin ? { ns: 0n } : begin))
-  const end =
-    ends !== null
-      ? { ns: min(ends, last + 1n) }
-      : (written ?? { ns: ('every' in begin ? last : held.to) + 1n })
-  const isLater = 'every' in begin && ends !== null && begin.ns! >= ends
-  return [isLater ? { ns: begin.ns! - begin.every! } : begin, end]
+  const weekday = 'every' in begin ? begin : null
+  const since = weekday !== null && written === null
+  const ends = since ? null : endOf(written ?? begin)
+  if (ends === null) return [begin, written ?? { ns: (since ? last : held.to) + 1n }]
+  const isLater = weekday !== null && weekday.ns >= ends
+  return [isLater ? { ns: weekday.ns - weekday.every! } : begin, { ns: min(ends, last + 1n) }]
 }
 
 /** The end of a day or a week that was written by its name; null of another time. */

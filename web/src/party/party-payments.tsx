@@ -5,7 +5,7 @@ import { add, type Decimal, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
-import { DAY, type ViewRange, viewRange } from '../funding/view-range.ts'
+import { DAY, SECOND, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
@@ -26,8 +26,6 @@ import { cumulative, type DaySums, type MarketSums, sumsByDay, sumsByMarket } fr
 /** Payments are read so many at a time, so many times at most. */
 const PAGE_ROWS = 5_000
 const MAX_PAGES = 4
-
-const SECOND = 1_000_000_000n
 
 /** Days of a page of the table. */
 const DAYS = 14

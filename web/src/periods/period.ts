@@ -7,8 +7,6 @@ export const RATE_SPANS = {
   year: 365n * 86_400n * 1_000_000_000n,
 } as const
 
-export type RateSpan = keyof typeof RATE_SPANS
-
 /** A market's periods are regular if the last ten are equally long; fewer than three do not tell. */
 const REGULAR = 10
 const LEAST_REGULAR = 3
