@@ -160,6 +160,9 @@ describe('the packages of npm run packages', () => {
       return t.skip('set LYRA_TEST_INSTALL=1 to install it on this machine as root')
     }
     const apt = (...args: string[]) => execFileSync('apt-get', ['--yes', '--quiet', ...args])
+    // A run that was ended in the middle of this leaves a half-installed package, and apt refuses to work.
+    execFileSync('dpkg', ['--configure', '--pending', '--force-confold'], { stdio: 'ignore' })
+    execFileSync('dpkg', ['--purge', '--force-remove-reinstreq', 'lyra'], { stdio: 'ignore' })
     apt('install', file)
     t.after(() => execFileSync('dpkg', ['--purge', 'lyra'], { stdio: 'ignore' }))
     assert.match(execFileSync('stat', ['--format=%U %a', '/var/lib/lyra']).toString(), /^lyra 750/)
