@@ -250,26 +250,42 @@ test('One client with a thousand watches leaves calls for others', async (t) => 
   assert.ok(isKept)
 })
 
-test('A client that resets calls is disconnected and blocked for a while; others are not', async (t) => {
-  const { grpc } = await serveSample(t)
-  const [host, port] = grpc.split(':') as [string, string]
-  const bytes = Buffer.concat([
-    OPENING,
-    ...Array.from({ length: 150 }, (_, index) => [
-      callFrames(2 * index + 1, callHeaders(LIST)),
-      frame(FRAME.reset, 0, 2 * index + 1, Buffer.from([0, 0, 0, 8])),
-    ]).flat(),
-  ])
-  for (let closed = 0; closed < 3; ) {
-    const socket = connect(Number(port), host)
-    socket.on('error', () => {})
-    socket.resume().write(bytes)
-    const isClosed = await Promise.race([
-      once(socket, 'close').then(() => true),
-      new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20)),
-    ])
-    socket.destroy()
-    if (isClosed) closed++
+/** What costs the service more than its client, for a stream. */
+const COSTLY: Record<string, (stream: number) => Buffer[]> = {
+  'resets calls': (stream) => [
+    callFrames(stream, callHeaders(LIST)),
+    frame(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, 8])),
+  ],
+  'sends requests in very many frames': (stream) => [
+    callFrames(stream, callHeaders(LIST), null),
+    ...Array.from({ length: 100 }, () => frame(FRAME.data, 0, stream, Buffer.alloc(1))),
+  ],
+}
+
+for (const [what, framesOf] of Object.entries(COSTLY)) {
+  test(`A client that ${what} is disconnected and blocked for a while; others are not`, async (t) => {
+    const { grpc } = await serveSample(t)
+    const [host, port] = grpc.split(':') as [string, string]
+    const calls = Array.from({ length: 60 }, (_, index) => framesOf(2 * index + 1)).flat()
+    const bytes = Buffer.concat([OPENING, ...calls])
+    const dial = () => {
+      const socket = connect(Number(port), host)
+      t.after(() => socket.destroy())
+      return socket.on('error', () => {}).resume()
+    }
+    const [first, second] = [dial(), dial()]
+    first.write(bytes)
+    second.write(bytes)
+    await Promise.race([once(first, 'close'), once(second, 'close')])
+    await once(dial(), 'close')
+    assert.equal((await call(openSession(t, grpc, '127.0.0.2'), LIST)).status, '0')
+  })
+}
+
+test('Calls of unknown methods are answered, however many', async (t) => {
+  const session = openSession(t, (await serveSample(t)).grpc)
+  for (let index = 0; index < 150; index++) {
+    const { status: code } = await call(session, `/${TRADING_DATA}/ListMarkets`)
+    assert.equal(code, String(status.UNIMPLEMENTED))
   }
-  assert.equal((await call(openSession(t, grpc, '127.0.0.2'), LIST)).status, '0')
 })

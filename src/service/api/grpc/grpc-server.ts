@@ -25,7 +25,7 @@ const MAX_METADATA_FIELDS = 64
 const MAX_CALLS = 100
 const MAX_ALL_CALLS = 1_024
 
-/** Connections of an address, and calls that it resets or that are refused, a second; five times that at once. */
+/** Connections of an address, and calls that it resets, that are refused or whose request is broken, a second; five times that at once. */
 const COSTS_PER_SECOND = 20
 
 /** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */
@@ -61,7 +61,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const shares = account.shares<OpenCall>({ places: MAX_ALL_CALLS })
   const countCost = createRateLimiter(COSTS_PER_SECOND)
 
-  /** Whether an address may continue after resets and refused calls. A proxy must limit its own clients. */
+  /** Whether an address may continue after calls that cost more than they are worth. A proxy must limit its own clients. */
   const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
   const calls: Calls = { ...options, shares, open: openCalls, mayGoOn }
 

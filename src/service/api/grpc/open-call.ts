@@ -29,7 +29,7 @@ const OK = { 'grpc-status': '0' }
 export type Calls = GrpcOptions & {
   shares: Shares<OpenCall>
   open: Set<OpenCall>
-  /** Whether an address may continue after resets and refused calls. */
+  /** Whether an address may continue after calls that cost more than they are worth. */
   mayGoOn(address: string): boolean
 }
 
@@ -55,6 +55,7 @@ export class OpenCall {
   /** Final status code of the call. */
   #code: number | null = null
   #isRefused = false
+  #isUnread = false
 
   constructor(calls: Calls, caller: Caller) {
     this.#calls = calls
@@ -157,10 +158,12 @@ export class OpenCall {
     if (this.#code !== null || this.#isGone) return
     const { stream } = this.#caller
     this.#code = code
+    stream.resume()
     this.#respond()
     stream.once('wantTrailers', () => {
       if (this.#isGone) return
       stream.sendTrailers(trailers)
+      this.#isUnread = !stream.readableEnded
       closeUnread(stream)
     })
     if (body === undefined) stream.end()
@@ -193,9 +196,11 @@ export class OpenCall {
     const seconds = (performance.now() - this.#startedAt) / 1000
     const code = codeName(this.#code ?? GRPC.cancelled)
     metrics.grpcCall(method === undefined ? 'unknown' : path, code, seconds)
-    // Many calls are answered before it is seen that the client has reset them.
-    const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !this.#isRefused
-    if (isReset && !mayGoOn(address)) session.destroy()
+    if (this.#isRefused) return
+    // Many calls are answered before it is seen that the client has reset them. A request that is not read to its end
+    // may be of very many frames, each of which costs time until the connection ends.
+    const isCostly = stream.rstCode !== constants.NGHTTP2_NO_ERROR || this.#isUnread
+    if (isCostly && !mayGoOn(address)) session.destroy()
   }
 }
 
