@@ -117,7 +117,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const store = join(folder, 'lyra.db')
   await ingestWhole(store, MONTH)
   const service = startLyra(t, [
-    ...['serve', '--port', '0', '--store', store],
+    ...['serve', '--port', '0', '--grpc', '127.0.0.1:0', '--store', store],
     ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer'), '--max-behind', '0'],
   ])
   const [base] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/)

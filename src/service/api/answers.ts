@@ -1,4 +1,5 @@
 import type { Position } from '#core/store/pages/page'
+import type { Metrics } from '../metrics.ts'
 import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
 import { emptyStore, invalidParameter } from './http/errors.ts'
 import type { Closing, Turns } from './http/turns.ts'
@@ -39,13 +40,17 @@ export type AnswersOptions = {
   turns: Record<Lane, Turns>
   /** Null without a cache. */
   cache: AnswerCache | null
-  /** Called for each answer from memory. */
-  onKept(): void
+  metrics: Metrics
 }
 
-export function createAnswers({ maker, turns, cache, onKept }: AnswersOptions): Answers {
+export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions): Answers {
+  const fromMemory = metrics.counter(
+    'lyra_pages_from_memory_total',
+    'Pages answered from memory because their rows had not changed.',
+  )
+
   function sendKept(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
-    onKept()
+    fromMemory.inc()
     asking.sendKept(answer, at)
     return true
   }

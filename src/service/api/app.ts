@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { RESOURCES } from '#core/resources/resources'
 import type { Reader } from '#core/store/store'
+import { createMetrics, type Metrics } from '../metrics.ts'
 import { createAccount } from '../shares.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import { createAnswers } from './answers.ts'
@@ -13,15 +14,15 @@ import { watchCluster } from './http/cluster-watch.ts'
 import { createConnections } from './http/connections.ts'
 import type { CorsOrigins } from './http/cors.ts'
 import { createExplainError } from './http/errors.ts'
-import type { KnownPosition } from './http/exchange.ts'
+import { addAnswerMetrics, type KnownPosition } from './http/exchange.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
-import { createMetrics, type Metrics, type WatchedDisks } from './http/metrics.ts'
 import { createParserErrors } from './http/parser-errors.ts'
 import { createRequestCount } from './http/rate-limit.ts'
-import type { IngestionState } from './http/readiness.ts'
+import { addReadinessMetrics, type IngestionState } from './http/readiness.ts'
 import { createRouter } from './http/router.ts'
 import { staticRoutes } from './http/static-routes.ts'
+import { addStoreMetrics } from './http/store-metrics.ts'
 import { requestTaker } from './http/take-requests.ts'
 import { createRefusalTurns, createTurns } from './http/turns.ts'
 import type { Maker } from './maker.ts'
@@ -61,8 +62,6 @@ export type AppOptions = {
   storeName?: string
   /** Bytes of answers to cache; 0 for none. */
   cacheBytes: number
-  /** Folders whose disks are watched, by their content; none by default. */
-  disks?: WatchedDisks
   /** Limits that are not those of {@link LIMITS}. */
   limits?: Partial<Limits>
 }
@@ -84,8 +83,10 @@ export type App = {
 
 export function createApp(options: AppOptions): App {
   const { reader, maker, longReads, log, ingestion, corsOrigins } = options
-  const clusterFaults = watchCluster(reader, log)
-  const metrics = createMetrics(reader, ingestion, clusterFaults, options.disks)
+  const metrics = createMetrics()
+  const clusterFaults = watchCluster(reader, log, metrics)
+  addStoreMetrics(metrics, reader)
+  addReadinessMetrics(metrics, reader, ingestion)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
   const account = createAccount((address) => {
@@ -106,7 +107,7 @@ export function createApp(options: AppOptions): App {
     long: createTurns(account, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
     report: createTurns(account, REPORTS_AT_ONCE),
   }
-  const answers = createAnswers({ maker, turns, cache, onKept: metrics.answeredFromMemory })
+  const answers = createAnswers({ maker, turns, cache, metrics })
 
   const exports = createExports({ longReads, storeLog: reader.log, log, limits, account })
   const streams = createStreams({
@@ -144,7 +145,13 @@ export function createApp(options: AppOptions): App {
     ...{ connections, countRequest, explainError, findRoute },
     turns: createRefusalTurns(account),
     trustProxy: options.trustProxy,
-    exchanges: { known, corsOrigins, backlog, metrics, isClosing: () => isClosing },
+    exchanges: {
+      known,
+      corsOrigins,
+      backlog,
+      countAnswer: addAnswerMetrics(metrics),
+      isClosing: () => isClosing,
+    },
   })
   const parserErrors = createParserErrors({
     known,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Reader } from '#core/store/store'
+import type { Metrics } from '../metrics.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
-import type { Metrics } from './http/metrics.ts'
 import { acceptsGzip } from './http/negotiation.ts'
 import { forwardReport, type IngestionState, unreadiness } from './http/readiness.ts'
 import type { Route } from './http/router.ts'
@@ -31,9 +31,8 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   const document = openApiDocument(version)
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
-  const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.
-  const gather = throttled(() => registry.metrics())
+  const gather = throttled(metrics.text)
   const { info, vegaTime } = createNodeAnswers(reader)
   return [
     { path: INFO_PATH, answer: (exchange) => sendOfNode(exchange, info) },
@@ -67,7 +66,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       isUnlimited: true,
       answer: async (exchange) => {
         const text = Buffer.from(await gather())
-        const headers = { ...NOT_STORED, 'content-type': registry.contentType }
+        const headers = { ...NOT_STORED, 'content-type': metrics.contentType }
         exchange.send(200, { headers }, text)
       },
     },

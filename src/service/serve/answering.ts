@@ -10,7 +10,9 @@ import { makerOf } from '../api/maker.ts'
 import { startMakingThreads } from '../api/making-threads.ts'
 import { longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
 import { VERSION } from '../version.ts'
+import { addDiskMetrics } from './disk-metrics.ts'
 import type { IngestionNews } from './ingestion.ts'
+import { addIngestionMetrics } from './ingestion-metrics.ts'
 import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
 import { isReader, type ServeSettings } from './settings.ts'
 
@@ -72,43 +74,18 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       commitsTo: settings.store,
       storeName: store.publicName,
       cacheBytes: settings.cacheMb * 1024 * 1024,
-      disks: disksOf(settings),
     })
+    addDiskMetrics(app.metrics, disksOf(settings))
+    const count = addIngestionMetrics(app.metrics)
     if (settings.grpc !== null) grpc = await startGrpc(app, settings.grpc)
     const url = `http://${await listen(app, settings, '--port')}`
     return {
       url,
       show: (news) => {
-        switch (news.type) {
-          case 'read':
-            app.metrics.recordsIngested.inc(news.records)
-            for (const [reason, count] of Object.entries(news.leftOut)) {
-              app.metrics.eventsLeftOut.inc({ reason }, count)
-            }
-            break
-          case 'live':
-            state.live = { ...news.state, failure: publicFault(news.state.failure) }
-            app.metrics.showLive(news.state)
-            break
-          case 'standby':
-            app.metrics.standby.set(Number(news.isStandby))
-            break
-          case 'pruned':
-            app.metrics.pruneFailed.set(Number(news.hasFailed))
-            break
-          case 'failed':
-            state.failure = publicFault(news.message)
-            break
-          case 'running':
-            ingestionRuns = true
-            break
-          case 'ended':
-          case 'listening':
-          case 'refused':
-            break
-          default:
-            news satisfies never
-        }
+        count(news)
+        if (news.type === 'live') state.live = { ...news.state, failure: publicFault(news.state.failure) }
+        else if (news.type === 'failed') state.failure = publicFault(news.message)
+        else if (news.type === 'running') ingestionRuns = true
       },
       checkSchema: reader.checkSchema,
       stop: async () => {

@@ -63,7 +63,12 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
   /** Whether an address may continue after calls that cost more than they are worth. A proxy must limit its own clients. */
   const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
-  const calls: Calls = { ...options, shares, open: openCalls, mayGoOn }
+  const countCall = options.metrics.durations(
+    'lyra_grpc_call_duration_seconds',
+    'Time from a gRPC call to its status.',
+    ['method', 'code'],
+  )
+  const calls: Calls = { ...options, shares, open: openCalls, countCall, mayGoOn }
 
   /** Answers a call. */
   function take(

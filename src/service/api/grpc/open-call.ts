@@ -29,6 +29,7 @@ const OK = { 'grpc-status': '0' }
 export type Calls = GrpcOptions & {
   shares: Shares<OpenCall>
   open: Set<OpenCall>
+  countCall(seconds: number, method: string, code: string): void
   /** Whether an address may continue after calls that cost more than they are worth. */
   mayGoOn(address: string): boolean
 }
@@ -189,13 +190,13 @@ export class OpenCall {
 
   #close(): void {
     const { stream, session, address, path, method } = this.#caller
-    const { open, shares, metrics, mayGoOn } = this.#calls
+    const { open, shares, countCall, mayGoOn } = this.#calls
     open.delete(this)
     shares.release(this)
     for (const release of this.#holds) release()
     const seconds = (performance.now() - this.#startedAt) / 1000
     const code = codeName(this.#code ?? GRPC.cancelled)
-    metrics.grpcCall(method === undefined ? 'unknown' : path, code, seconds)
+    countCall(seconds, method === undefined ? 'unknown' : path, code)
     if (this.#isRefused) return
     // Many calls are answered before it is seen that the client has reset them. A request that is not read to its end
     // may be of very many frames, each of which costs time until the connection ends.

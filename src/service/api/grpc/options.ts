@@ -1,11 +1,11 @@
 import type { Reader } from '#core/store/store'
+import type { Metrics } from '../../metrics.ts'
 import type { Account } from '../../shares.ts'
 import type { Answers } from '../answers.ts'
 import type { Backlog } from '../http/backlog.ts'
 import type { Connections } from '../http/connections.ts'
 import type { ExplainError } from '../http/errors.ts'
 import type { KnownPosition } from '../http/exchange.ts'
-import type { Metrics } from '../http/metrics.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState } from '../http/readiness.ts'
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Position } from '#core/store/pages/page'
+import type { Metrics } from '../../metrics.ts'
 import type { Backlog } from './backlog.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
 import { type ApiError, errorBody } from './errors.ts'
-import type { Metrics } from './metrics.ts'
 import { hasName, queryOf } from './query-string.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -27,12 +27,22 @@ export type Head = {
 /** The last position that an answer of this process has shown. Errors show it, since they read nothing. */
 export type KnownPosition = { position: Position | null }
 
+/** Counts an answer. */
+type CountAnswer = (seconds: number, route: string, method: string, status: string) => void
+
+export const addAnswerMetrics = (metrics: Metrics): CountAnswer =>
+  metrics.durations('lyra_http_request_duration_seconds', 'Time from a request to its response.', [
+    'route',
+    'method',
+    'status',
+  ])
+
 /** State shared by all exchanges of a server. */
 export type Exchanges = {
   known: KnownPosition
   corsOrigins: CorsOrigins
   backlog: Backlog
-  metrics: Pick<Metrics, 'answered'>
+  countAnswer: CountAnswer
   /** Whether the server closes each connection after the answer in progress. */
   isClosing(): boolean
 }
@@ -155,6 +165,6 @@ export class Exchange {
   #count(status: number): void {
     const seconds = (performance.now() - this.#startedAt) / 1000
     const route = this.route?.path ?? 'unknown'
-    this.#shared.metrics.answered(route, this.request.method!, status, seconds)
+    this.#shared.countAnswer(seconds, route, this.request.method!, String(status))
   }
 }

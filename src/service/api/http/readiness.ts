@@ -3,9 +3,10 @@ import type { Position } from '#core/store/pages/page'
 import { type Reader, StoreOutdatedError } from '#core/store/store'
 import type { ForwardState } from '../../live/forward/forward-state.ts'
 import type { LiveState } from '../../live/live-ingestion.ts'
+import type { Metrics } from '../../metrics.ts'
 
 /** Every kind of reason for which a service is not ready. */
-export const UNREADY_REASONS = [
+const UNREADY_REASONS = [
   'empty store',
   'intake stopped',
   'store unreachable',
@@ -63,6 +64,21 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
     reasons.push({ reason: 'behind', message: `behind by ${describeDuration(behind)}` })
   }
   return { reasons, storeFault: null }
+}
+
+/** Adds the reasons as figures. */
+export function addReadinessMetrics({ gauge }: Metrics, reader: Reader, ingestion: IngestionState): void {
+  gauge(
+    'lyra_unready',
+    'Whether the service is not ready for this reason; all 0 while it is ready.',
+    ['reason'],
+    async (unready) => {
+      const { reasons } = await unreadiness(reader, ingestion)
+      for (const kind of UNREADY_REASONS) {
+        unready.set({ reason: kind }, reasons.filter(({ reason }) => reason === kind).length)
+      }
+    },
+  )
 }
 
 /** The state of forwarding in `/ready`. It never makes the service unready. */

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
-import { Counter, Gauge } from 'prom-client'
+import type { Counter } from 'prom-client'
 import { marketSummaries } from '#core/resources/market-summaries'
 import type { Resource } from '#core/resources/resource'
 import { LISTS, RESOURCES } from '#core/resources/resources'
 import type { Position } from '#core/store/pages/page'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { listenForCommits } from '../../commits.ts'
+import type { Metrics } from '../../metrics.ts'
 import type { Account } from '../../shares.ts'
 import { ArrivalFeed } from '../../stream/arrival-feed.ts'
 import { ChunkReader } from '../../stream/chunk-reader.ts'
@@ -17,7 +18,6 @@ import type { Backlog } from '../http/backlog.ts'
 import { ApiError, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
-import type { Metrics } from '../http/metrics.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import type { Turns } from '../http/turns.ts'
@@ -80,7 +80,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
-  const dropped = addMetrics(metrics, places)
+  const dropped = addStreamMetrics(metrics, places)
 
   async function answer(exchange: Exchange, resource: Resource, asked: AskedStream): Promise<void> {
     const { request, response, address } = exchange
@@ -173,21 +173,11 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   }
 }
 
-function addMetrics({ registry }: Metrics, places: StreamPlaces): Counter {
-  const registers = [registry]
-  new Gauge({
-    name: 'lyra_streams',
-    help: 'Open streams, by resource.',
-    labelNames: ['resource'],
-    registers,
-    collect() {
-      for (const { name } of LISTS) this.set({ resource: name }, 0)
-      for (const [resource, count] of places.counts()) this.set({ resource }, count)
-    },
+/** Adds the figures of streams; the counter returned is of those that the client read too slowly. */
+function addStreamMetrics(metrics: Metrics, places: StreamPlaces): Counter {
+  metrics.gauge('lyra_streams', 'Open streams, by resource.', ['resource'], (streams) => {
+    for (const { name } of LISTS) streams.set({ resource: name }, 0)
+    for (const [resource, count] of places.counts()) streams.set({ resource }, count)
   })
-  return new Counter({
-    name: 'lyra_streams_dropped_total',
-    help: 'Streams ended because the client read too slowly.',
-    registers,
-  })
+  return metrics.counter('lyra_streams_dropped_total', 'Streams ended because the client read too slowly.')
 }

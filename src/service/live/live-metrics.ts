@@ -1,0 +1,33 @@
+import { type Figure, type Metrics, stateGauges } from '../metrics.ts'
+import { FORWARD_FIGURES } from './forward/forward-figures.ts'
+import type { LiveState } from './live-ingestion.ts'
+import { CONNECTION_FAULTS } from './pair-socket.ts'
+
+const LIVE_FIGURES: readonly Figure<LiveState>[] = [
+  ['live_enabled', 'Whether the service waits for a core to connect.', () => 1],
+  ['live_core_connected', 'Whether a core is connected.', ({ peer }) => Number(peer !== null)],
+  ['live_events_received', 'Events received from the core since the start.', ({ received }) => received],
+  ['live_buffer_bytes', 'Bytes of buffered events not yet committed.', ({ bufferedBytes }) => bufferedBytes],
+  [
+    'live_stopped',
+    'Whether a fault prevents live ingestion from committing.',
+    ({ failure }) => Number(failure !== null),
+  ],
+]
+
+/** Adds the figures of live ingestion; the function returned shows its state. */
+export function addLiveMetrics(metrics: Metrics): (state: LiveState) => void {
+  const showLive = stateGauges(metrics, LIVE_FIGURES)
+  const showForward = stateGauges(metrics, FORWARD_FIGURES)
+  const faults = metrics.gauge(
+    'lyra_live_connection_faults',
+    'Connections closed by the service since the start, by reason.',
+    ['reason'],
+  )
+  for (const reason of CONNECTION_FAULTS) faults.set({ reason }, 0)
+  return (state) => {
+    showLive(state)
+    for (const [reason, count] of Object.entries(state.faults)) faults.set({ reason }, count)
+    if (state.forward !== null) showForward(state.forward)
+  }
+}

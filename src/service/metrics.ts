@@ -1,0 +1,75 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** The buckets of durations, in seconds. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+/** The figures of a service, in Prometheus' terms, to which each feature adds its own. */
+export type Metrics = {
+  /** Adds a gauge; `collect` sets it whenever figures are asked for. */
+  gauge<Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames?: readonly Label[],
+    collect?: (gauge: Gauge<Label>) => void | Promise<void>,
+  ): Gauge<Label>
+  counter<Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames?: readonly Label[],
+  ): Counter<Label>
+  /** Adds a histogram; the function returned counts a duration in seconds, with a value for each label. */
+  durations(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+  ): (seconds: number, ...labels: string[]) => void
+  /** All figures, in the text format of `contentType`. */
+  text(): Promise<string>
+  contentType: string
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    gauge: (name, help, labelNames = [], collect = () => {}) =>
+      new Gauge({
+        ...{ name, help, labelNames, registers },
+        collect() {
+          return collect(this)
+        },
+      }),
+    counter: (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers }),
+    durations: (name, help, labelNames) => {
+      const histogram = new Histogram({ name, help, labelNames, buckets: SECONDS, registers })
+      /** By labels: looking them up in the histogram takes longer than counting. */
+      const children = new Map<string, Histogram.Internal<string>>()
+      return (seconds, ...labels) => {
+        const key = labels.join(' ')
+        let child = children.get(key)
+        if (child === undefined) {
+          child = histogram.labels(...labels)
+          children.set(key, child)
+        }
+        child.observe(seconds)
+      }
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+/** A figure of a state: its name without `lyra_`, its help text, and its value. */
+export type Figure<State> = [name: string, help: string, measure: (state: State) => number]
+
+/** Adds a gauge for each figure of a state; the function returned shows a state. */
+export function stateGauges<State>(
+  metrics: Metrics,
+  figures: readonly Figure<State>[],
+): (state: State) => void {
+  const gauges = figures.map(([name, help]) => metrics.gauge(`lyra_${name}`, help))
+  return (state) => {
+    for (const [index, [, , measure]] of figures.entries()) gauges[index]!.set(measure(state))
+  }
+}

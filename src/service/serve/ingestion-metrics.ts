@@ -1,0 +1,32 @@
+import { LEFT_OUT_REASONS } from '#core/events/left-out'
+import { addLiveMetrics } from '../live/live-metrics.ts'
+import type { Metrics } from '../metrics.ts'
+import type { IngestionNews } from './ingestion.ts'
+
+/** Adds the figures of the ingestion; the function returned shows its reports. */
+export function addIngestionMetrics(metrics: Metrics): (news: IngestionNews) => void {
+  const records = metrics.counter('lyra_records_total', 'Records read by ingestion.')
+  const leftOut = metrics.counter(
+    'lyra_events_left_out_total',
+    'Invalid events and list elements that were skipped, by reason.',
+    ['reason'],
+  )
+  for (const reason of LEFT_OUT_REASONS) leftOut.inc({ reason }, 0)
+  const standby = metrics.gauge(
+    'lyra_standby',
+    'Whether ingestion waits for another writer to release the store.',
+  )
+  const pruneFailed = metrics.gauge(
+    'lyra_prune_failed',
+    'Whether the last deletion of old rows (--keep) has failed.',
+  )
+  const showLive = addLiveMetrics(metrics)
+  return (news) => {
+    if (news.type === 'read') {
+      records.inc(news.records)
+      for (const [reason, count] of Object.entries(news.leftOut)) leftOut.inc({ reason }, count)
+    } else if (news.type === 'live') showLive(news.state)
+    else if (news.type === 'standby') standby.set(Number(news.isStandby))
+    else if (news.type === 'pruned') pruneFailed.set(Number(news.hasFailed))
+  }
+}
