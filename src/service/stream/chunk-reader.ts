@@ -2,13 +2,9 @@ import { type Coverage, isWithin } from '#core/domain/coverage'
 import { advance, type Lacks } from '#core/domain/lacks'
 import { BEGINNING, isBefore, type Place } from '#core/domain/place'
 import type { Resource, Selection } from '#core/resources/resource'
-import {
-  type ArrivalQuery,
-  type Arrivals,
-  isSameEvent,
-  type Pass,
-  placeWithin,
-} from '#core/store/readings/arrivals'
+import type { ArrivalQuery, Arrivals } from '#core/store/readings/arrivals'
+import { isSameEvent, placeWithin } from '#core/store/readings/arrived-rows'
+import type { Pass } from '#core/store/readings/point-arrivals'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
 import type { ReadingLane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'

@@ -4,7 +4,7 @@ import { type Lacks, MAX_GAPS, type PlaceRange } from '#core/domain/lacks'
 import type { Place } from '#core/domain/place'
 import { fingerprintOf } from '#core/resources/fingerprint'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/resources/resource'
-import { idColumns } from '#core/store/readings/arrivals'
+import { idColumns } from '#core/store/readings/arrived-rows'
 
 /* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id, or `a` behind the tag for all markets; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
 
