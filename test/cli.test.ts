@@ -171,12 +171,13 @@ describe('the command line', () => {
   test('serve names unknown variables, and settings that have no effect', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
     const env = { LYRA_LITSEN: '127.0.0.1:1', LYRA_KEEP_BUFFER: 'yes', LYRA_STRICT: 'no', LYRA_PORT: '0' }
-    const service = startLyra(t, ['serve', '--store', store, '--chain', 'some'], { env })
+    const service = startLyra(t, ['serve', '--store', store, '--chain', 'some', '--allow-gap'], { env })
     await addressOf(service)
     const warnings = [...service.output.stderr.matchAll(/"level":40.*"msg":"(.*)"/g)].map(([, text]) => text)
-    assert.deepEqual(warnings.slice(0, 3), [
+    assert.deepEqual(warnings.slice(0, 4), [
       '--chain has no effect without --listen',
       '--keep-buffer has no effect without --listen',
+      '--allow-gap has no effect without --listen or a file',
       'LYRA_LITSEN is no setting of lyra serve; see lyra serve --help',
     ])
   })

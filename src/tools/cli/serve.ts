@@ -138,7 +138,7 @@ export function command(): Command {
     .addHelpText('after', NOTES)
     .action(async (paths: string[], options: ServeOptions, command: Command) => {
       const log = createLogger(options.logLevel)
-      for (const line of unusedSettings(command, options)) log.warn(line)
+      for (const line of unusedSettings(command, { ...options, paths })) log.warn(line)
       await serve(paths, options)
     })
 }

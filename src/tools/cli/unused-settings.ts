@@ -7,11 +7,17 @@ const NEEDED: readonly [setting: keyof ServeSettings, flag: string, needs: strin
   ['chain', '--chain', '--listen'],
   ['keepBuffer', '--keep-buffer', '--listen'],
   ['forwardMb', '--forward-mb', '--forward'],
+  ['allowGap', '--allow-gap', '--listen or a file'],
+  ['strict', '--strict', '--listen or a file'],
 ]
 
 /** A line for each setting of `lyra serve` without effect, and for each variable that may be misspelt. */
-export function unusedSettings(command: Command, options: Omit<ServeSettings, 'paths'>): string[] {
-  const isOff = { '--listen': options.listen === null, '--forward': options.forward === null }
+export function unusedSettings(command: Command, { listen, forward, paths }: ServeSettings): string[] {
+  const isOff = {
+    '--listen': listen === null,
+    '--forward': forward === null,
+    '--listen or a file': listen === null && paths.length === 0,
+  }
   const unused = NEEDED.filter(([setting, , needs]) => {
     const source = command.getOptionValueSource(setting)
     const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
