@@ -344,13 +344,13 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('accepts values that the schemas of parameters allow, and refuses others', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      const texts = [
-        ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
-        ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
-      ]
-      for (const [path, { get }] of Object.entries(document.paths)) {
+    const texts = [
+      ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
+      ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
+    ]
+    for (const [path, { get }] of Object.entries(document.paths)) {
+      test(`accepts values that the schemas of ${path} allow, and refuses others`, async () => {
+        const base = await serveFile(kind, SAMPLE)
         for (const [index, reference] of (get.parameters ?? []).entries()) {
           const { value: parameter, place } = resolved<Parameter>(reference)
           if (parameter.in === 'header' || parameter.name === 'pretty') continue
@@ -377,8 +377,8 @@ for (const kind of ANY_STORE_KIND) {
             assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
           }
         }
-      }
-    })
+      })
+    }
 
     test('documents that the SLA of a provider can be null, which occurs', async (t) => {
       const recording = recordingPath('synthetic.evts.gz')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { INTERVALS } from '#core/domain/intervals'
 import { marketSummaries } from '#core/resources/market-summaries'
 import { RESOURCES } from '#core/resources/resources'
@@ -216,12 +216,12 @@ const TARGETS: readonly Target[] = [
 ]
 
 for (const kind of ANY_STORE_KIND) {
-  test(`Wrong values of parameters are refused by the table of errors on ${kind.name}`, async (t) => {
-    const base = await serveFile(kind, SAMPLE)
+  describe(`Wrong values of parameters are refused by the table of errors on ${kind.name}`, () => {
     for (const target of TARGETS) {
       const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
       const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
       const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
+        const base = await serveFile(kind, SAMPLE)
         const asked = `${target}${query(params)}`
         const { text, headers } = await assertMalformed(base, asked, fault.detail)
         assert.equal(headers['x-block-height'], HEIGHT)
@@ -236,7 +236,8 @@ for (const kind of ANY_STORE_KIND) {
       ]
       const isRefused = (name: string) => ofPagesAlone.includes(name)
 
-      await t.test(`${path} with ${Object.keys(needed).join(' and ') || 'nothing'} given`, async () => {
+      test(`${path} with ${Object.keys(needed).join(' and ') || 'nothing'} given`, async () => {
+        const base = await serveFile(kind, SAMPLE)
         assert.equal(await statusOf(base, `${pathOf(MARKET)}${query(given())}`, { method: 'HEAD' }), 200)
         const twice = (name: string) => ({
           says: `too many values for ${fieldOf(name)} is given 2 times ("?", "x"); give it once`,
