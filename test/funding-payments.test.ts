@@ -193,27 +193,22 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(ofSegments, ofMonth.slice(0, ofSegments.length))
     })
 
-    for (const [name, events, amount, lossAmount] of LOSSES) {
-      test(`contain losses ${name}`, async (t) => {
-        // The loss before its payment, and in a later block, belongs to none.
-        const store = await storeOfBytes(
-          t,
-          kind,
-          fileOf(
-            { height: 5, events: [loss('-7'), payments([[PARTY, '1000']]), ...events] },
-            { height: 6, events: [loss('-9')] },
-          ),
-        )
-        const base = await serve(t, store)
-        const nodes = await nodesOf(base, PATH, [['partyId', PARTY]])
-        assert.deepEqual(nodes, [
-          {
-            ...{ partyId: PARTY, marketId: MARKET, fundingPeriodSeq: '7', timestamp: '5000000000' },
-            ...{ amount, lossAmount },
-          },
-        ])
-      })
-    }
+    test('contain the losses after them in their block', async (t) => {
+      // The loss before its payment, and in a later block, belongs to none.
+      const blocks = LOSSES.flatMap(([, events], at): MadeBlock[] => [
+        { height: 2 * at + 2, events: [loss('-7'), payments([[PARTY, '1000']], { seq: at }), ...events] },
+        { height: 2 * at + 3, events: [loss('-9')] },
+      ])
+      const base = await serve(t, await storeOfBytes(t, kind, fileOf(...blocks)))
+      const nodes = await nodesOf(base, PATH, [['partyId', PARTY]])
+      for (const [at, [name, , amount, lossAmount]] of LOSSES.entries()) {
+        const expected = {
+          ...{ partyId: PARTY, marketId: MARKET, fundingPeriodSeq: `${at}` },
+          ...{ timestamp: `${2 * at + 2}000000000`, amount, lossAmount },
+        }
+        assert.deepEqual(nodes.at(-1 - at), expected, name)
+      }
+    })
 
     test('give a loss to the latest of several in a block, and none in an incomplete block until it is whole', async (t) => {
       const block: MadeBlock = {
@@ -263,10 +258,10 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of one event are as many as it has: it may be longer than others, and is streamed in parts', async (t) => {
-      const parties = Array.from({ length: 60_000 }, (_, index) =>
+      const parties = Array.from({ length: 15_000 }, (_, index) =>
         index.toString(16).padStart(8, '0').repeat(8),
       )
-      const event = payments(parties.map((party, index) => [party, String(1_000_000 - index)]))
+      const event = payments(parties.map((party, index) => [party, String(index + 1).repeat(50)]))
       assert.ok(event.body.length > 4 * 1024 * 1024)
       const store = await storeOfBytes(
         t,
@@ -274,7 +269,7 @@ for (const kind of STORE_KINDS) {
         fileOf({ height: 5, events: [event, loss('-1', { party: parties[7]! })] }),
       )
       const follower = new StreamFollower(store, fundingPayments, { marketId: MARKET })
-      await follower.look(30_000)
+      await follower.look(7_000)
       await follower.look()
       assert.deepEqual(
         [...follower.sent].map(([row]) => JSON.parse(row).partyId),
