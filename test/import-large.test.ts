@@ -13,7 +13,7 @@ import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 const MOST_MEMORY = 400
 
 /** In the long run more points than fit into memory for sorting. */
-const BLOCKS = scaled(2_000, 60_000)
+const BLOCKS = scaled(1_000, 60_000)
 const MARKETS = 50
 const EPOCH = 500
 
@@ -29,14 +29,14 @@ for (const kind of ANY_STORE_KIND) {
       // Objects take many times the memory of their text, as do quotes, which are doubled in it.
       for (const [shares, code] of [
         [`[${'{},'.repeat(650_000)}{}]`, 0],
-        [`[${'{},'.repeat(5_000_000)}{}]`, 1],
+        [`[${'{},'.repeat(1_500_000)}{}]`, 1],
         [`"${'"'.repeat(900_000)}"`, 0],
         [`"${'"'.repeat(3_000_000)}"`, 1],
       ] as const) {
         const folder = temporaryFolder(t)
         const source = await writeMadeSegment(folder, {
-          from: 496,
-          to: 505,
+          from: 498,
+          to: 502,
           markets: 2,
           shares,
           epoch: EPOCH,

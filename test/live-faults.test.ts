@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import {
@@ -17,7 +16,6 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
-import { scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
@@ -47,30 +45,6 @@ function record(event: Buffer): Buffer[] {
 }
 
 for (const kind of ANY_STORE_KIND) {
-  test(`a recording is ingested at different speeds (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    const { service, core } = await startWithCore(t, store)
-    let sent = 0
-    for (const [speed, count] of [
-      [1, scaled(4, 120)],
-      [100, scaled(200, 905)],
-    ] as const) {
-      const startedAt = performance.now()
-      for (const [index, events] of blocks.slice(sent, count).entries()) {
-        // The recording has a block a second.
-        await sleep(Math.max(0, startedAt + (index * 1_000) / speed - performance.now()))
-        await core.send(events)
-        sent++
-        // Block 1 is complete only when block 2 begins.
-        if (speed === 1 && index > 0) await untilHeight(service, index + 1)
-      }
-      await untilHeight(service, count)
-    }
-    await core.close()
-    await stop(service)
-    await assertHoldsFirst(t, kind, store, sent)
-  })
-
   describe(`a full disk (${kind.name})`, () => {
     test('under the buffer: the core waits, and continues once there is space', async (t) => {
       const disk = mountSmallDisk(t, MB)

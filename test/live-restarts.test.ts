@@ -86,7 +86,7 @@ describe('a core that continues with its next event after a restart of Lyra', ()
         const core = startCore(t, port, blocksPerSecond)
         /** Heights of the events that killed processes had not read. */
         const unread = new Set<bigint>()
-        const rounds = scaled(2, 100)
+        const rounds = scaled(1, 100)
         const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(buffer))
         for (let round = 0; round < rounds; round++) {
           const service = await startLive(t, store, buffer, args)

@@ -19,7 +19,6 @@ import {
   type LiveService,
   readyOf,
   startLive,
-  startWithCore,
   stop,
   untilHeight,
   untilNotReady,
@@ -67,6 +66,24 @@ async function assertGoesOn(t: TestContext, service: LiveService, store: string)
   assert.deepEqual(await digestStore(store), await digestStore(plain))
 }
 
+/** The service is not ready after a refused message, until a later block than that before it is committed. */
+async function untilReadyAfterARefusal(service: LiveService): Promise<void> {
+  const core = await dial(service.corePort)
+  await core.send(blocks.slice(0, 50))
+  await untilHeight(service, 50)
+  await core.close()
+  await sendRefused(service, [...blocks[50]!.slice(0, 2), Buffer.from('no event')])
+  await untilNotReady(service, /not an event/)
+  const again = await dial(service.corePort)
+  await again.send([...blocks.slice(40, 50).flat(), ...blocks[50]!.slice(0, -1)])
+  await sleep(300)
+  assert.match((await readyOf(service)).text, /not an event/)
+  await again.send([blocks[50]!.at(-1)!, ...blocks[51]!])
+  await untilHeight(service, 51)
+  await untilReady(service)
+  await again.close()
+}
+
 for (const kind of ANY_STORE_KIND) {
   describe(`a message that the store would reject (${kind.name})`, () => {
     const second = blocks[2]!
@@ -87,7 +104,7 @@ for (const kind of ANY_STORE_KIND) {
       ],
       ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], /version 2/],
     ]
-    test('is refused before it is buffered, and ingestion continues, also after a restart', async (t) => {
+    test('is refused before it is buffered, and makes the service not ready until a later block is committed', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer)
@@ -111,44 +128,17 @@ for (const kind of ANY_STORE_KIND) {
         await stranger.send(messages)
         await stranger.close()
       }
+      await untilReadyAfterARefusal(again)
       await assertGoesOn(t, again, store)
     })
 
-    test('makes the service not ready until a later block is committed', async (t) => {
-      const store = kind.create(t)
-      const { service, core } = await startWithCore(t, store)
-      await core.send(blocks.slice(0, 50))
-      await untilHeight(service, 50)
-      await core.close()
-      await sendRefused(service, [...blocks[50]!.slice(0, 2), Buffer.from('no event')])
-      await untilNotReady(service, /not an event/)
-      const again = await dial(service.corePort)
-      await again.send([...blocks.slice(40, 50).flat(), ...blocks[50]!.slice(0, -1)])
-      await sleep(300)
-      assert.match((await readyOf(service)).text, /not an event/)
-      await again.send([blocks[50]!.at(-1)!, ...blocks[51]!])
-      await untilHeight(service, 51)
-      await untilReady(service)
-      await again.close()
-      await assertGoesOn(t, service, store)
-    })
-
-    test('--chain pins the chain of an empty store, and must be that of a store that is not', async (t) => {
-      const store = kind.create(t)
-      const service = await startLive(t, store, temporaryFolder(t), ['--chain', CHAIN])
-      await sendRefused(service, [event(7, 1, 148, beginBlock(7).body, 'evil')])
-      await untilNotReady(service, /an event of chain .*evil.*--chain is .*core-scenarios/)
-      await assertGoesOn(t, service, store)
-      const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
-      const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })
-      assert.equal(code, 1)
-      assert.match(stderr, /--chain is "other", but .* is of chain "core-scenarios"/)
-    })
-
-    test('a block without an end is dropped at the limit, on disk too', async (t) => {
+    test('of another chain than --chain is refused by an empty store, and a block without an end is dropped at the limit, on disk too', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
-      const { service, core } = await startWithCore(t, store, buffer)
+      const service = await startLive(t, store, buffer, ['--chain', CHAIN])
+      await sendRefused(service, [event(7, 1, 148, beginBlock(7).body, 'evil')])
+      await untilNotReady(service, /an event of chain .*evil.*--chain is .*core-scenarios/)
+      const core = await dial(service.corePort)
       await core.send(blocks.slice(0, 3))
       await untilHeight(service, 3)
       await core.close()
@@ -163,21 +153,13 @@ for (const kind of ANY_STORE_KIND) {
         readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
       await until(() => bytes() < 1_000_000, 'most bytes are deleted')
       await assertGoesOn(t, service, store)
+      const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
+      const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })
+      assert.equal(code, 1)
+      assert.match(stderr, /--chain is "other", but .* is of chain "core-scenarios"/)
     })
   })
 }
-
-describe('a price that is slow to validate', () => {
-  test('does not delay a stop', async (t) => {
-    const { service, core } = await startWithCore(t, STORE_KINDS[0]!.create(t))
-    const price = `${'1'.repeat(1_000_000)}x`
-    await core.send([event(7, 1, 148, beginBlock(7).body), event(7, 2, 160, dataPoint({ price }).body)])
-    await sleep(100)
-    const startedAt = performance.now()
-    await stop(service)
-    assert.ok(performance.now() - startedAt < 8_000)
-  })
-})
 
 describe("the core's connection", () => {
   type Heard = { faults: string[]; messages: string[]; connected: number }
@@ -260,7 +242,7 @@ describe("the core's connection", () => {
     assert.ok(createAllowList([]).allows('192.0.2.8'))
   })
 
-  test('that many clients compete for causes a few log lines, and no failure', async (t) => {
+  test('that many clients compete for causes a few log lines and no failure, and stops in time', async (t) => {
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const core: TestCore = await dial(service.corePort)
     await core.send(blocks.slice(0, 20))
@@ -274,8 +256,13 @@ describe("the core's connection", () => {
     assert.equal((await readyOf(service)).status, 200)
     const counted = /lyra_live_connection_faults\{reason="second core"\} 500/
     await until(async () => counted.test(await metricsOf(service.base)), 'the metric')
-    await core.close()
+    // A price that is slow to validate does not delay the stop.
+    const price = `${'1'.repeat(1_000_000)}x`
+    await core.send([event(21, 1, 148, beginBlock(21).body), event(21, 2, 160, dataPoint({ price }).body)])
+    await sleep(100)
+    const startedAt = performance.now()
     await stop(service)
+    assert.ok(performance.now() - startedAt < 8_000)
     const lines = service.program.output.stderr.split('\n').filter((line) => line.includes('another core'))
     assert.equal(lines.length, 2, lines.join('\n'))
     assert.match(lines[1]!, /499 more connections closed in [\d a-z]+ for the same reason \(second core\)/)

@@ -143,7 +143,8 @@ const stores = new Map<StoreKind, Promise<string>>()
 /** A store that all tests read. SQLite plans by the schema alone, PostgreSQL by the rows too. */
 function filled(kind: StoreKind): Promise<string> {
   const store = kind.create(FILE)
-  const found = stores.get(kind) ?? fill(FILE, store, scaled(kind === SQLITE ? 700 : 2_000, 50_000)).then(() => store)
+  const found =
+    stores.get(kind) ?? fill(FILE, store, scaled(kind === SQLITE ? 700 : 2_000, 50_000)).then(() => store)
   stores.set(kind, found)
   return found
 }
