@@ -13,7 +13,6 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import type { Logger } from 'pino'
 import { projectBlock } from '#core/blocks/project-block'
 import type { Coverage } from '#core/domain/coverage'
 import { formatTime, readTime } from '#core/domain/time'
@@ -21,7 +20,6 @@ import { findEventFiles } from '#core/records/event-paths'
 import { createBatch } from '#core/resources/batch'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { parsePostgresAddress } from '#core/store/postgres/address'
-import { keepPruned } from '#core/store/pruning/keep-pruned'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { StoreError } from '#core/store/store'
@@ -48,7 +46,7 @@ import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { addressOf, assertFails, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
-import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
+import { HEIGHT, MARKET } from './fixtures/sample.ts'
 import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingest, ingestWhole, SILENT, serve, storeOf } from './fixtures/service.ts'
@@ -58,40 +56,6 @@ import { StreamModel } from './fixtures/stream-model.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`pruning old rows of a store in ${kind.name}`, () => {
-    test('cursors of deleted rows stay valid, in both directions', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
-      const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
-      const cursors = []
-      for (const path of [POINTS, CHECKPOINTS]) {
-        const { pageInfo } = await getPage(base, path, [oldestFirst, ['pagination.first', '10']])
-        cursors.push([path, pageInfo.endCursor] as const)
-      }
-      await pruneStore(openStore(store), { by: 'height', before: 450n })
-      for (const [path, cursor] of cursors) {
-        const all = await getPage(base, path, [oldestFirst])
-        const behind = await getPage(base, path, [oldestFirst, ['pagination.after', cursor]])
-        assert.ok(all.edges.length > 10)
-        assert.deepEqual([behind.edges, behind.pageInfo.hasPreviousPage], [all.edges, false])
-        const before = await getPage(base, path, [oldestFirst, ['pagination.before', cursor]])
-        assert.deepEqual([before.edges, before.pageInfo.hasNextPage], [[], true])
-      }
-    })
-
-    test('pages of a partly deleted funding period are correct', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
-      await pruneStore(openStore(store), { by: 'time', before: 1696500400000000000n })
-      const all = await getPage(base, POINTS, 'pagination.first=5000')
-      for (const seq of ['5', '6', '7', '8']) {
-        const page = await getPage(base, POINTS, `seq=${seq}`)
-        assert.deepEqual(
-          page.edges,
-          all.edges.filter(({ node }) => node.seq === seq),
-        )
-      }
-    })
-
     test('runs beside a writer and readers, which never wait for long', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
@@ -134,29 +98,6 @@ for (const kind of STORE_KINDS) {
       const points = after.funding_period_data_points!
       assert.equal(points.length, expected.funding_period_data_points!.length + batches.length)
       assert.equal(after.checkpoints!.length, expected.checkpoints!.length)
-    })
-
-    test('the time to keep is counted from the last block, and older rows are deleted at once', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const stop = new AbortController()
-      const lines: string[] = []
-      const log = { info: (line: string) => lines.push(line), error: assert.fail } as unknown as Logger
-      const keeping = keepPruned({
-        store: openStore(store),
-        keep: 100_000_000_000n,
-        log,
-        signal: stop.signal,
-      })
-      while (lines.length === 0) await sleep(10)
-      stop.abort()
-      await keeping
-      const dump = await dumpStore(store)
-      const first = (BigInt(TIMESTAMP) - 100_000_000_000n).toString()
-      assert.deepEqual(dump.pruned, [`["1","${first}",null]`])
-      assert.match(
-        lines[0]!,
-        /^pruned, older than 2023-10-05T10:13:24Z: 32 checkpoints, 2,?\d+ funding period data points/,
-      )
     })
   })
 

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ImportedText } from '#core/domain/coverage'
+import { describeReport } from '#tools/cli/describe-report'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { assertGoldenAnswers } from './fixtures/golden.ts'
@@ -52,7 +53,9 @@ async function assertFinal(store: string, events: string, isOfCore = true): Prom
   if (isOfCore) assert.deepEqual(differences, [])
   const dump = await dumpStore(store)
   const [range] = dump.imported!.map((row) => (JSON.parse(row) as string[]).slice(0, 2).map(Number))
-  assert.equal(report.importedBlocks, range![1]! - range![0]! + 1)
+  const count = range![1]! - range![0]! + 1
+  assert.deepEqual([report.importedBlocks, report.heldBlocks], [count, count])
+  assert.match(describeReport(report), new RegExp(`${count} of these were imported, and stay so: ingest the`))
   await ingestWhole(store, events)
   assertSameDump(await dumpStore(store), dump, 'the events again')
 }

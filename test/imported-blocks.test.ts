@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import type { Block } from '#core/blocks/block'
-import type { Coverage } from '#core/domain/coverage'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { RESOURCES } from '#core/resources/resources'
-import { readCoverage } from '#core/store/readings/coverage'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { decodeStreamCursor } from '#service/stream/stream-cursor'
 import { checkStore } from '#tools/check/check-store'
-import { describeReport } from '#tools/cli/describe-report'
 import { describeStatus } from '#tools/cli/describe-status'
 import { describeVerification } from '#tools/cli/describe-verification'
 import { statusOfService } from '#tools/status/service-status'
@@ -19,7 +15,7 @@ import { verifyStore } from '#tools/verify/verify-store'
 import { assertProperty } from './fixtures/assert-property.ts'
 import { accessibilityFaults, eventually, openPage, overflow } from './fixtures/browser.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
-import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
+import { dumpStore } from './fixtures/dump-store.ts'
 import {
   dataPoint,
   fileOf,
@@ -44,29 +40,7 @@ import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { copied, serve } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import {
-  ANY_STORE_KIND,
-  fileWith,
-  openStore,
-  readFrom,
-  STORE_KINDS,
-  type StoreKind,
-} from './fixtures/stores.ts'
-
-type Made = { chainId: string; blocks: Block[] }
-
-async function coverageOf(store: string): Promise<Coverage> {
-  return (await readFrom(store, readCoverage))!
-}
-
-/** The differences between a store and the blocks of a file. */
-async function differencesOf(scope: TestContext, store: string, bytes: Buffer): Promise<unknown[]> {
-  const path = fileWith(scope, bytes, 'whole.evts')
-  const { told } = await checkWithFiles(store, path)
-  return told.filter(({ what }) => !what.startsWith('nothing to compare'))
-}
-
-const lastOf = ({ blocks }: Made): bigint => blocks.at(-1)!.height
+import { ANY_STORE_KIND, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** The steps on a store before all events are ingested. */
 type Step =
@@ -100,31 +74,6 @@ async function take(scope: TestContext, store: string, blocks: MadeBlock[], step
 
 for (const kind of STORE_KINDS) {
   describe(`imported history (${kind.name})`, () => {
-    test('of a recording is final: its events are skipped and counted', async (t) => {
-      const bytes = readRecording(recorded('perps-calm'))
-      const made = blocksOf(bytes)
-      const [first, middle] = [made.blocks[0]!.height, lastOf(made) / 2n]
-      const store = kind.create(t)
-      await importBlocks(store, made, { from: first, to: middle, blocksOfCommit: 100 })
-      const { imported } = await coverageOf(store)
-      assert.deepEqual(imported, [{ from: first, to: middle, lacks: '' }])
-      const rest = await ingestWell(t, store, bytes)
-      const count = made.blocks.filter(({ height }) => height <= middle).length
-      assert.equal(rest.importedBlocks, count)
-      assert.equal(rest.heldBlocks, count)
-      assert.equal(rest.blocks, made.blocks.length - count)
-      assert.match(
-        describeReport(rest),
-        new RegExp(`${count} of these were imported, and stay so: ingest the`),
-      )
-      assert.deepEqual((await coverageOf(store)).imported, imported)
-      assert.deepEqual(await problemsOf(store), [])
-      assert.deepEqual(await differencesOf(t, store, bytes), [])
-      const before = await dumpStore(store)
-      assert.equal((await ingestWell(t, store, bytes)).importedBlocks, count)
-      assertSameDump(await dumpStore(store), before, 'events of all blocks again')
-    })
-
     test('is streamed with ids that lie outside of its blocks, which are whole for every store', async (t) => {
       const base = await serve(t, await halfImported(t, kind))
       const stop = new AbortController()
@@ -321,15 +270,6 @@ for (const kind of STORE_KINDS) {
         describeVerification(report, 'running-sum'),
         /unknown: [\d,]+, cannot be checked: .*imported/,
       )
-    })
-
-    test('is compared with event files by the rows that an import can contain', async (t) => {
-      const store = await halfImported(t, kind)
-      const { told, notes, compared } = await checkWithFiles(store, SAMPLE)
-      assert.deepEqual(told, [])
-      assert.deepEqual(compared!.heights, [{ from: '1', to: '905' }])
-      assert.match(notes.join('\n'), /heights 1 to 450 were imported: .* not compared/)
-      assert.ok(compared!.rows.funding_period_data_points! > 1_900)
     })
 
     test('has rows from before its blocks in pages; the check accepts and reports them', async (t) => {

@@ -3,20 +3,15 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
-import { projectBlock } from '#core/blocks/project-block'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import type { AssetEvent, InstrumentEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { decodeEvent } from '#core/resources/arrivals'
-import { createBatch } from '#core/resources/batch'
-import { tableOf } from '#core/store/tables'
-import { mergeRows } from '#core/store/writing/merge-rows'
 import {
   asset,
   busEvent,
   type Content,
-  fileOf,
   idOf,
   MARKET,
   message,
@@ -24,9 +19,7 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { recordingPath, referencePath, skip } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
 
 type Decoded = { event: MarketEvent | null; leftOut: string[] }
 
@@ -388,52 +381,12 @@ describe('a market event', () => {
       )
     }
   })
-
-  test('that is skipped is counted, and stops a strict ingest before its block', async (t) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const bytes = fileOf(
-      { height: 1, events: [perpetual()] },
-      { height: 2, events: [perpetual({ state: 11 }), asset()] },
-    )
-    const strict = await ingestBytes(t, store, bytes, { strict: true })
-    assert.match(strict.failure?.message ?? '', /unknown market state, in an event of block 2/)
-    const { leftOut } = await ingestWell(t, store, bytes)
-    assert.deepEqual(leftOut, { 'unknown market state': 1 })
-  })
 })
 
 test('an asset’s id is lower case if it is hex digits, and unchanged if it is a name', () => {
   const idFrom = (assetId: string) => (decode(asset({ assetId })).event as AssetEvent).assetId
   assert.equal(idFrom(idOf('F')), idOf('f'))
   assert.equal(idFrom('VOTE'), 'VOTE')
-})
-
-test('the latest event by place describes a market and an asset, in whatever order blocks arrive', () => {
-  const batch = createBatch()
-  const project = (height: bigint, contents: Content[]) =>
-    projectBlock(batch, {
-      height,
-      timestamp: 0n,
-      events: contents.map((content, index) => ({ index: index + 1, event: decode(content).event! })),
-      replacesAfter: null,
-      weight: 0,
-    })
-  project(7n, [perpetual({ code: 'B' }), perpetual({ code: 'C' }), asset({ symbol: 'S' })])
-  project(5n, [perpetual({ code: 'A' }), asset({ symbol: 'R' }), asset({ assetId: 'OTHER' })])
-  const rowsOf = (name: string) => {
-    return mergeRows(tableOf(name), batch.rows.get(name)!)
-  }
-  assert.deepEqual(
-    rowsOf('instruments').map((row) => [row.code, row.height, row.event_index, row.market_id]),
-    [['C', 7n, 2, MARKET]],
-  )
-  assert.deepEqual(
-    rowsOf('assets').map((row) => [row.asset_id, row.symbol, row.height]),
-    [
-      ['VOTE', 'S', 7n],
-      ['OTHER', 'VT', 5n],
-    ],
-  )
 })
 
 describe('the running period in market data', () => {

@@ -17,22 +17,11 @@ import {
 } from './fixtures/event-stream.ts'
 import { dumpOf, ingestBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { ingestWhole, SILENT } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { SILENT } from './fixtures/service.ts'
 import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`repeated and partial ingestion (${kind.name})`, () => {
-    test('ingesting a recording twice changes nothing', async (t) => {
-      const store = kind.create(t)
-      const { report: first } = await ingestWhole(store, SAMPLE)
-      const before = await dumpStore(store)
-      const { report: second } = await ingestWhole(store, SAMPLE)
-      assertSameDump(await dumpStore(store), before, 'again')
-      assert.deepEqual([second.blocks, second.height], [0, first.height])
-      assert.ok(second.heldBlocks >= first.blocks)
-    })
-
     test('a failed commit leaves nothing of its batch, and the next one is complete', async (t) => {
       // On a cluster rows are committed before what fails here (store/postgres/cluster.ts).
       if (kind.name === 'citus') return t.skip('rows on a cluster are committed before the position')

@@ -370,24 +370,6 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test('keep the points carried over into the running period until it ends', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const carried = { ...oddPoint(1, createRandom(1), timeOf(5), 2n), source: 1 as const }
-      await live.commit(1, [periodOf(1n, timeOf(0)), { ...carried, seq: 1n }])
-      await live.commit(10, [periodOf(2n, timeOf(10)), carried, { ...carried, timestamp: timeOf(12) }])
-      const left = async () =>
-        (await dumpStore(store)).funding_period_data_points!.map((row) => (JSON.parse(row) as string[])[2])
-      await pruneStore(openStore(store), { by: 'time', before: timeOf(11) })
-      assert.deepEqual(await left(), [timeOf(5), timeOf(12)].map(String))
-      await pruneStore(openStore(store), { by: 'height', before: 11n })
-      assert.deepEqual(await left(), [String(timeOf(5))])
-      assert.deepEqual(await problemsOf(store), [])
-      await live.commit(11, [{ ...periodOf(2n, timeOf(10)), end: timeOf(20) }])
-      await pruneStore(openStore(store), { by: 'time', before: timeOf(11) })
-      assert.deepEqual(await left(), [])
-      assert.deepEqual(await problemsOf(store), [])
-    })
-
     test('are empty without points', async () => {
       const base = await serveFile(kind, SAMPLE)
       const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
@@ -419,24 +401,6 @@ for (const kind of STORE_KINDS) {
         { sources },
         { sources: seriesFrom(MARKET, market, { start: -(2n ** 63n), end: 2n ** 63n - 1n }).sources },
       )
-    })
-
-    test('of a completely pruned market are empty until new points arrive', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const point = (height: number, time: number) => ({
-        ...oddPoint(1, createRandom(height), timeOf(time), 1n),
-        ...{ source: 2 as const, price: String(height), twap: '1' },
-      })
-      await live.commit(1, [point(1, 0), point(2, 100)])
-      await live.commit(2, [point(3, 200)])
-      await live.commit(3, [])
-      const base = await serve(t, store)
-      await pruneStore(openStore(store), { by: 'height', before: 3n })
-      assert.deepEqual((await seriesOf(base, LIVE_MARKET, '')).sources, [])
-      await dumpStore(store)
-      await live.commit(4, [point(4, 300), point(5, 310), point(6, 900)])
-      assert.deepEqual(await problemsOf(store), [])
-      assert.ok((await compareSeries(base, LIVE_MARKET, 1, 20)) > 0)
     })
   })
 }

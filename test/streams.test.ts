@@ -23,7 +23,6 @@ import {
   serveLive,
 } from './fixtures/live-store.ts'
 import { startService } from './fixtures/program.ts'
-import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
@@ -85,48 +84,6 @@ for (const kind of STORE_KINDS) {
   })
 
   describe(`streams (${kind.name})`, () => {
-    test('send each row when it is committed, as in pages, with the filters of the resource', async (t) => {
-      const { live, base } = await serveLive(t, kind, FIRST)
-      const all = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET.toUpperCase()}`)
-      const external = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&source=SOURCE_EXTERNAL`)
-      const second = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&seq=2`)
-      const none = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&seq=18446744073709551615`)
-      const checkpoints = await listen(base, CHECKPOINT_STREAM)
-      for (let height = 2; height <= 60; height++) {
-        const external = height % 4 === 0 ? [pointAt(height, { source: 1 })] : []
-        await live.commit(height, [
-          ...external,
-          pointAt(height),
-          pointAt(height, { marketId: OTHER_MARKET }),
-          checkpointAt(height),
-        ])
-      }
-      const followed = [checkpoints, all, external, second]
-      await until(
-        () => [59, 74, 15, 13].every((count, index) => followed[index]!.events.length >= count),
-        'all rows',
-      )
-      const paged = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse()
-      assert.deepEqual(dataOf(all.events), paged.slice(1))
-      const params: [string, string][] = [['source', 'SOURCE_EXTERNAL']]
-      assert.deepEqual(
-        dataOf(external.events),
-        (await rowsOf(base, pointsPath(LIVE_MARKET), params)).reverse(),
-      )
-      assert.deepEqual(
-        dataOf(second.events),
-        (await rowsOf(base, pointsPath(LIVE_MARKET), [['seq', '2']])).reverse(),
-      )
-      assert.deepEqual(none.events, [])
-      assert.deepEqual(
-        dataOf(checkpoints.events),
-        (await rowsOf(base, '/api/v2/checkpoints')).reverse().slice(1),
-      )
-      assert.ok(all.events.every(({ event }) => event === 'fundingPeriodDataPoints'))
-      assert.ok(all.events.every(({ id }) => /^[A-Za-z0-9_-]+$/.test(id)))
-      for (const listener of [all, external, second, none, checkpoints]) listener.cut()
-    })
-
     test('start after a block, after a row of a page, or after an event of another stream', async (t) => {
       const { live, base } = await serveLive(t, kind, FIRST)
       for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
@@ -147,50 +104,6 @@ for (const kind of STORE_KINDS) {
         listener.cut()
       }
       everything.cut()
-    })
-
-    test('lose and repeat nothing when they are cut and resumed, whatever is committed in between', async (t) => {
-      const { live, base } = await serveLive(t, kind, FIRST)
-      const activity = createActivity(live, 5)
-      const random = createRandom(6)
-      const [ofOne, ofOther] = [LIVE_MARKET, OTHER_MARKET].map(pointsPath) as [string, string]
-      const followed = [
-        { target: `${POINT_STREAM}?marketId=${LIVE_MARKET}`, paths: [ofOne] },
-        { target: `${POINT_STREAM}?marketId=${OTHER_MARKET}`, paths: [ofOther] },
-        { target: POINT_STREAM, paths: [ofOne, ofOther] },
-        { target: CHECKPOINT_STREAM, paths: ['/api/v2/checkpoints'] },
-      ]
-      const had = followed.map(() => [] as ServerEvent[])
-      const listeners = await Promise.all(
-        followed.map(({ target }) =>
-          listen(base, `${target}${target.includes('?') ? '&' : '?'}afterBlock=0`),
-        ),
-      )
-      let cuts = 0
-      const cut = async () => {
-        for (const [index, listener] of listeners.entries()) {
-          listener.cut()
-          await listener.ended
-          had[index]!.push(...listener.events)
-          if (random.integer(2) === 0) await activity.step()
-          listeners[index] = await listen(base, followed[index]!.target, listener.id)
-        }
-        cuts++
-      }
-      while (cuts < runsOf('store')) {
-        for (let blocks = random.integer(12); blocks > 0; blocks--) await activity.step()
-        await sleep(random.integer(150))
-        await cut()
-      }
-      for (const [index, { paths, target }] of followed.entries()) {
-        const paged = (await Promise.all(paths.map((path) => rowsOf(base, path)))).flat()
-        const streamed = () => [...had[index]!, ...listeners[index]!.events]
-        await until(() => streamed().length >= paged.length, `the rows of ${target}`)
-        await sleep(200)
-        assertSameRows(dataOf(streamed()), paged, target)
-        listeners[index]!.cut()
-      }
-      t.diagnostic(`${cuts} cuts of ${followed.length} streams, up to block ${live.height}`)
     })
 
     test('lose and repeat nothing when the service is killed and restarted', async (t) => {

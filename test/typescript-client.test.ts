@@ -361,9 +361,4 @@ describe('the examples of the client', () => {
     assert.equal(`${first}${second}`, both)
     assert.equal(both.trim().split('\n').length, 10)
   })
-
-  test('check-providers', async (t) => {
-    const stdout = await run(t, 'check-providers.js', [await sampleService(t), MARKET])
-    assert.match(stdout, PROVIDERS_SHOWN)
-  })
 })

@@ -89,13 +89,6 @@ describe('recordings of the core', () => {
     }
   }
 
-  test('without instruments are unknown, and no difference', async () => {
-    const { funding } = await ofFiles(SAMPLE)
-    assert.deepEqual([funding.paidPeriods.unknown, funding.estimates.unknown], [45, 2_693])
-    assert.deepEqual(funding.unknownReasons, { 'parameters not known': 45 + 2_693 })
-    assert.equal(funding.differenceCount, 0)
-  })
-
   for (const kind of ANY_STORE_KIND) {
     test(`agree from ${kind.name} with its own parameters, and mostly after points were pruned`, async (t) => {
       const path = recorded('perps-long-named')
@@ -197,13 +190,6 @@ describe('a value altered by one digit', () => {
     assert.deepEqual(funding.differences[0]!.values, [
       { name: 'fundingRate', sent: '0.0009373514091092', expected: '0.0009373514091091' },
     ])
-  })
-
-  test('in the TWAP of a closing event is reported as a TWAP, not as a payment', async () => {
-    const path = recorded('perps-long-named')
-    const { closingTwaps, funding } = await ofFiles(path, {}, 'plain-formula')
-    assert.equal(closingTwaps.differ, 21)
-    assert.deepEqual(funding.paidPeriods, all(128))
   })
 })
 
@@ -399,14 +385,6 @@ describe("the core's estimate of a running period", () => {
 })
 
 describe('lyra verify', () => {
-  test('prints payments and estimates, with parameters from market events', async (t) => {
-    const path = recorded('perps-calm-named')
-    const { stdout, code, stderr } = await runLyra(t, ['verify', path])
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /payments and rates of periods +45 +0 +0\n/)
-    assert.match(stdout, /estimates in market data +2,693 +0 +0\n?$/)
-  })
-
   test('has parameters from flags, from files and stores', async (t) => {
     const unnamed = await runWell(t, ['verify', SAMPLE])
     assert.match(unnamed.stdout, /payments and rates of periods +0 +0 +45\n/)
