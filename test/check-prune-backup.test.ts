@@ -682,13 +682,6 @@ describe('lyra prune', () => {
       /--before.*It is not a time\. Allowed: .*2026-01-31T12:00:00Z.*height/,
       2,
     ],
-    ['an invalid day', ['prune', '--before', '2023-02-30'], /There is no 2023-02-30\./, 2],
-    [
-      'no zone',
-      ['prune', '--before', '2023-10-05T10:00:00'],
-      /no zone: for UTC write 2023-10-05T10:00:00Z\./,
-      2,
-    ],
     [
       'a height above the last block',
       ['prune', '--before', '906'],
@@ -719,35 +712,35 @@ describe('lyra prune', () => {
 })
 
 describe('the bound that --before means', () => {
-  const cases: [text: string, bound: PruneBound | null][] = [
+  const cases: [text: string, bound: PruneBound | RegExp][] = [
     ['0', { by: 'height', before: 0n }],
     ['999999999999999', { by: 'height', before: 999_999_999_999_999n }],
     ['1000000000000000', { by: 'time', before: 1_000_000_000_000_000n }],
     ['1696500904000000000', { by: 'time', before: 1_696_500_904_000_000_000n }],
-    ['9223372036854775808', null],
-    ['-5', null],
-    ['1e9', null],
-    ['', null],
+    ['9223372036854775808', /./],
+    ['-5', /./],
+    ['1e9', /./],
+    ['', /./],
     ['2023-10-05T10:15:04Z', { by: 'time', before: 1_696_500_904_000_000_000n }],
     ['2023-10-05t10:15:04.000000001z', { by: 'time', before: 1_696_500_904_000_000_001n }],
     ['2023-10-05T12:15:04.5+02:00', { by: 'time', before: 1_696_500_904_500_000_000n }],
     ['1969-12-31T23:59:59.9Z', { by: 'time', before: -100_000_000n }],
     ['2024-02-29T00:00:00Z', { by: 'time', before: 1_709_164_800_000_000_000n }],
-    ['2023-02-29T00:00:00Z', null],
-    ['2023-10-05T24:00:00Z', null],
-    ['2023-10-05T10:15:04', null],
+    ['2023-02-29T00:00:00Z', /./],
+    ['2023-10-05T24:00:00Z', /./],
+    ['2023-10-05T10:15:04', /no zone: for UTC write 2023-10-05T10:15:04Z\./],
     ['2023-10-05', { by: 'time', before: 1_696_464_000_000_000_000n }],
-    ['2023-02-29', null],
-    ['2023-10-05T23:59:60Z', null],
-    ['2023-10-05T10:15:04.0000000001Z', null],
-    ['2023-10-05T10:15:04+24:00', null],
+    ['2023-02-29', /There is no 2023-02-29\./],
+    ['2023-10-05T23:59:60Z', /./],
+    ['2023-10-05T10:15:04.0000000001Z', /./],
+    ['2023-10-05T10:15:04+24:00', /./],
   ]
-  for (const [text, expected] of cases) {
-    test(`"${text}"`, () => {
-      if (expected === null) assert.throws(() => parseBound(text))
-      else assert.deepEqual(parseBound(text), expected)
-    })
-  }
+  test('is a height, a time or a day', () => {
+    for (const [text, expected] of cases) {
+      if (expected instanceof RegExp) assert.throws(() => parseBound(text), expected, text)
+      else assert.deepEqual(parseBound(text), expected, text)
+    }
+  })
 
   test('a printed time is parsed to the same bound', () => {
     fc.assert(

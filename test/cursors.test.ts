@@ -210,53 +210,28 @@ describe('cursors as text', () => {
     })
   }
 
-  /** Other spellings of a key, and keys that no row can have. */
+  /** Spellings that differ from a cursor by more than one character of its alphabet, and keys that no row can have. */
   const garbled: [resource: Resource, text: string][] = [
     ...[
-      ...[
-        'c',
-        'c_',
-        'c1',
-        'c_aa',
-        'c01_aa',
-        'c+1_aa',
-        'c-1_aa',
-        'c-0_aa',
-        'c1_aa_',
-        'c1_a_a',
-        'c1_-',
-        'c1_-2',
-      ],
-      ...['c1_-2d', 'c1_-6161', 'c1_-FF', 'c1_-C3', 'c1_-ED A080', 'c1_-EDA080', 'c1_-00', 'c1_-610062'],
-      ...['c1_ ', 'c1_é', 'C1_aa', ' c1_aa', 'c1_aa\n', 'c9223372036854775808_aa'],
+      ...['c', 'c1', 'c_aa', 'c+1_aa', 'c1_-FF', 'c1_-C3', 'c1_-ED A080', 'c1_-EDA080', 'c1_-00', 'c1_-6161'],
+      ...['c1_ ', 'c1_é', ' c1_aa', 'c1_aa\n', 'c9223372036854775808_aa', `c1_${'a'.repeat(2_304)}`],
       // As version 0.1.0 wrote it.
       'AYQHBKsS09Nu',
-      ...[`c${2n ** 64n - 1n}_aa`, 'c99999999999999999999_aa', `c1_${'a'.repeat(2_304)}`],
     ].map((text): [Resource, string] => [checkpoints, text]),
-    ...[
-      ...[`l${MARKET}`, `l${MARKET}_`, `l${MARKET}_Network`, `l${MARKET}_${'B'.repeat(64)}`, `l${MARKET}_x`],
-      ...[`l${MARKET.slice(1)}_network`, `l${MARKET}a_network`, `l${MARKET}_network_`, `l_network`],
-    ].map((text): [Resource, string] => [liquidityProviders, text]),
-    ...['i', `i${MARKET.toUpperCase()}`, `i${MARKET}0`, `i${MARKET}_`, 'inetworks'].map(
-      (text): [Resource, string] => [instruments, text],
+    ...[`l${MARKET}`, `l${MARKET}_Network`, `l${MARKET}_${'B'.repeat(64)}`, 'l_network'].map(
+      (text): [Resource, string] => [liquidityProviders, text],
     ),
-    ...[
-      '1',
-      '1_',
-      '_1',
-      '-0_1',
-      '1_-1',
-      '1_01',
-      '01_1',
-      '9223372036854775808_1',
-      '-9223372036854775809_1',
-    ].map((text): [Resource, string] => [fundingPeriods, `f${print}${text}`]),
+    [instruments, `i${MARKET.toUpperCase()}`],
+    [instruments, 'inetworks'],
+    ...['-0_1', '1_-1', '9223372036854775808_1', '-9223372036854775809_1'].map((text): [Resource, string] => [
+      fundingPeriods,
+      `f${print}${text}`,
+    ]),
   ]
-  for (const [resource, text] of garbled) {
-    test(`${JSON.stringify(text.slice(0, 90))} is no cursor`, () => {
-      assert.equal(decodeCursor(resource, selectionOf(resource), text), 'garbled')
-    })
-  }
+  test('other texts are no cursors', () => {
+    for (const [resource, text] of garbled)
+      assert.equal(decodeCursor(resource, selectionOf(resource), text), 'garbled', text)
+  })
 
   test('a byte order mark is a text like any other', () => {
     const cursor = encodeCursor(checkpoints, {}, [1n, '\ufeff'])

@@ -39,60 +39,17 @@ const INTEGERS: Integer[] = [
 
 const TRUE = ['1', 't', 'T', 'true', 'TRUE', 'True']
 const FALSE = ['0', 'f', 'F', 'false', 'FALSE', 'False']
-/** Parameter names of the API, with every accepted spelling. */
-const SPELLINGS: [path: string, value: string, spellings: string[]][] = [
-  [CHECKPOINTS, '2', ['pagination.first', 'pagination%2Efirst', '%70agination.firs%74']],
-  [CHECKPOINTS, '2', ['pagination.last']],
-  [CHECKPOINTS, 'false', ['pagination.newestFirst', 'pagination.newest_first', 'pagination.newest%5ffirst']],
-  [
-    POINTS,
-    '1696500100000000000',
-    [
-      'dateRange.startTimestamp',
-      'date_range.start_timestamp',
-      'dateRange.start_timestamp',
-      'date_range.startTimestamp',
-    ],
-  ],
-  [
-    POINTS,
-    '1696500100000000000',
-    [
-      'dateRange.endTimestamp',
-      'date_range.end_timestamp',
-      'dateRange.end_timestamp',
-      'date_range.endTimestamp',
-    ],
-  ],
-  [POINTS, 'SOURCE_EXTERNAL', ['source', '%73ource']],
-  [POINTS, '2', ['seq']],
-  [PROVIDERS, MARKET, ['marketId', 'market_id', 'market%49d']],
-  [PROVIDERS, 'network', ['partyId', 'party_id']],
+/** Spellings of one name: wrong values of any parameter are refused in camel and in snake case (wrong-values.test.ts). */
+const SPELLINGS = [
+  ...['dateRange.startTimestamp', 'date_range.start_timestamp', 'dateRange.start_timestamp'],
+  ...['date_range.startTimestamp', 'dateRange%2Estart%54imestamp'],
 ]
 
 /** Unknown names, which are ignored, whatever their values and number. */
 const UNKNOWN = [
-  'Pagination.First',
-  'pagination.First',
-  'pagination.FIRST',
   'PAGINATION.first',
   'pagination',
-  'pagination.',
-  'pagination.first.x',
   'pagination[first]',
-  'pagination.newest-first',
-  'pagination.newestfirst',
-  'pagination_first',
-  'first',
-  'newestFirst',
-  'dateRange',
-  'dateRange.start',
-  'daterange.startTimestamp',
-  'SEQ',
-  'sources',
-  'market-id',
-  'marketid',
-  ' seq',
   'seq ',
   '',
   '__proto__',
@@ -199,16 +156,13 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    for (const [path, value, spellings] of SPELLINGS) {
-      const [name] = spellings as [string]
-      await t.test(`${name} may be spelled in ${spellings.length} ways`, async () => {
-        const pages = await Promise.all(
-          spellings.map(async (spelling) => (await ask(base, `GET ${path}?${spelling}=${value}`)).body),
-        )
-        for (const page of pages) assert.equal(page, pages[0])
-        assert.match(pages[0]!, /"pageInfo"/)
-      })
-    }
+    await t.test('names may be spelled in camel case, snake case and escapes', async () => {
+      const pages = await Promise.all(
+        SPELLINGS.map(async (name) => (await ask(base, `GET ${POINTS}?${name}=1696500100000000000`)).body),
+      )
+      for (const page of pages) assert.equal(page, pages[0])
+      assert.match(pages[0]!, /"pageInfo"/)
+    })
 
     await t.test('unknown names are ignored', async () => {
       for (const path of [CHECKPOINTS, POINTS, PROVIDERS_OF_MARKET]) {
@@ -265,29 +219,21 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     await t.test('a cursor must be of the same resource, and of the requested market and party', async () => {
-      const cursors = {
-        checkpoint: (await assertPage(CHECKPOINTS)).pageInfo.startCursor,
-        point: (await assertPage(POINTS)).pageInfo.startCursor,
-        provider: (await assertPage(PROVIDERS_OF_MARKET)).pageInfo.startCursor,
-      }
+      const cursorOf = async (path: string) => (await assertPage(path)).pageInfo.startCursor
+      const [checkpoint, point, provider] = [
+        await cursorOf(CHECKPOINTS),
+        await cursorOf(POINTS),
+        await cursorOf(PROVIDERS_OF_MARKET),
+      ]
       const otherMarket = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
-      const GARBLED = 'is not a valid cursor'
-      const ANOTHERS = 'is a cursor of another resource'
       for (const [path, cursor, inner] of [
         [CHECKPOINTS, '', 'is empty'],
-        [CHECKPOINTS, ` ${cursors.checkpoint}`, GARBLED],
-        [POINTS, `${cursors.point}A`, GARBLED],
-        [PROVIDERS_OF_MARKET, `${cursors.provider}a`, GARBLED],
         // The reference's own cursor.
-        [CHECKPOINTS, 'eyJibG9ja0hlaWdodCI6OTAwfQ==', GARBLED],
-        [CHECKPOINTS, cursors.point, ANOTHERS],
-        [CHECKPOINTS, cursors.provider, ANOTHERS],
-        [POINTS, cursors.checkpoint, ANOTHERS],
-        [POINTS, cursors.provider, ANOTHERS],
-        [PROVIDERS_OF_MARKET, cursors.checkpoint, ANOTHERS],
-        [`${MARKETS_POINTS}${otherMarket}`, cursors.point, 'is a cursor of another market'],
-        [`${PROVIDERS}?marketId=${otherMarket}`, cursors.provider, 'is a cursor of another market'],
-        [`${PROVIDERS}?partyId=${'f'.repeat(64)}`, cursors.provider, 'is a cursor of another party'],
+        [CHECKPOINTS, 'eyJibG9ja0hlaWdodCI6OTAwfQ==', 'is not a valid cursor'],
+        [CHECKPOINTS, point, 'is a cursor of another resource'],
+        [`${MARKETS_POINTS}${otherMarket}`, point, 'is a cursor of another market'],
+        [`${PROVIDERS}?marketId=${otherMarket}`, provider, 'is a cursor of another market'],
+        [`${PROVIDERS}?partyId=${'f'.repeat(64)}`, provider, 'is a cursor of another party'],
       ] as const) {
         for (const name of ['pagination.after', 'pagination.before']) {
           const answer = await get(path, [[name, cursor]])
@@ -297,23 +243,11 @@ for (const kind of ANY_STORE_KIND) {
         }
       }
       // Any text that decodes to a key is a cursor: rows are public, and a hash may be any text.
-      for (const other of [`${cursors.checkpoint}AA`, cursors.checkpoint.slice(0, -2)]) {
-        await assertPage(CHECKPOINTS, [['pagination.after', other]])
-      }
+      await assertPage(CHECKPOINTS, [['pagination.after', `${checkpoint}AA`]])
       // It is valid with other filters on the same market, and with another size and order.
-      for (const params of [
-        'source=1',
-        'seq=1',
-        `seq=${UINT64}`,
-        'dateRange.startTimestamp=5&dateRange.endTimestamp=4',
-        'pagination.newestFirst=f&pagination.first=1',
-      ]) {
-        await assertPage(POINTS, `pagination.after=${cursors.point}&${params}`)
-      }
+      await assertPage(POINTS, `pagination.after=${point}&source=1&seq=${UINT64}`)
       const party = (await assertPage(PROVIDERS_OF_MARKET)).edges[0]!.node.partyId as string
-      for (const path of [PROVIDERS, PROVIDERS_OF_MARKET]) {
-        await assertPage(path, `partyId=${party}&pagination.after=${cursors.provider}`)
-      }
+      await assertPage(PROVIDERS, `partyId=${party}&pagination.after=${provider}`)
     })
 
     await t.test('the first faulty id or cursor by name is reported, wherever it appears', async () => {

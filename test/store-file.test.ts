@@ -396,49 +396,44 @@ describe('a store file that changes under a service', options, () => {
 })
 
 describe('a WAL left beside a store', options, () => {
-  test('contains the commits of a killed process', async (t) => {
+  test('contains the commits of a killed process, also for a copy of both and for the store from before it began', async (t) => {
     const { path } = await storeFolder(t)
+    copyFileSync(path('lyra.db'), path('backup.db'))
     await leaveLog(t, path('lyra.db'), path('more.evts'))
+    for (const [copy, store] of [
+      ['copy.db', 'lyra.db'],
+      ['older.db', 'backup.db'],
+    ] as const) {
+      copyFileSync(path(store), path(copy))
+      copyFileSync(path('lyra.db-wal'), path(`${copy}-wal`))
+      assert.equal(await heightOf(path(copy)), '9', copy)
+    }
     assert.equal(await heightOf(path('lyra.db')), '9')
     await ingestWhole(path('lyra.db'), path('more.evts'))
     assert.equal(await heightOf(path('lyra.db')), '9')
   })
 
-  test('can be copied together with its store', async (t) => {
-    const { path } = await storeFolder(t)
-    await leaveLog(t, path('lyra.db'), path('more.evts'))
-    for (const end of ['', '-wal']) copyFileSync(path(`lyra.db${end}`), path(`copy.db${end}`))
-    assert.equal(await heightOf(path('copy.db')), '9')
-  })
-
-  test('is used by a copy of the store from before it began', async (t) => {
+  test('of another, a replaced or a later store is reported in one line, and changes nothing', async (t) => {
     const { path } = await storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
-    await leaveLog(t, path('lyra.db'), path('more.evts'))
-    renameSync(path('backup.db'), path('lyra.db'))
-    assert.equal(await heightOf(path('lyra.db')), '9')
-  })
-
-  const others: [what: string, height: string, replace: (path: Folder['path']) => void][] = [
-    ['another store’s', '22', (path) => renameSync(path('other.db'), path('lyra.db'))],
-    ['of a replaced store', '22', (path) => copyFileSync(path('other.db'), path('lyra.db'))],
-    ['of a later time than the store', '6', (path) => renameSync(path('backup.db'), path('lyra.db'))],
-  ]
-  for (const [what, height, replace] of others) {
-    test(`${what} is reported in one line, and changes nothing`, async (t) => {
-      const folder = await storeFolder(t)
-      const { path } = folder
-      copyFileSync(path('lyra.db'), path('backup.db'))
-      // Checkpointed at the end, so that the next WAL has none of these blocks.
-      await ingestWhole(path('lyra.db'), path('more.evts'))
-      writeFileSync(path('later.evts'), blocks(10, 11))
-      await leaveLog(t, path('lyra.db'), path('later.evts'))
-      replace(path)
+    // Checkpointed at the end, so that the next WAL has none of these blocks.
+    await ingestWhole(path('lyra.db'), path('more.evts'))
+    writeFileSync(path('later.evts'), blocks(10, 11))
+    await leaveLog(t, path('lyra.db'), path('later.evts'))
+    for (const end of ['-wal', '-shm']) copyFileSync(path(`lyra.db${end}`), path(`left${end}`))
+    const others: [height: string, replace: () => void][] = [
+      ['22', () => copyFileSync(path('other.db'), path('lyra.db'))],
+      ['22', () => renameSync(path('other.db'), path('lyra.db'))],
+      ['6', () => renameSync(path('backup.db'), path('lyra.db'))],
+    ]
+    for (const [height, replace] of others) {
+      replace()
       await assertUnusable(path('lyra.db'), /-wal belongs to a different database/)
       for (const end of ['-wal', '-shm']) rmSync(path(`lyra.db${end}`))
       assert.equal(await heightOf(path('lyra.db')), height)
-    })
-  }
+      for (const end of ['-wal', '-shm']) copyFileSync(path(`left${end}`), path(`lyra.db${end}`))
+    }
+  })
 })
 
 describe('a full disk', options, () => {
