@@ -331,7 +331,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       assert.equal((await ingest(store, part, { allowGap: true })).failure, null)
       const ofPart = await checked(store, SAMPLE, ['notInStore', 'otherList'])
-      assert.match(ofPart.notes, /contain heights 1 to 99, which the store does not/)
+      assert.match(ofPart.notes, /contain blocks 1 to 99, which the store does not/)
       for (const bound of [
         { by: 'height', before: 300n },
         { by: 'time', before: 1696500700000000000n },
@@ -384,7 +384,7 @@ for (const kind of STORE_KINDS) {
       await ingestBytes(t, imported, fileOf(...rest))
       const file = fileWith(t, fileOf(first, ...rest))
       const repeated = await checked(imported, file, ['notInStore', 'repeated'])
-      assert.match(repeated.notes, /height 5 were imported: .* not compared/)
+      assert.match(repeated.notes, /imported block 5: .* not compared/)
       await checked(imported, fileWith(t, fileOf({ ...first, without: [3] }, { height: 6 })), [
         'notInFiles',
         'notInStore',
@@ -410,7 +410,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(isNull)
       assert.match(
         otherChain,
-        /no block is in both\. .* of chain core-scenarios; the event files: height 5 of chain other-chain$/,
+        /no block is in both\. .* of chain core-scenarios; the event files: block 5 of chain other-chain$/,
       )
       const [, otherBlocks] = await problemsWith(fileOf({ height: 5_000, chain }, { height: 5_001, chain }))
       assert.match(otherBlocks, /^nothing to compare: no block is in both\./)

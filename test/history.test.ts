@@ -69,10 +69,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await run(high!)).code, 0)
       const added = await run(low!)
       assert.equal(added.code, 3)
-      assert.match(
-        added.stderr,
-        /still missing below block 20.*heights 5 to 7, heights 10 to 19.*--allow-gap/,
-      )
+      assert.match(added.stderr, /still missing below block 20.*blocks 5 to 7, blocks 10 to 19.*--allow-gap/)
       const { first, gaps } = await coverageOf(store)
       assert.equal(first, 2n)
       assert.deepEqual(
@@ -168,11 +165,11 @@ for (const kind of STORE_KINDS) {
       assert.equal(report.pendingHeight, '400')
       const { failure } = await ingestBytes(t, store, second!)
       assert.ok(failure instanceof GapError)
-      assert.match(failure.message, /height 400 missing/)
+      assert.match(failure.message, /block 400 missing/)
       const other = await storeOfBytes(t, kind, second!)
       const below = await ingestBytes(t, other, first!)
       assert.ok(below.failure instanceof MissingHistoryError)
-      assert.match(below.failure.message, /height 400/)
+      assert.match(below.failure.message, /block 400/)
     })
   })
 }

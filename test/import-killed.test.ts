@@ -141,7 +141,7 @@ for (const kind of STORE_KINDS) {
         assert.match(stderr, /stopping after committing the current batch/)
         assert.match(
           stdout,
-          /^ {2}fundingPeriods: not imported in heights 1 to \d+: .* interrupted; then run it again/m,
+          /^ {2}fundingPeriods: not imported in blocks 1 to \d+: .* interrupted; then run it again/m,
         )
         await locking.end()
         await runWell(t, argumentsOf(store, database))

@@ -329,7 +329,7 @@ for (const kind of ANY_STORE_KIND) {
       ])
       assert.match(
         describeImport({ ...report, foreignFiles: [] }),
-        /fundingPeriods: not imported in heights 1 to 300/,
+        /fundingPeriods: not imported in blocks 1 to 300/,
       )
     })
 
@@ -337,7 +337,7 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       const { report, failure } = await importInto(store, [THIRD, FIRST])
       assert.ok(failure instanceof ImportGapError)
-      assert.match(failure.message, /expected block 301, found block 601: heights 301 to 600 missing/)
+      assert.match(failure.message, /expected block 301, found block 601: blocks 301 to 600 missing/)
       assert.equal(report.height, '300')
       assert.deepEqual(
         report.imported.map(({ lacks }) => lacks),
@@ -382,7 +382,7 @@ for (const kind of ANY_STORE_KIND) {
       const { report, failure } = await importInto(store, FIRST)
       assert.match(
         failure!.message,
-        /still missing below block 601, the first block of the store: heights 301 to 600/,
+        /still missing below block 601, the first block of the store: blocks 301 to 600/,
       )
       assert.equal(report.blocks, 300)
       assert.deepEqual(report.gaps, [{ from: '301', to: '600', kind: 'missing' }])

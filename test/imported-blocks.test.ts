@@ -182,7 +182,7 @@ for (const kind of STORE_KINDS) {
       for (const report of [await statusOfStore(openStore(store)), await statusOfService(base)])
         assert.match(
           describeStatus(report),
-          /^marketData +not imported in heights 1 to 450: .* run it again$/m,
+          /^marketData +not imported in blocks 1 to 450: .* run it again$/m,
         )
       const follower = new StreamFollower(store, fundingPeriods, { marketId: ETH })
       await follower.look()

@@ -116,29 +116,29 @@ for (const kind of ANY_STORE_KIND) {
       const { service, core } = await startWithCore(t, store)
       assert.match((await accept(101, 110)).stderr, /the store is empty/)
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200), ...blocks.slice(210, 220)])
-      await untilNotReady(service, /heights 101 to 110 missing.*lyra gap accept 101 110/)
+      await untilNotReady(service, /blocks 101 to 110 missing.*lyra gap accept 101 110/)
 
       const stored = await accept(95, 110)
       assert.deepEqual([stored.code, stored.stdout], [1, ''])
-      assert.match(stored.stderr, /contains heights 95 to 100; name only blocks that are missing/)
+      assert.match(stored.stderr, /contains blocks 95 to 100; name only blocks that are missing/)
       assert.equal((await accept(110, 101)).code, 2)
       assert.equal((await accept(0, 101)).code, 2)
       assert.equal((await accept(101, 109)).code, 0)
       assert.equal((await accept(110, 110)).code, 0)
 
-      await untilNotReady(service, /heights 201 to 210 missing.*lyra gap accept 201 210/)
+      await untilNotReady(service, /blocks 201 to 210 missing.*lyra gap accept 201 210/)
       assert.equal(await heightOf(service), 200)
       assert.match(await metricsOf(service.base), /^lyra_missing_blocks 10$/m)
       assert.equal((await accept(201, 300)).code, 0)
       await core.send([...blocks.slice(220, 310), ...blocks.slice(320, 330)])
-      await untilNotReady(service, /heights 311 to 320 missing/)
+      await untilNotReady(service, /blocks 311 to 320 missing/)
       assert.ok((await metricsOf(service.base)).includes('lyra_live_stopped 1'))
       const { gaps } = (await readFrom(store, readCoverage))!
       assert.deepEqual(gaps, [
         { from: 101n, to: 110n, kind: 'missing' },
         { from: 201n, to: 210n, kind: 'missing' },
       ])
-      assert.match((await accept(205, 211)).stderr, /contains height 211;/)
+      assert.match((await accept(205, 211)).stderr, /contains block 211;/)
       const file = fileWith(t, fileFrame(blocks.slice(0, 320).flat()))
       await runWell(t, ['ingest', '--store', store, file])
       await core.send(blocks.slice(330))

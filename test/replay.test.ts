@@ -55,12 +55,12 @@ const blocks = (...heights: number[]): MadeBlock[] =>
 
 /** Incomplete streams, and the reported gap. */
 const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
-  ['a height', blocks(2, 4), /expected block 3, found block 4: height 3 missing/, '2'],
-  ['several heights', blocks(2, 9), /heights 3 to 8 missing/, '2'],
+  ['a block', blocks(2, 4), /expected block 3, found block 4: block 3 missing/, '2'],
+  ['several blocks', blocks(2, 9), /blocks 3 to 8 missing/, '2'],
   [
     'the end of a block',
     [...blocks(2), { height: 3, ends: false }, ...blocks(4)],
-    /height 3 missing or incomplete/,
+    /block 3 missing or incomplete/,
     '2',
   ],
   [
@@ -108,5 +108,5 @@ test('the command line stops at a gap with exit status 3, and one line', async (
   const { code, stderr } = await runLyra(t, args)
   assert.equal(code, 3)
   assert.match(stderr, message)
-  assert.match((await runWell(t, [...args, '--allow-gap'])).stdout, /gap: height 3 missing/)
+  assert.match((await runWell(t, [...args, '--allow-gap'])).stdout, /gap: block 3 missing/)
 })

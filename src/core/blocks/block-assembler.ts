@@ -1,6 +1,6 @@
 import {
   type Coverage,
-  describeHeights,
+  describeBlocks,
   GapList,
   type HeightRange,
   holdAll,
@@ -289,7 +289,7 @@ export class BlockAssembler {
     }
     if (this.#mayMiss(from, height - 1n)) return 'beyond'
     throw new GapError(
-      `expected block ${from}, found block ${height}: ${describeHeights({ from, to: height - 1n })} missing or incomplete. ` +
+      `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
         'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
       from,
       height - 1n,

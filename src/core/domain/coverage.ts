@@ -232,14 +232,14 @@ export function inText<Range extends HeightRange>(range: Range): InText<Range> {
   return { ...range, from: range.from.toString(), to: range.to.toString() }
 }
 
-/** `height 12` or `heights 12 to 15`. */
-export function describeHeights({ from, to }: HeightRange | InText<HeightRange>): string {
-  return from === to ? `height ${from}` : `heights ${from} to ${to}`
+/** `block 12` or `blocks 12 to 15`. */
+export function describeBlocks({ from, to }: HeightRange | InText<HeightRange>): string {
+  return from === to ? `block ${from}` : `blocks ${from} to ${to}`
 }
 
 /** Ranges of heights, for people: at most `most`. */
 export function describeRanges(ranges: readonly (HeightRange | InText<HeightRange>)[], most: number): string {
-  const shown = ranges.slice(0, most).map(describeHeights)
+  const shown = ranges.slice(0, most).map(describeBlocks)
   return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
 }
 

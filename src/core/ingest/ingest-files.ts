@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { MissingHistoryError } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
-import { type Coverage, describeHeights, type Gap, missingHistory } from '../domain/coverage.ts'
+import { type Coverage, describeBlocks, type Gap, missingHistory } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { ReadProgress } from '../records/event-file.ts'
 import { orderEventFiles } from '../records/event-order.ts'
@@ -134,7 +134,7 @@ export function missingBelow(before: Coverage | null, after: Coverage | null): M
   const missing = missingHistory(after)
   const isAdding = after.first < before.first || countHeights(missing) < countHeights(missingHistory(before))
   if (!isAdding || missing.length === 0) return null
-  const shown = missing.slice(0, 5).map(describeHeights)
+  const shown = missing.slice(0, 5).map(describeBlocks)
   if (missing.length > shown.length) shown.push(`${missing.length - shown.length} more gaps`)
   return new MissingHistoryError(
     `still missing below block ${after.began}, the first block of the store: ${shown.join(', ')}. ` +

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import {
-  describeHeights,
+  describeBlocks,
   type HeightRange,
   type InText,
   inText,
@@ -112,12 +112,12 @@ async function compareStores(
   await refuseNewMarkets(store.reader, files.reader)
   for (const range of without(files.heights, store.heights).slice(0, 20)) {
     notes.push(
-      `the event files contain ${describeHeights(range)}, which the store does not: add them with lyra ingest`,
+      `the event files contain ${describeBlocks(range)}, which the store does not: add them with lyra ingest`,
     )
   }
   for (const range of store.imported.slice(0, 20)) {
     notes.push(
-      `${describeHeights(range)} were imported: rows that an import cannot contain may be missing, and ` +
+      `imported ${describeBlocks(range)}: rows that an import cannot contain may be missing, and ` +
         'the order in a block and times below a microsecond are not compared',
     )
   }

@@ -1,4 +1,4 @@
-import { describeHeights } from '#core/domain/coverage'
+import { describeBlocks } from '#core/domain/coverage'
 import { count, wordsOfName } from '#core/domain/words'
 import type { IngestionReport } from '#core/ingest/report'
 import { describeCutOff } from '#core/records/read-records'
@@ -41,5 +41,5 @@ export function describeReport(report: IngestionReport): string {
 
 /** The store's remaining gaps, in lines for people. */
 export function describeGaps({ gaps }: Pick<IngestionReport, 'gaps'>): string[] {
-  return gaps.map((gap) => `  gap: ${describeHeights(gap)} ${gap.kind}`)
+  return gaps.map((gap) => `  gap: ${describeBlocks(gap)} ${gap.kind}`)
 }

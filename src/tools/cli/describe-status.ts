@@ -1,4 +1,4 @@
-import { describeHeights, describeLacking } from '#core/domain/coverage'
+import { describeBlocks, describeLacking } from '#core/domain/coverage'
 import { describeDuration } from '#core/domain/duration'
 import { printable } from '#core/domain/printable'
 import { formatTime } from '#core/domain/time'
@@ -78,7 +78,7 @@ function describeService({ ready, reasons, live, forward, cluster }: ServiceStat
 function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
   const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, failure } = forward
   const { droppedBlocks, missingBlocks } = forward
-  const blocks = droppedBlocks === null ? '' : `, of ${describeHeights(droppedBlocks)}`
+  const blocks = droppedBlocks === null ? '' : `, of ${describeBlocks(droppedBlocks)}`
   const parts = [
     connected ? 'receiver connected' : 'receiver not connected',
     height === null ? 'nothing forwarded' : `forwarded up to block ${height}`,
@@ -89,7 +89,7 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
     // A service of version 0.2.0 does not report them.
     ...(missingBlocks
       ? [
-          `${describeHeights(missingBlocks)} missing: the receiver must get them from another source, or from the core restarted from a snapshot before block ${missingBlocks.from}`,
+          `${describeBlocks(missingBlocks)} missing: the receiver must get them from another source, or from the core restarted from a snapshot before block ${missingBlocks.from}`,
         ]
       : []),
     ...(failure === null ? [] : [failure]),
@@ -106,7 +106,7 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
   if (gaps.length === 0) return [['gaps', 'none']]
   const shown = gaps
     .slice(0, SHOWN_GAPS)
-    .map((gap): [string, string] => ['gap', `${describeHeights(gap)} ${gap.kind}`])
+    .map((gap): [string, string] => ['gap', `${describeBlocks(gap)} ${gap.kind}`])
   return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} more gaps`]]
 }
 

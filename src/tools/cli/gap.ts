@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { describeHeights } from '#core/domain/coverage'
+import { describeBlocks } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
 import { acceptGap } from '#core/store/accept-gap'
 import { findStore } from '#core/store/open-store'
@@ -23,7 +23,7 @@ export function command(): Command {
         throw new InvalidSettingError(`block ${from} comes after block ${to}: give the lower one first`)
       const store = findStore(name)
       await acceptGap(store, { from, to })
-      console.log(`${store.name}: live ingestion may continue without ${describeHeights({ from, to })}`)
+      console.log(`${store.name}: live ingestion may continue without ${describeBlocks({ from, to })}`)
     })
   return new Command('gap')
     .summary('do without blocks that are missing')

@@ -1,7 +1,7 @@
 import {
   byFrom,
   type Coverage,
-  describeHeights,
+  describeBlocks,
   GapList,
   type HeightRange,
   type ImportedRange,
@@ -121,7 +121,7 @@ export class ImportCoverage {
   #skip(from: bigint, to: bigint, source: string): void {
     if (!this.#allowGap) {
       throw new ImportGapError(
-        `${source}: expected block ${from}, found block ${to + 1n}: ${describeHeights({ from, to })} missing. ` +
+        `${source}: expected block ${from}, found block ${to + 1n}: ${describeBlocks({ from, to })} missing. ` +
           'Import or ingest these blocks, or continue without them with --allow-gap',
       )
     }

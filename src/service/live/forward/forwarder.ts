@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { describeHeights } from '#core/domain/coverage'
+import { describeBlocks } from '#core/domain/coverage'
 import type { BeginBlock } from '#core/events/block-events'
 import { BlockSender, type SendPosition, START } from './block-sender.ts'
 import { type Run, startOf } from './block-stretches.ts'
@@ -180,7 +180,7 @@ export class Forwarder {
     this.state.missingBlocks = { from, to: `${hole.to}` }
     if (missingBlocks?.to !== `${hole.to}`) {
       this.#log.error(
-        `forwarding: ${describeHeights({ from: BigInt(from), to: hole.to })} missing in the events kept for ${this.#address}: it must get them from another source, or from the core restarted from a snapshot before block ${from}. Forwarding continues with block ${first}`,
+        `forwarding: ${describeBlocks({ from: BigInt(from), to: hole.to })} missing in the events kept for ${this.#address}: it must get them from another source, or from the core restarted from a snapshot before block ${from}. Forwarding continues with block ${first}`,
       )
     }
     return first
@@ -244,7 +244,7 @@ export class Forwarder {
     if (!isLast && performance.now() - this.#dropLoggedAt < DROP_LOG_MS) return
     const { bytes, reason } = this.#dropped
     const { droppedBlocks } = this.state
-    const blocks = droppedBlocks === null ? '' : ` (${describeHeights(droppedBlocks)})`
+    const blocks = droppedBlocks === null ? '' : ` (${describeBlocks(droppedBlocks)})`
     this.#log.error(
       `forwarding: ${bytes} bytes of events were deleted before ${this.#address} received them${blocks}: ${reason}. It must get these blocks from another source`,
     )
