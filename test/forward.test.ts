@@ -154,7 +154,7 @@ describe('a receiver of forwarded events', () => {
   })
 
   for (const [what, rest] of [
-    ['a block', []],
+    ['block', []],
     ['event', blocks[20]!.toSpliced(2, 1)],
   ] as const) {
     test(`gets the events after a missing ${what} in a new connection, and all after a repeat`, async (t) => {
@@ -173,7 +173,7 @@ describe('a receiver of forwarded events', () => {
         receiver.connections.map(({ messages }) => short(messages)),
         [short(blocks.slice(0, 20).flat()), short(blocks.slice(21, 40).flat())],
       )
-      const missing = /heights? 21 missing.*restarted from a snapshot before block 21/
+      const missing = /block 21 missing.*restarted from a snapshot before block 21/
       await until(async () => missing.test(describeStatus(await statusOfService(service.base))), 'its status')
       assert.match((await readyOf(service)).text, /"missingBlocks":\{"from":"21","to":"21"\}/)
       assert.match(service.program.output.stderr, missing)
