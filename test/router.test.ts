@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RESOURCES } from '#core/resources/resources'
+import { ApiError } from '#service/api/http/errors'
 import { createRouter, type Route } from '#service/api/http/router'
 
 const MARKET = 'a9'.repeat(32)
@@ -10,7 +11,7 @@ test('paths lead to the right resource, even if one is the start of another', ()
   const find = createRouter(RESOURCES.map(({ path }): Route => ({ path, answer })))
   const nameAt = (path: string) => {
     const found = find(path)
-    if (found === null) return null
+    if (found instanceof ApiError) return null
     return [RESOURCES.find((resource) => resource.path === found.route.path)!.name, found.pathId]
   }
   const points = `/api/v2/funding-periods/data-points/${MARKET}`
@@ -35,5 +36,21 @@ test('paths lead to the right resource, even if one is the start of another', ()
     ['', null],
   ] as const) {
     assert.deepEqual(nameAt(path), expected, path)
+  }
+})
+
+test('unknown names of streams and exports are answered with those that exist, other paths without any', () => {
+  const paths = ['/api/v2/stream/a', '/api/v2/stream/b', '/api/v2/export/c', '/api/v2/d']
+  const find = createRouter(paths.map((path): Route => ({ path, answer: async () => {} })))
+  for (const [path, expected] of [
+    ['/api/v2/stream/x', 'Not Found: /api/v2/stream/ has a, b'],
+    ['/api/v2/stream/', 'Not Found: /api/v2/stream/ has a, b'],
+    ['/api/v2/export/a/b', 'Not Found: /api/v2/export/ has c'],
+    ['/api/v2/stream', 'Not Found'],
+    ['/api/v2/x', 'Not Found'],
+    ['/x/api/v2/stream/x', 'Not Found'],
+  ] as const) {
+    const { status, message } = find(path) as ApiError
+    assert.deepEqual([status, message], [404, expected], path)
   }
 })

@@ -67,7 +67,8 @@ export const headersTooLarge = () =>
 export const malformedRequest = (what: string, headers: Record<string, string> = {}) =>
   new ApiError(400, GRPC.invalidArgument, what, { headers })
 
-export const notFound = () => new ApiError(404, GRPC.notFound, 'Not Found')
+/** @param known what exists instead */
+export const notFound = (known = '') => new ApiError(404, GRPC.notFound, `Not Found${known}`)
 
 /** The methods of every known path. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'

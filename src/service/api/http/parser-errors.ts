@@ -6,14 +6,7 @@ import type { Position } from '#core/store/pages/page'
 import { countedAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import type { CorsOrigins } from './cors.ts'
-import {
-  ApiError,
-  errorBody,
-  headersTooLarge,
-  malformedRequest,
-  methodNotAllowed,
-  notFound,
-} from './errors.ts'
+import { ApiError, errorBody, headersTooLarge, malformedRequest, methodNotAllowed } from './errors.ts'
 import { headOf, JSON_TYPE, type KnownPosition } from './exchange.ts'
 import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
@@ -116,7 +109,8 @@ function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
   } catch (error) {
     return error as ApiError
   }
-  return findRoute(pathOf(target)) === null ? notFound() : methodNotAllowed()
+  const found = findRoute(pathOf(target))
+  return found instanceof ApiError ? found : methodNotAllowed()
 }
 
 function answerText(error: ApiError, position: Position | null, corsOrigins: CorsOrigins): string {

@@ -1,3 +1,4 @@
+import { type ApiError, notFound } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What answers the requests of a path. */
@@ -12,8 +13,11 @@ export type Route = {
   answer(exchange: Exchange): Promise<void> | undefined
 }
 
-/** The route of a path, as the request has it, and the parameter in it; null for an unknown path. */
-export type FindRoute = (path: string) => { route: Route; pathId: string | null } | null
+/** The route of a path, as the request has it, and the parameter in it; the error of an unknown path. */
+export type FindRoute = (path: string) => { route: Route; pathId: string | null } | ApiError
+
+/** Folders whose paths are named for an unknown one; the data node has none of them. */
+const NAMED = /^\/api\/v2\/(?:stream|export)\//
 
 /** A target may be an address (RFC 9112, 3.2.2). */
 const ADDRESS = /^https?:\/\/[^/]*(?=\/)/
@@ -26,15 +30,21 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     if (parameter === undefined) whole.set(head, route)
     else withParameter.set(head, route)
   }
+  const unknown = (path: string) => {
+    const folder = NAMED.exec(path)?.[0]
+    if (folder === undefined) return notFound()
+    const known = [...whole.keys()].filter((own) => own.startsWith(folder))
+    return notFound(`: ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`)
+  }
   return (given) => {
     const path = given.startsWith('/') ? given : given.replace(ADDRESS, '')
     const route = whole.get(decoded(path, decodeURI))
     if (route !== undefined) return { route, pathId: null }
     const cut = path.lastIndexOf('/') + 1
     const found = withParameter.get(decoded(path.slice(0, cut), decodeURI))
-    if (found === undefined) return null
+    if (found === undefined) return unknown(path)
     const pathId = decoded(path.slice(cut), decodeURIComponent)
-    return found.lacks?.(pathId) === true ? null : { route: found, pathId }
+    return found.lacks?.(pathId) === true ? notFound() : { route: found, pathId }
   }
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clientAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import { isPreflight } from './cors.ts'
-import { ALLOWED_METHODS, type ExplainError, methodNotAllowed, notFound } from './errors.ts'
+import { ALLOWED_METHODS, ApiError, type ExplainError, methodNotAllowed } from './errors.ts'
 import { Exchange, type Exchanges } from './exchange.ts'
 import { answerPreflight } from './preflight.ts'
 import { checkTarget, pathOf } from './query-string.ts'
@@ -55,18 +55,19 @@ export function requestTaker(
       return undefined
     }
     const found = findRoute(pathOf(target))
-    if (found !== null) Object.assign(exchange, found)
+    const isKnown = !(found instanceof ApiError)
+    if (isKnown) Object.assign(exchange, found)
     if (!isUnlimited(exchange)) exchange.limits = countRequest(exchange.address)
     checkHead(request)
     checkTarget(target)
     // `OPTIONS *` asks for the capabilities of the whole server (RFC 9110, 9.3.7).
-    if (found === null && !(request.method === 'OPTIONS' && target === '*')) throw notFound()
-    if (request.method === 'OPTIONS') {
+    if (request.method === 'OPTIONS' && (isKnown || target === '*')) {
       exchange.send(204, { position: exchanges.known.position, headers: { allow: ALLOWED_METHODS } })
       return undefined
     }
+    if (!isKnown) throw found
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
-    return found!.route.answer(exchange)
+    return found.route.answer(exchange)
   }
 
   return (request, response) => {
