@@ -7,6 +7,7 @@ import {
   describeExact,
   formatAmount,
   formatAmountWithUnit,
+  placesOf,
   unitOf,
   whyNoUnit,
 } from '../web/src/figures/amount.ts'
@@ -128,6 +129,21 @@ describe("the explorer's figures", () => {
       assert.equal(formatAmountWithUnit(text, unit, style), expected, text)
     }
     assert.equal(formatAmount('2947093000', usd), '29,470.93')
+    // In a column each has as many decimals as the one with most, except for dust.
+    for (const [column, style, expected] of [
+      [['2947093000', '-28', null], {}, ['29,470.93000', '-0.00028']],
+      [['2947093000', '-28'], { places: 2 }, ['29,470.93000', '-0.00028']],
+      [['2947093000', '-2800000'], { places: 2, signed: true }, ['+29,470.93', '-28.00']],
+      [['100000', 'none'], {}, ['1.00', 'none']],
+    ] as const) {
+      const least = placesOf(column, usd, style)
+      const shown = column.flatMap((text) =>
+        text === null ? [] : [formatAmount(text, usd, { ...style, least })],
+      )
+      assert.deepEqual(shown, expected)
+    }
+    assert.equal(placesOf(['1'], great), 8)
+    assert.equal(placesOf(['1234', '5'], null), 0)
     assert.equal(describeExact('2947093000', usd), '2947093000 × 10⁻⁵ USD')
     assert.equal(describeExact('1', great), '1 × 10⁻¹⁸ VEGA')
     assert.equal(describeExact('2947093000', null), '2947093000')

@@ -244,6 +244,10 @@ describe("the explorer's funding", () => {
         }),
       )
     assert.equal(textOf(of('5470393')), 'Mark price 54,703.93 USD')
+    assert.match(
+      of('5470393'),
+      /title="At [^"]*It values positions\. The internal price, which funding uses, /,
+    )
     assert.equal(of('0'), '')
     assert.equal(of('5', ''), '')
   })
@@ -264,7 +268,8 @@ describe("the explorer's funding", () => {
         assert.deepEqual([seq, start], [groupDigits(`${period.seq}`), formatTime(period.start)])
         const twaps = (of: { internalTwap?: string | null; externalTwap?: string | null }) =>
           [of.internalTwap!, of.externalTwap!].map((twap) =>
-            twap === '0' ? 'none (0)' : formatAmount(twap, USD),
+            // Amounts of a column have the same decimals: all of the asset's.
+            twap === '0' ? 'none (0)' : formatAmount(twap, USD, { least: USD.decimals }),
           )
         if (period.end === null) {
           assert.match(row[0]!, /^estimate/)
@@ -278,7 +283,7 @@ describe("the explorer's funding", () => {
             [
               rate(period.rate),
               whoPays(period.payment),
-              formatAmount(period.payment!, USD, { signed: true }),
+              formatAmount(period.payment!, USD, { signed: true, least: USD.decimals }),
               ...twaps(period),
             ],
           )

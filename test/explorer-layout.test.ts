@@ -199,7 +199,7 @@ describe('the layout of the explorer', () => {
       ['/', 'table.markets'],
       [`/?compare=${market},${other}`, '[data-chart="compare"] canvas'],
       ['/?view=funding', '.chart-panel[aria-busy="false"] .notes'],
-      ['/?view=providers', 'table.providers, .card'],
+      ['/?view=providers', 'table.providers'],
       [`/?view=providers&market=${market}&party=${party}`, '.panel .request'],
       [`/?view=party&party=${payer}`, '[data-chart="cumulative"] canvas'],
       ['/?view=checkpoints', 'table.checkpoints'],
@@ -393,6 +393,9 @@ describe('the layout of the explorer', () => {
       await page.getByText('Tap for values · one finger pans · two fingers zoom').waitFor()
       const table = page.locator('.table-frame', { has: page.locator('table.periods') })
       await table.getByText('Scroll sideways for more columns').waitFor()
+      // The rate is whole before the table is scrolled.
+      const { x, width } = (await table.locator('tbody .estimate td .amount').first().boundingBox())!
+      assert.ok(x + width <= 390 - 12, `${x + width}`)
       await table.locator('.table-place').evaluate((place) => place.scrollTo({ left: 10_000 }))
       await table.getByText('Scroll back').waitFor()
       await page.setViewportSize({ width: 1280, height: 900 })

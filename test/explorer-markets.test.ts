@@ -31,7 +31,6 @@ const { askLines, columnsOf, describeLine, lineOfPeriods, titleOf, valuesOf } = 
   '../web/src/markets/compare-lines.ts'
 )
 const { marketMatches } = await import('../web/src/service/markets.ts')
-const { summariesCsv } = await import('../web/src/markets/summaries-csv.ts')
 const { withChanges } = await import('../web/src/markets/summary.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
@@ -136,15 +135,6 @@ describe("the explorer's table of markets", () => {
         wanted,
       )
     }
-  })
-
-  test('is saved as CSV with the texts that were sent', async () => {
-    const summaries = await summariesOf(recording)
-    const sol = summaries.find(({ marketId }) => marketId === SOL)!
-    const [head, line, ...others] = summariesCsv([sol], 0n).trimEnd().split('\r\n')
-    assert.match(head!, /^marketId,code,state,rate,rateIsEstimate,/)
-    assert.ok(line!.startsWith(`${SOL},SOL/PERP,STATE_ACTIVE,${sol.estimate!.fundingRate},true,`), line)
-    assert.deepEqual(others, [])
   })
 
   test('has no rate of a market that has ended, but the time of its end', async () => {
@@ -293,7 +283,7 @@ describe("the explorer's comparison of markets", () => {
       // The last rate on each basis, and that of an earlier time.
       const last = own.at(-1)!
       const of = (basis: Basis, at: bigint | null = null) => describeLine(own, 'rate', basis, at)
-      const name = `period ${periodCount(made)}, ${formatTime(last.start).slice(0, 16)}`
+      const name = `period ${periodCount(made)}, paid ${formatTime(last.end).slice(0, 16)}`
       assert.equal(of('period'), `${percent(expected.at(-1)!)} · ${name}`)
       assert.equal(of('8h'), `${percent((expected.at(-1)! * 8) / made.hours)} · ${name}`)
       assert.ok(of('year').endsWith(` % · ${name}`))
@@ -318,8 +308,8 @@ describe("the explorer's comparison of markets", () => {
       assert.equal(Number(total), Number(sumOf(due(made, held.from, range.to))))
       const { start } = own.at(-2)!
       const day = sum(due(made, start, start + DAY))
-      const at = formatTime(start).slice(0, 16)
-      assert.equal(describeLine(own, 'rate', '8h', start), `${percent(day / 3)} · day, ${at}`)
+      const date = formatTime(start).slice(0, 10)
+      assert.equal(describeLine(own, 'rate', '8h', start), `${percent(day / 3)} · day ${date}`)
     }
   })
 
@@ -338,7 +328,7 @@ describe("the explorer's comparison of markets", () => {
     const lineIn = (from: bigint, more: boolean) => lineOfPeriods(ETH, { list, more }, { from, to: 10n })
     assert.deepEqual(
       lineIn(0n, true).due.map(({ name }) => name),
-      ['period 1'],
+      ['period 1, paid 1970-01-01 00:00'],
     )
     assert.deepEqual(
       [lineIn(0n, true), lineIn(5n, true), lineIn(0n, false)].map(({ from }) => from),

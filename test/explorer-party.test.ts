@@ -20,6 +20,7 @@ const { describeNow, Provision } = await import('../web/src/party/party-provisio
 const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { Holdings } = await import('../web/src/node/holdings.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
+const { describeDearest } = await import('../web/src/providers/epochs.ts')
 const { withFees } = await import('../web/src/providers/fees.ts')
 const { instruments, marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
 
@@ -167,13 +168,53 @@ describe('the view of a party', () => {
       await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     ).rows.map(({ node }) => node)
     const view = render(h(Provision, { marketId, partyId: PROVIDER, now: own!, epochs }))
-    assert.equal(cellsOf(view).length, 10)
+    // Ten that have ended, below the one that runs.
+    assert.equal(cellsOf(view).length, 11)
+    assert.equal(cellsOf(view)[0]![1], 'runs since 2024-10-01 15:30:00')
     assert.ok(
       view.includes(`href="/?view=providers&amp;market=${marketId}&amp;party=${PROVIDER}">More epochs`),
     )
     const left = render(h(Provision, { marketId, partyId: PROVIDER, now: null, epochs: epochs.slice(0, 2) }))
     assert.match(textOf(left), /no provision on this market now/)
     assert.equal(parseDecimal(epochs[0]!.timeOnBook) !== null, true)
+  })
+
+  test('names the epoch that cost a provider most, and proves why from the figures of all of month', async () => {
+    const served = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    await visit(served, '/?view=party')
+    const whys = new Map<string, number>()
+    for (const [marketId, { sla }] of instruments.value!) {
+      const { rows } = await served.client.liquidityProviderHistoryPage({ marketId }, { first: 5_000 })
+      for (const own of Map.groupBy(
+        rows.map(({ node }) => node),
+        ({ partyId }) => partyId,
+      ).values()) {
+        const costOf = ({ feesPaid, feePenalty }: (typeof own)[number]) =>
+          Number(feesPaid) * Number(feePenalty)
+        const most = own.toSorted((a, b) => costOf(b) - costOf(a))[0]!
+        const { what } = describeDearest(own, sla, marketUnit(marketId))
+        const cost = formatAmount(`${Math.trunc(costOf(most))}`, marketUnit(marketId), { places: 2 })
+        if (costOf(most) === 0) assert.equal(what, `No penalty took fees in these ${own.length} epochs.`)
+        else
+          assert.ok(
+            what.startsWith(`Epoch ${most.epoch} cost the most of these ${own.length}: ${cost} USDT`),
+            what,
+          )
+        // As if each epoch were the one that cost most: no penalty of the core is left without a reason.
+        for (const [index, row] of own.entries()) {
+          if (Number(row.feePenalty) === 0) continue
+          const alone = own.slice(index).map((one) => ({ ...one, feesPaid: one === row ? '1000000' : '0' }))
+          const said = describeDearest(alone, sla, null).why
+          const reason = /below the minimum|off the book|average of the \d|of today/.exec(said)![0]
+          whys.set(reason.slice(0, 10), (whys.get(reason.slice(0, 10)) ?? 0) + 1)
+        }
+      }
+    }
+    assert.deepEqual([...whys].sort(), [
+      ['average of', 133],
+      ['below the ', 71],
+      ['off the bo', 95],
+    ])
   })
 
   test('lists who paid for a period, those that paid most first, with links to each', async () => {
@@ -260,6 +301,12 @@ describe('the view of a party', () => {
           )
           assert.deepEqual(await accessibilityFaults(page), [], `${colorScheme}, ${width}`)
         }
+        // The button that copies a link is beside the field, and no table is cut.
+        const [link, show] = await Promise.all(
+          [/a link to this view$/, 'Show'].map((name) => page.getByRole('button', { name }).boundingBox()),
+        )
+        assert.ok(Math.abs(link!.y + link!.height / 2 - (show!.y + show!.height / 2)) < 10, `${width}`)
+        assert.equal(await page.locator('.scroll-hint').count(), 0, `${width}`)
       }
       await page.getByRole('button', { name: 'all', exact: true }).click()
       await eventually(
@@ -284,6 +331,15 @@ describe('the view of a party', () => {
       await page.getByRole('link', { name: 'Payments and epochs' }).click()
       await page.waitForSelector('.provision table')
       assert.equal(new URL(page.url()).searchParams.get('view'), 'party')
+      // Epochs are sorted by keys, and the address holds the order.
+      const epochs = page.locator('.provision .epochs-table').first()
+      await epochs.getByRole('button', { name: 'Lost to the fee penalty' }).press('Enter')
+      await page.waitForURL(/epochSort=-lost/)
+      const [, first] = await epochs.locator('tbody th').allInnerTexts()
+      const dearest = await page.locator('[data-figure="dearest"]').first().innerText()
+      assert.ok(dearest.startsWith(`Epoch ${first} cost the most`), dearest)
+      await epochs.locator('th[aria-sort="descending"]', { hasText: 'Lost' }).waitFor()
+      assert.deepEqual(await accessibilityFaults(page), [])
     },
   )
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Instrument, LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
+import type { Instrument, LiquidityProvider, LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
 import { h } from 'preact'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
-import { withFees } from '../web/src/providers/fees.ts'
+import { type ProviderRow, withFees } from '../web/src/providers/fees.ts'
 import { LIVE_MARKET } from './fixtures/live-store.ts'
 import {
   cellsOf,
@@ -21,7 +21,8 @@ import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { serveRecording } from './fixtures/service.ts'
 
 const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
-const { EpochsTable, lostToPenalty } = await import('../web/src/providers/history.tsx')
+const { EpochsTable } = await import('../web/src/providers/epochs-table.tsx')
+const { describeDearest, EPOCH_COLUMNS, lostToPenalty } = await import('../web/src/providers/epochs.ts')
 const { Meanings } = await import('../web/src/providers/meanings.tsx')
 const { PartyField } = await import('../web/src/providers/party-field.tsx')
 const { Providers, ProvidersView } = await import('../web/src/providers/providers-view.tsx')
@@ -42,7 +43,6 @@ function viewOf(providers: readonly LiquidityProvider[]): string {
   const data = { providers: withFees(providers), more: false, blockHeight: '2605' }
   const list = { data, error: null, loading: false, reload: () => {} }
   const [market, party] = [param('market'), param('party')?.toLowerCase() ?? null]
-  // On a phone cards take the place of the table.
   return render(h(Providers, { market, party, list }))
 }
 
@@ -225,7 +225,6 @@ describe("the explorer's providers", () => {
       /as sent, as whole numbers, and excluded from totals: the store has no market event/,
     )
     assert.equal(figureOf(view, 'total-stake'), undefined)
-    assert.match(textOf(view.split('<ul class="cards')[1]!), /No SLA figures/)
   })
 
   test('have a mark at the required time on book, and a total for each asset', () => {
@@ -320,91 +319,205 @@ describe("the explorer's providers", () => {
     assert.match(textOf(viewOf(all)), /No provider's id begins with eeee/)
   })
 
-  test('have past epochs, as bars, in a table and in words, and those without figures as missing', async () => {
-    const epoch = (seq: number, fields: Partial<LiquidityProviderEpoch> = {}) =>
-      ({
-        ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), epoch: `${seq}`, atBlock: '1', timestamp: '0' },
-        ...{
-          timeOnBook: '0.7',
-          feePenalty: '0',
-          bondPenalty: '0',
-          equityLikeShare: null,
-          requiredLiquidity: '12345',
-          feesPaid: null,
-        },
-        ...fields,
-      }) as LiquidityProviderEpoch
+  const epoch = (seq: number, fields: Partial<LiquidityProviderEpoch> = {}) =>
+    ({
+      ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), epoch: `${seq}`, atBlock: '1', timestamp: '0' },
+      ...{ timeOnBook: '0.7', feePenalty: '0', bondPenalty: '0', equityLikeShare: null },
+      ...{ requiredLiquidity: '12345', feesPaid: null, ...fields },
+    }) as LiquidityProviderEpoch
+
+  /** The terms of markets in which providers must be on the book 60 % of the time. */
+  const TERMS: SlaParameters = {
+    ...{ priceRange: '0.05', commitmentMinTimeFraction: '0.6' },
+    ...{ performanceHysteresisEpochs: '2', slaCompetitionFactor: '0.4' },
+  }
+
+  /** The table of epochs at the page's address. */
+  const tableOf = (rows: LiquidityProviderEpoch[], now: ProviderRow | null = null, first = 0, count = 20) => {
+    const settlementAsset = { id: 'USD', symbol: 'USD', name: 'USD', decimals: '5' }
+    instruments.value = new Map([[LIVE_MARKET, { settlementAsset, sla: TERMS } as unknown as Instrument]])
+    return render(h(EpochsTable, { marketId: LIVE_MARKET, rows, now, first, count }))
+  }
+
+  test('have past epochs, as bars, in a table and in words, and those without figures as missing', () => {
+    go('/?view=providers')
     const rows = [
       epoch(9, {
         ...{ timeOnBook: '0.25', feePenalty: '0.5', bondPenalty: '0.125', equityLikeShare: '0.4' },
         feesPaid: '1000000',
       }),
-      ...[epoch(7, { feesPaid: '7' }), epoch(6, { timeOnBook: '0.65' }), epoch(2)],
+      ...[epoch(7, { feesPaid: '7' }), epoch(6, { timeOnBook: '0.6' }), epoch(2)],
     ]
-    const least = '0.65'
+    const least = '0.6'
     const chart = render(h(EpochsChart, { rows: rows.toReversed(), least }))
     const lane = (name: string) => chart.split('data-lane="').find((part) => part.startsWith(name))!
     const bars = [
-      ...lane('Time on book').matchAll(
-        /<span class="lane-column[^>]*>(?:<span class="([^"]*)" style="([^"]*)">)?/g,
-      ),
+      ...lane('book').matchAll(/<span class="lane-column[^>]*>(?:<span class="([^"]*)" style="([^"]*)">)?/g),
     ]
     assert.deepEqual(
       bars.map(([column, look, style]) => [/data-epoch="(\d+)"/.exec(column)?.[1], look, style]),
       [
         ['2', 'lane-bar', 'height:70%;'],
         ...Array(3).fill([undefined, undefined, undefined]),
-        ['6', 'lane-bar', 'height:65%;'],
+        ['6', 'lane-bar', 'height:60%;'],
         ['7', 'lane-bar', 'height:70%;'],
         [undefined, undefined, undefined],
         ['9', 'lane-bar short', 'height:25%;'],
       ],
     )
-    assert.match(lane('Time on book'), /class="lane-least" style="bottom:65%;"/)
+    assert.match(lane('book'), /class="lane-least" style="bottom:60%;"/)
     // Without a natural limit, the greatest value has the full height.
-    assert.match(lane('Bond penalty'), /style="height:100%;"/)
+    assert.match(lane('bondPenalty'), /style="height:100%;"/)
     assert.match(textOf(chart), /hatched: missing/)
     assert.match(
       textOf(chart),
-      /Epoch 9: on the book 25 % of the time, less than the SLA requires; fee penalty 50 %; bond penalty 12\.5 %; equity-like share 40 %/,
+      /Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty \(part of the bond\) 12\.5 %; equity-like share 40 %/,
     )
-    const table = render(h(EpochsTable, { rows, added: rows, newer: epoch(10), least, unit: USD }))
+    const table = tableOf(rows)
     assert.deepEqual(
       cellsOf(table).map(([seq, , ...cells]) => [seq, ...cells]),
       [
-        ['9', 'below SLA 25 % of at least 65 %', '50 %', '12.5 %', '40 %', '0.12', '10.00', '5.00'],
+        ['9', 'below SLA 25 % of at least 60 %', '50 %', '12.5 %', '40 %', '0.12', '10.00000', '5.00'],
         ['8'],
-        ['7', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12', '0.00007', '0.00'],
-        ['6', '65 % of at least 65 %', '0 %', '0 %', '–', '0.12', '–', '–'],
+        ['7', '70 % of at least 60 %', '0 %', '0 %', '–', '0.12', '0.00007', '0.00'],
+        ['6', '60 % of at least 60 %', '0 %', '0 %', '–', '0.12', '–', '–'],
         ['3 to 5'],
-        ['2', '70 % of at least 65 %', '0 %', '0 %', '–', '0.12', '–', '–'],
+        ['2', '70 % of at least 60 %', '0 %', '0 %', '–', '0.12', '–', '–'],
       ],
     )
     assert.equal(cellsOf(table)[1]![1], 'missing: no figures of this provider')
-    assert.match(table, /Sum of 4 epochs/)
-    assert.equal(figureOf(table, 'epochs-fees')!.text, '10.00')
-    assert.equal(figureOf(table, 'epochs-lost')!.text, '5.00')
+    assert.match(textOf(table), /Sum of 4 epochs, 4 missing 10\.00000 5\.00$/)
+    // The next page begins with what is missing before it.
+    assert.deepEqual(
+      cellsOf(tableOf(rows, null, 1, 2)).map(([seq]) => seq),
+      ['8', '7', '6'],
+    )
     // One who was paid without an SLA has no other figures.
     const none = {
-      timeOnBook: null,
-      feePenalty: null,
-      bondPenalty: null,
-      requiredLiquidity: null,
+      ...{ timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null },
       feesPaid: '7',
     }
-    const [paid] = cellsOf(
-      render(
-        h(EpochsTable, { rows: [epoch(9, none)], added: [epoch(9, none)], newer: null, least, unit: USD }),
-      ),
-    )
-    assert.deepEqual(paid!.slice(2), ['–', '–', '–', '–', '–', '0.00007', '–'])
+    assert.deepEqual(cellsOf(tableOf([epoch(9, none)]))[0]!.slice(2), [
+      ...['–', '–', '–', '–', '–', '0.00007', '–'],
+    ])
     assert.match(textOf(render(h(EpochsChart, { rows: [epoch(9, none)], least }))), /Epoch 9: no SLA figures/)
     // The core allocates fees before it takes the penalty.
     assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
-    const values = ['epoch-book', 'epoch-fee-penalty', 'epoch-bond-penalty', 'epoch-share', 'epoch-required']
+    const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
       values.map((name) => figureOf(table, name)!.value),
       ['0.25', '0.5', '0.125', '0.4', '12345'],
     )
+  })
+
+  test('have epochs sorted by each column, those without the figure last, and a row for the running one', () => {
+    const DAY = 86_400_000_000_000n
+    const rows = [
+      epoch(12, { timestamp: `${12n * DAY}`, timeOnBook: '0.9', feePenalty: '0.1', feesPaid: '900' }),
+      epoch(10, { timestamp: `${10n * DAY}`, timeOnBook: null, feePenalty: null, bondPenalty: null }),
+      epoch(9, { timestamp: `${9n * DAY}`, timeOnBook: '0.5', feePenalty: '1', bondPenalty: '0.02' }),
+      epoch(8, {
+        timestamp: `${8n * DAY}`,
+        feesPaid: '1000',
+        requiredLiquidity: '5',
+        equityLikeShare: '0.1',
+      }),
+    ]
+    const orders = [
+      ['-epoch', '12 11 10 9 8'],
+      ['epoch', '8 9 10 11 12'],
+      ['-ended', '12 11 10 9 8'],
+      ['ended', '8 9 10 11 12'],
+      ['-book', '12 8 9 10'],
+      ['book', '9 8 12 10'],
+      ['-feePenalty', '9 12 8 10'],
+      ['-bondPenalty', '9 8 12 10'],
+      ['-share', '8 9 10 12'],
+      ['required', '8 9 10 12'],
+      ['-fees', '8 12 9 10'],
+      ['-lost', '12 8 9 10'],
+      ['lost', '8 12 9 10'],
+      // One that names no column.
+      ['-x', '12 11 10 9 8'],
+    ]
+    for (const [order, expected] of orders) {
+      go(`/?view=party&epochSort=${order}`)
+      const table = tableOf(rows)
+      assert.equal(
+        cellsOf(table)
+          .map(([seq]) => seq)
+          .join(' '),
+        expected,
+        order,
+      )
+      const sorted = order === '-x' ? '-epoch' : order!
+      const heads = table.split('</thead>')[0]!.match(/<th .*?<\/th>/gs)!
+      assert.deepEqual(
+        heads.flatMap((head, index) => {
+          assert.match(head, /<button type="button" class="sort"/)
+          const sort = /aria-sort="(\w+)"/.exec(head)![1]!
+          return sort === 'none' ? [] : [`${sort === 'descending' ? '-' : ''}${EPOCH_COLUMNS[index]!.name}`]
+        }),
+        [sorted],
+      )
+      // Whatever the order, the sum is of all.
+      assert.match(textOf(table), /Sum of 4 epochs, 1 missing/)
+    }
+    // The epoch that runs is above, in any order; its time on book is that of now.
+    const sla = { ...SLA, lastEpochFractionOfTimeOnBook: '0.9' }
+    const [now] = withFees([made({ sla })])
+    const [running] = cellsOf(tableOf(rows, now!))
+    assert.deepEqual(running, [
+      ...['13', 'runs since 1970-01-13 00:00:00', 'below SLA 50 % of at least 60 %', 'known when it ends'],
+    ])
+    // If the newest row is not of the last epoch, the running one is not known.
+    const [other] = withFees([made({ sla: { ...sla, lastEpochFractionOfTimeOnBook: '0.8' } })])
+    assert.equal(cellsOf(tableOf(rows, other!))[0]![0], '12')
+  })
+
+  test('are told which epoch cost most, when that was, and why, as far as the figures prove it', () => {
+    const at = (seq: number) => `${BigInt(seq) * 86_400_000_000_000n}`
+    const rowsOf = (...list: [timeOnBook: string, feePenalty: string, more?: object][]) =>
+      list
+        .map(([timeOnBook, feePenalty, more], seq) =>
+          epoch(seq, { timeOnBook, feePenalty, timestamp: at(seq), feesPaid: '500000', ...more }),
+        )
+        .reverse()
+    const cases: [rows: LiquidityProviderEpoch[], expected: string][] = [
+      [
+        rowsOf(['1', '0'], ['0.59', '1', { bondPenalty: '0.001' }]),
+        'Epoch 1 cost the most of these 2: 5.00 USD, 100 % of its fees and 0.1 % of its bond. From 1970-01-01 00:00 to 1970-01-02 00:00 UTC. Time on book 59 %, below the minimum of 60 %. Without bond penalties: events do not contain the bond.',
+      ],
+      // (1 - 0.8) / (1 - 0.6) of 40 %.
+      [
+        rowsOf(['1', '0'], ['0.8', '0.2'], ['1', '0']),
+        'Epoch 1 cost the most of these 3: 1.00 USD, 20 % of its fees. From 1970-01-01 00:00 to 1970-01-02 00:00 UTC. Time on book 80 %, at least the minimum of 60 %: the penalty is for the time off the book.',
+      ],
+      // The epoch before the first row is not known, nor is the time at which it ended.
+      [
+        rowsOf(['0.8', '0.2']),
+        'Epoch 0 cost the most of these 1: 1.00 USD, 20 % of its fees. Ended 1970-01-01 00:00 UTC. Time on book 80 %, at least the minimum of 60 %: the penalty is for the time off the book.',
+      ],
+      // The average of 1 and 0.2; its own would be 0.1.
+      [
+        rowsOf(['0.5', '1', { feesPaid: '1' }], ['0.8', '0.2', { feesPaid: '1' }], ['0.9', '0.6']),
+        'Epoch 2 cost the most of these 3: 3.00 USD, 60 % of its fees. From 1970-01-02 00:00 to 1970-01-03 00:00 UTC. Time on book 90 %, at least the minimum of 60 %: the penalty is the average of the 2 epochs before.',
+      ],
+      // Neither its own nor an average by the terms of today.
+      [
+        rowsOf(['1', '0'], ['0.9', '0.3']),
+        'Epoch 1 cost the most of these 2: 1.50 USD, 30 % of its fees. From 1970-01-01 00:00 to 1970-01-02 00:00 UTC. Time on book 90 %; the minimum of 60 % is that of today.',
+      ],
+      [rowsOf(['1', '0'], ['1', '0']), 'No penalty took fees in these 2 epochs. '],
+      [
+        rowsOf(['1', '0'], ['0.5', '1', { feesPaid: null }]),
+        'No penalty took fees in these 2 epochs. 1 with a penalty are left out: their fees are not known.',
+      ],
+    ]
+    for (const [rows, expected] of cases) {
+      const { what, why } = describeDearest(rows, TERMS, USD)
+      assert.equal(`${what} ${why}`, expected)
+    }
+    assert.match(describeDearest(rowsOf(['0.8', '0.2']), null, null).why, /UTC\. Time on book 80 %\.$/)
   })
 })

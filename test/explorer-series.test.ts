@@ -9,7 +9,6 @@ import {
   periodBreaks,
   readSeries,
 } from '../web/src/series/series.ts'
-import { seriesCsv } from '../web/src/series/series-csv.ts'
 
 const bucket = (start: number, price: string, twap: string, count = 1, seq = 1) => {
   const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
@@ -122,14 +121,6 @@ describe("the explorer's series", () => {
         [90, '1'],
       ],
     )
-  })
-
-  test('are saved as CSV of the range, with numbers as sent', () => {
-    const series = seriesOf([bucket(0, '10', '9')], [bucket(0, '12', '11', 3), bucket(50, '1', '1')])
-    const csv = seriesCsv(momentsOf(series), series.bucket, { from: 5n, to: 50n })
-    const [head, ...lines] = csv.trim().split('\r\n')
-    assert.equal(head!.split(',').length, 22)
-    assert.deepEqual(lines, ['0,10,1,1,10,10,10,10,9,9,9,9,1,3,12,12,12,12,11,11,11,11'])
   })
 
   test('are drawn in whole units of the asset', () => {

@@ -1,6 +1,7 @@
 import type { Checkpoint } from 'lyra-client'
 import { groupDigits } from '../figures/format-figure.ts'
 import { Id } from '../parts/id.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 
 export type CheckpointsTableProps = {
@@ -17,15 +18,10 @@ export function CheckpointsTable({ checkpoints, height }: CheckpointsTableProps)
   return (
     <TablePlace name="Table of checkpoints">
       <table class="checkpoints">
-        <thead>
-          <tr>
-            <th scope="col" class="figure-column">
-              Block
-            </th>
-            <th scope="col">Checkpoint hash</th>
-            <th scope="col">Block hash</th>
-          </tr>
-        </thead>
+        <TableHead
+          titles={['Block', 'Checkpoint hash', 'Block hash']}
+          texts={['Checkpoint hash', 'Block hash']}
+        />
         <tbody>
           {checkpoints.map(({ atBlock, hash, blockHash }) => (
             <tr

@@ -2,7 +2,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { param } from '../location.ts'
 import { Pager } from '../parts/pager.tsx'
 import { CopyLink, Request } from '../parts/request.tsx'
-import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
@@ -24,11 +24,10 @@ export function CheckpointsView() {
     lyra.streamCheckpoints({}, options),
   )
   const url = lyra.url('checkpoints', {}, page)
-  const { data, error, reload } = useQuery(
-    held === undefined ? null : `${url} ${first ? version : ''}`,
-    (signal) => lyra.checkpointsPage({}, { ...page, signal }),
-    { keep: true },
+  const query = useQuery(held === undefined ? null : `${url} ${first ? version : ''}`, (signal) =>
+    lyra.checkpointsPage({}, { ...page, signal }),
   )
+  const { data, error } = query
   const bar = (
     <div class="view-bar">
       <HeightForm key={height ?? ''} height={height} />
@@ -46,8 +45,7 @@ export function CheckpointsView() {
       {bar}
       <section class="panel" aria-label="List of checkpoints">
         <Request url={url} csv={lyra.url('checkpoints', {}, { format: 'csv' })} />
-        {error !== null && <Failure error={error} onRetry={reload} />}
-        {data === null && error === null && <Skeleton what="checkpoints" />}
+        <Pending query={query} what="checkpoints" />
         {data !== null && data.rows.length === 0 && error === null && (
           <Empty title={first ? 'No checkpoints yet' : 'No checkpoints here'}>
             {first ? 'No checkpoint has been ingested yet.' : 'There are no further checkpoints.'}

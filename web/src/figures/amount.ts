@@ -1,5 +1,5 @@
 import type { Instrument } from 'lyra-client'
-import { type Decimal, parseDecimal, roundVisibly, trimZeros, writeDecimal } from './decimal.ts'
+import { type Decimal, digitsAt, parseDecimal, roundVisibly, trimZeros, writeDecimal } from './decimal.ts'
 import { groupDigits } from './format-figure.ts'
 
 /** The unit of a market's integers, which count the smallest parts of its settlement asset. */
@@ -33,6 +33,8 @@ export function whyNoUnit(instrument: Instrument | null | undefined): string | n
 export type AmountStyle = {
   /** Decimal digits at most; the rest is rounded half away from zero. */
   places?: number
+  /** Decimal digits at least: those of the other amounts in its column. */
+  least?: number
   /** Whether a positive number has a sign. */
   signed?: boolean
 }
@@ -49,14 +51,32 @@ export function wholeUnits(text: string, unit: Unit): Decimal | null {
  * is as sent, in groups of three, with as many places as are asked for; a text that is not a number stays as it is.
  */
 export function formatAmount(text: string, unit: Unit | null, style: AmountStyle = {}): string {
-  const { places = PRICE_PLACES, signed = false } = style
+  const { places = PRICE_PLACES, least = 0, signed = false } = style
   const number = unit === null ? parseDecimal(text) : wholeUnits(text, unit)
   if (number === null) return text
   const isWhole = unit === null && style.places === undefined
   const shown = isWhole ? number : roundVisibly(number, places)
-  const written = writeDecimal(shown)
+  const scale = Math.max(shown.scale, least)
+  const written = writeDecimal({ digits: digitsAt(shown, scale), scale })
   const sign = signed && shown.digits > 0n ? '+' : ''
-  return sign + groupDigits(unit === null ? written : trimZeros(written, Math.min(2, places, unit.decimals)))
+  return (
+    sign +
+    groupDigits(
+      unit === null ? written : trimZeros(written, Math.max(least, Math.min(2, places, unit.decimals))),
+    )
+  )
+}
+
+/** The decimal digits of the amount of a column that is shown with most, at most {@link PRICE_PLACES}. */
+export function placesOf(
+  texts: readonly (string | null)[],
+  unit: Unit | null,
+  style: AmountStyle = {},
+): number {
+  const shown = texts.map(
+    (text) => /^[+-]?[\d,]+\.(\d+)$/.exec(formatAmount(text ?? '', unit, style))?.[1] ?? '',
+  )
+  return Math.min(PRICE_PLACES, Math.max(0, ...shown.map(({ length }) => length)))
 }
 
 /** As {@link formatAmount}, followed by the asset's symbol: `29,470.93 USD`. */

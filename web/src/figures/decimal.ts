@@ -87,6 +87,7 @@ export function approximate({ digits, scale }: Decimal): number {
   return Number(writeDecimal({ digits, scale }))
 }
 
-function digitsAt({ digits, scale }: Decimal, wanted: number): bigint {
+/** The digits of a number at so many places, which must be no fewer than it has. */
+export function digitsAt({ digits, scale }: Decimal, wanted: number): bigint {
   return digits * 10n ** BigInt(wanted - scale)
 }

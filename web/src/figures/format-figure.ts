@@ -1,5 +1,6 @@
 import {
   type Decimal,
+  digitsAt,
   parseDecimal,
   ratio,
   roundVisibly,
@@ -41,7 +42,7 @@ export function formatPercent(text: string): string {
 export function formatRate(fraction: Decimal, places: number): string {
   const { digits, scale } = roundVisibly(inHundredths(fraction), places)
   const shown = Math.max(scale, places)
-  return `${groupSigned({ digits: digits * 10n ** BigInt(shown - scale), scale: shown })} %`
+  return `${groupSigned({ digits: digitsAt({ digits, scale }, shown), scale: shown })} %`
 }
 
 function inHundredths({ digits, scale }: Decimal): Decimal {

@@ -10,12 +10,12 @@ import { param, setParams } from '../location.ts'
 import { FreshnessText } from '../parts/freshness-text.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
+import { Segments } from '../parts/segments.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { nextPayment } from '../periods/next-payment.ts'
 import { cumulative, dueWithin, type Period, within } from '../periods/period.ts'
 import { auctionTimes } from '../series/auctions.ts'
 import { lastAtOrBefore, type Moment, momentsOf, type Range } from '../series/series.ts'
-import { seriesCsv } from '../series/series-csv.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
@@ -136,6 +136,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
       />
     </>
   )
+  const seriesUrl = `${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`
   const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to < last ? range.to : last).slice(0, 16)} UTC`
   return (
     <>
@@ -158,15 +159,11 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
       <RangeBar range={range} held={held} last={last} onSpan={follow} onRange={(next) => look(next, true)}>
         <LiveButton follows={range.follows} rows={changes.rows} onFollow={() => follow(null)} />
       </RangeBar>
-      {range.fault !== null && (
-        <p class="notice" role="alert">
-          The range in the page's address is invalid. {range.fault} Showing: {range.span}.
-        </p>
-      )}
       <section class="panel chart-panel" aria-label="Charts" aria-busy={loading}>
         {series.error !== null && <Failure error={series.error} onRetry={series.reload} />}
         {empty && (
           <Nearest
+            key={`${range.from} ${range.to}`}
             marketId={marketId}
             range={range}
             held={held}
@@ -189,18 +186,13 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
             head={
               <>
                 <h2 class="chart-title">{titleOf(kind, days.data !== null)}</h2>
-                <fieldset class="segments small" aria-label="Values of the bars">
-                  {Object.entries(BAR_KINDS).map(([name, text]) => (
-                    <button
-                      key={name}
-                      type="button"
-                      aria-pressed={kind === name}
-                      onClick={() => setParams({ bars: name === 'rate' ? null : name }, { push: false })}
-                    >
-                      {text}
-                    </button>
-                  ))}
-                </fieldset>
+                <Segments
+                  label="Values of the bars"
+                  name="bars"
+                  choices={BAR_KINDS}
+                  chosen={kind}
+                  byDefault="rate"
+                />
               </>
             }
             tip={(time) => tipLines(readingAt(data!, time), drawnBars, days.data, unit)}
@@ -227,10 +219,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
           </div>
         )}
         {data !== null && <ChartNotes data={data} range={range} why={why} byDay={days.data !== null} />}
-        <Request
-          url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}
-          csv={data === null ? undefined : () => seriesCsv(data.moments, data.bucket, range)}
-        />
+        <Request url={seriesUrl} csv={`${seriesUrl}&format=csv`} />
         {days.error !== null && <Failure error={days.error} onRetry={days.reload} />}
       </section>
       <PeriodsTable

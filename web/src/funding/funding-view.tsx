@@ -21,10 +21,8 @@ export function FundingView() {
   // Of a service with more than 1,000 markets the coverage names the first ones only.
   const isLeftOut =
     coverage !== null && coverage.next !== null && marketId !== null && MARKET_ID.test(marketId)
-  const own = useQuery(
-    isLeftOut ? `${marketId} ${lastHeight(coverage)}` : null,
-    (signal) => lyra.coverage({ marketId: marketId!, signal }),
-    { keep: true },
+  const own = useQuery(isLeftOut ? `${marketId} ${lastHeight(coverage)}` : null, (signal) =>
+    lyra.coverage({ marketId: marketId!, signal }),
   )
   const summary = useSummary(marketId, markets)
   const narrow = useNarrow()

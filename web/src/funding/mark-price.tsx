@@ -20,7 +20,7 @@ export function MarkPrice({ summary }: { summary: MarketSummary | null }) {
   return (
     <span
       class={isBehind.value ? 'mark-price stale' : 'mark-price'}
-      title={`At ${formatTime(data.timestamp).slice(0, 19)} UTC`}
+      title={`At ${formatTime(data.timestamp).slice(0, 19)} UTC. It values positions. The internal price, which funding uses, is the same or the market's internal composite price.`}
     >
       Mark price <Amount text={data.markPrice} unit={unit} name="mark-price" />
     </span>

@@ -1,6 +1,6 @@
 import type { FundingPayment } from 'lyra-client'
 import { exportTarget } from '../../../client/src/requests.ts'
-import type { Unit } from '../figures/amount.ts'
+import { placesOf, type Unit } from '../figures/amount.ts'
 import { compare, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -9,7 +9,8 @@ import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { Empty, Pending } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { changeOf } from '../party/payments.ts'
 import type { Period } from '../periods/period.ts'
@@ -31,11 +32,12 @@ export type PeriodPaymentsProps = { marketId: string; period: Period & { end: bi
 export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodPaymentsProps) {
   const filters = { marketId, from: end - BEFORE, to: end + AFTER }
   const target = exportTarget('fundingPayments', filters, { format: 'ndjson' })
-  const { data, error, reload } = useQuery(target, async (signal) =>
+  const query = useQuery(target, async (signal) =>
     (await askLines<FundingPayment>(target, signal)).filter(
       ({ fundingPeriodSeq }) => fundingPeriodSeq === `${seq}`,
     ),
   )
+  const { data } = query
   return (
     <section class="panel" aria-labelledby="paid-title">
       <div class="panel-head">
@@ -45,8 +47,7 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
           Close
         </button>
       </div>
-      {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && error === null && <Skeleton what="payments" />}
+      <Pending query={query} what="payments" />
       {data !== null && data.length === 0 && (
         <Empty title="No payments of this period">
           Nobody had a position, or the payments are not stored.
@@ -66,21 +67,18 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
   const listed = payments.toSorted((a, b) => compare(changeOf(a), changeOf(b)))
   const shown = pageOf('paidPage', listed.length, ROWS)
   const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
+  const style = { places: 2, signed: true }
+  const least = placesOf(
+    listed.flatMap((payment) => [writeDecimal(changeOf(payment)), payment.lossAmount]),
+    unit,
+    style,
+  )
   const titles = ['Received, or paid if below zero', ...(isMissed ? ['Missed: others could not pay'] : [])]
   return (
     <>
       <TablePlace name="Table of payments by party">
         <table class="paid">
-          <thead>
-            <tr>
-              <th scope="col">Party</th>
-              {titles.map((title) => (
-                <th key={title} scope="col" class="figure-column">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead titles={['Party', ...titles]} texts={['Party']} />
           <tbody>
             {listed.slice(shown.first, shown.first + ROWS).map((payment) => (
               <tr key={payment.partyId}>
@@ -94,7 +92,7 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
                 {[writeDecimal(changeOf(payment)), ...(isMissed ? [payment.lossAmount] : [])].map(
                   (text, index) => (
                     <td key={titles[index]} class="figure-column">
-                      <Amount text={text} unit={unit} places={2} signed />
+                      <Amount {...style} text={text} unit={unit} least={least} />
                     </td>
                   ),
                 )}

@@ -1,5 +1,5 @@
 import type { FundingEstimate } from 'lyra-client'
-import { inUnit, type Unit } from '../figures/amount.ts'
+import { inUnit, placesOf, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -7,7 +7,8 @@ import { Amount } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { Link } from '../parts/link.tsx'
 import { Request } from '../parts/request.tsx'
-import { Failure, Skeleton } from '../parts/states.tsx'
+import { Pending } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
@@ -16,6 +17,7 @@ import { isBehind } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
+import { BrokenTime } from './points-table.tsx'
 
 /** Periods that are listed at first, and once all are asked for. */
 const ROWS = 12
@@ -47,6 +49,16 @@ export function PeriodsTable({
   const newest = list.at(-1)
   const rows = [...shown].reverse()
   const count = param('periods') === 'all' ? MOST_ROWS : ROWS
+  const listed = rows.slice(0, count)
+  const amounts = listed.map((period) => amountsOf(period, estimateOf(period, estimate)))
+  const least = AMOUNTS.map((_, column) =>
+    placesOf(
+      amounts.map((texts) => texts[column]!),
+      unit,
+    ),
+  )
+  const titles = ['Period', 'Start (UTC)', 'Length', 'Rate', 'Annualised', 'Who pays']
+  titles.push(...AMOUNTS.map((title) => title + inUnit(unit)))
   // The date range of the operation looks at starts alone: the first one shown may have begun before the range.
   const first = shown[0]
   const from = first !== undefined && first.start < range.from ? first.start : range.from
@@ -60,8 +72,7 @@ export function PeriodsTable({
         url={lyra.url('fundingPeriods', filters, { first: 1_000 })}
         csv={lyra.url('fundingPeriods', filters, { format: 'csv' })}
       />
-      {periods.error !== null && <Failure error={periods.error} onRetry={periods.reload} />}
-      {periods.data === null && periods.error === null && <Skeleton what="funding periods" />}
+      <Pending query={periods} what="funding periods" />
       {firstListed !== null && (
         <p class="notice">
           This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
@@ -74,43 +85,18 @@ export function PeriodsTable({
       {rows.length > 0 && (
         <TablePlace name="Table of funding periods">
           <table class="periods">
-            <thead>
-              <tr>
-                <th scope="col" class="figure-column">
-                  Period
-                </th>
-                <th scope="col">Start (UTC)</th>
-                <th scope="col" class="figure-column">
-                  Length
-                </th>
-                <th scope="col" class="figure-column">
-                  Rate
-                </th>
-                <th scope="col" class="figure-column">
-                  Annualised
-                </th>
-                <th scope="col">Who pays</th>
-                <th scope="col" class="figure-column">
-                  Payment{inUnit(unit)}
-                </th>
-                <th scope="col" class="figure-column">
-                  Internal TWAP{inUnit(unit)}
-                </th>
-                <th scope="col" class="figure-column">
-                  External TWAP{inUnit(unit)}
-                </th>
-              </tr>
-            </thead>
+            <TableHead titles={titles} texts={['Start (UTC)', 'Who pays']} />
             <tbody>
-              {rows.slice(0, count).map((period) => (
+              {listed.map((period) => (
                 <Row
                   key={`${period.seq}`}
                   marketId={marketId}
                   period={period}
                   isLast={period === newest}
-                  estimate={estimate?.seq === `${period.seq}` && period.end === null ? estimate : null}
+                  estimate={estimateOf(period, estimate)}
                   expected={expectedLength(list)}
                   unit={unit}
+                  least={least}
                 />
               ))}
             </tbody>
@@ -131,6 +117,26 @@ export function PeriodsTable({
   )
 }
 
+const AMOUNTS = ['Payment', 'Internal TWAP', 'External TWAP'] as const
+
+/** The estimate, if it is of this period. */
+function estimateOf({ seq, end }: Period, estimate: FundingEstimate | null): FundingEstimate | null {
+  return estimate?.seq === `${seq}` && end === null ? estimate : null
+}
+
+/** Payment, internal and external TWAP; those of an estimate for a period without an end, which has its opening prices. */
+function amountsOf(
+  { end, payment, internalTwap, externalTwap }: Period,
+  estimate: FundingEstimate | null,
+): (string | null)[] {
+  const twaps = end === null ? estimate : { internalTwap, externalTwap }
+  return [
+    payment ?? estimate?.fundingPayment ?? null,
+    twaps?.internalTwap ?? null,
+    twaps?.externalTwap ?? null,
+  ]
+}
+
 /** Whether the store has payments of parties for a market. */
 function hasPayments(marketId: string): boolean {
   return latestCoverage()?.fundingPayments.some((entry) => entry.marketId === marketId) ?? false
@@ -143,21 +149,15 @@ type RowProps = {
   estimate: FundingEstimate | null
   expected: bigint | null
   unit: Unit | null
+  /** Decimal digits of each column of amounts. */
+  least: readonly number[]
 }
 
-function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
+function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowProps) {
   const { seq, start } = period
   const length = lengthOf(period)
-  const twap = (text: string | null) =>
-    text === null ? (
-      '–'
-    ) : text === '0' ? (
-      <span title="The market was in auction throughout, or the source had no price.">none (0)</span>
-    ) : (
-      <Amount text={text} unit={unit} bare />
-    )
   const rate = period.rate ?? estimate?.fundingRate ?? null
-  const payment = period.payment ?? estimate?.fundingPayment ?? null
+  const [payment = null, ...twaps] = amountsOf(period, estimate)
   return (
     <tr class={estimate === null ? '' : isBehind.value ? 'estimate stale' : 'estimate'}>
       <th scope="row" class="figure-column">
@@ -173,7 +173,9 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
           </Link>
         )}
       </th>
-      <td title={`${start} ns`}>{formatTime(start)}</td>
+      <td title={`${start} ns`}>
+        <BrokenTime time={formatTime(start)} />
+      </td>
       <td class="figure-column" title={length === null ? undefined : `${length} ns`}>
         {length === null ? (isLast ? 'running' : 'unknown') : formatSpan(length)}
       </td>
@@ -205,17 +207,21 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
             )}
           </td>
           <td class="figure-column">
-            <Amount text={payment} unit={unit} bare signed />
+            <Amount text={payment} unit={unit} least={least[0]!} bare signed />
           </td>
         </>
       )}
-      {/* Those of a period without an end are its opening prices. */}
-      <td class="figure-column">
-        {twap(period.end === null ? (estimate?.internalTwap ?? null) : period.internalTwap)}
-      </td>
-      <td class="figure-column">
-        {twap(period.end === null ? (estimate?.externalTwap ?? null) : period.externalTwap)}
-      </td>
+      {twaps.map((text, index) => (
+        <td key={AMOUNTS[index + 1]} class="figure-column">
+          {text === null ? (
+            '–'
+          ) : text === '0' ? (
+            <span title="The market was in auction throughout, or the source had no price.">none (0)</span>
+          ) : (
+            <Amount text={text} unit={unit} least={least[index + 1]!} bare />
+          )}
+        </td>
+      ))}
     </tr>
   )
 }

@@ -1,12 +1,12 @@
 import type { DataPointSource, FundingPeriodDataPoint } from 'lyra-client'
-import { inUnit, type Unit } from '../figures/amount.ts'
+import { inUnit, placesOf, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { Empty, Pending } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
@@ -39,11 +39,10 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
   const filters = { marketId, source, seq, from: range.from, to: range.to }
   const page = before === undefined ? { first: ROWS, after } : { last: ROWS, before }
   const url = lyra.url('fundingPeriodDataPoints', filters, page)
-  const { data, error, loading, reload } = useQuery(
-    `${url} ${after ?? before ?? version}`,
-    (signal) => lyra.fundingPeriodDataPointsPage(filters, { ...page, signal }),
-    { keep: true },
+  const query = useQuery(`${url} ${after ?? before ?? version}`, (signal) =>
+    lyra.fundingPeriodDataPointsPage(filters, { ...page, signal }),
   )
+  const { data } = query
   return (
     <section class="panel" aria-labelledby="points-title">
       <div class="panel-head">
@@ -83,8 +82,7 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
         </div>
       </div>
       <Request url={url} csv={lyra.url('fundingPeriodDataPoints', filters, { format: 'csv' })} />
-      {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && loading && <Skeleton what="data points" />}
+      <Pending query={query} what="data points" />
       {data !== null && data.rows.length === 0 && (
         <Empty title="No data points here">
           No points match the range and filters. Widen the range, or remove a filter.
@@ -101,6 +99,13 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
 }
 
 function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit | null }) {
+  const figures = ['price', 'twap'] as const
+  const least = figures.map((name) =>
+    placesOf(
+      points.map((point) => point[name]),
+      unit,
+    ),
+  )
   return (
     <TablePlace name="Table of data points">
       <table class="points">
@@ -123,19 +128,18 @@ function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit |
           {points.map((point) => (
             <tr key={`${point.timestamp} ${point.seq} ${point.dataPointType}`}>
               <td title={`${point.timestamp} ns`}>
-                <PointTime time={formatTime(point.timestamp)} />
+                <BrokenTime time={formatTime(point.timestamp)} />
               </td>
               <td class="figure-column less">{groupDigits(point.seq)}</td>
               <td>
                 <span class={`source ${point.dataPointType}`}>{SOURCE_NAMES[point.dataPointType]}</span>
                 <span class="period-beneath">period {groupDigits(point.seq)}</span>
               </td>
-              <td class="figure-column">
-                <Amount text={point.price} unit={unit} bare />
-              </td>
-              <td class="figure-column">
-                <Amount text={point.twap} unit={unit} bare />
-              </td>
+              {figures.map((name, column) => (
+                <td key={name} class="figure-column">
+                  <Amount text={point[name]} unit={unit} least={least[column]!} bare />
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
@@ -145,7 +149,7 @@ function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit |
 }
 
 /** A time that a narrow table breaks between day and hour. */
-function PointTime({ time }: { time: string }) {
+export function BrokenTime({ time }: { time: string }) {
   const [day, ...rest] = time.split(' ')
   return (
     <>

@@ -32,14 +32,10 @@ export function usePayments(held: { marketId: string }, shown: Range, version: s
   const units = 'units' in read ? read.units : '1'
   const { marketId } = held
   const { from, to } = useRested(shown)
-  return useQuery(
-    `${marketId} ${from} ${to} ${units} ${version}`,
-    async (signal) => {
-      const found = await lyra.positionFunding(marketId, { from, to, units, first: 0, signal })
-      return { ...(found as PositionFunding & Totals), range: { from, to } }
-    },
-    { keep: true },
-  )
+  return useQuery(`${marketId} ${from} ${to} ${units} ${version}`, async (signal) => {
+    const found = await lyra.positionFunding(marketId, { from, to, units, first: 0, signal })
+    return { ...(found as PositionFunding & Totals), range: { from, to } }
+  })
 }
 
 export type PositionPaymentsProps = {

@@ -13,55 +13,62 @@ export type RangeBarProps = {
   least?: bigint
   onSpan: (name: string) => void
   onRange: (range: Range) => void
-  children: preact.ComponentChildren
+  children?: preact.ComponentChildren
 }
 
-/** Chooses the shown range by span, buttons or dates. */
+/** Chooses the shown range by span, buttons or dates; says what is wrong with the one in the address. */
 export function RangeBar({ range, held, last, least = 0n, onSpan, onRange, children }: RangeBarProps) {
   const [dates, setDates] = useState(false)
   const offered = SPANS.filter(
     ([, ns], index) => ns === null || (ns >= least && (index === 0 || ns < held.to - held.from)),
   )
   return (
-    <div class="range-bar">
-      <fieldset class="segments" aria-label="Range up to the latest point">
-        {offered.map(([name]) => (
-          <button key={name} type="button" aria-pressed={range.span === name} onClick={() => onSpan(name)}>
-            {name}
+    <>
+      <div class="range-bar">
+        <fieldset class="segments" aria-label="Range up to the latest point">
+          {offered.map(([name]) => (
+            <button key={name} type="button" aria-pressed={range.span === name} onClick={() => onSpan(name)}>
+              {name}
+            </button>
+          ))}
+        </fieldset>
+        <button
+          type="button"
+          class="button dates-button"
+          aria-expanded={dates}
+          onClick={() => setDates((shown) => !shown)}
+        >
+          Dates
+        </button>
+        {children}
+        <fieldset class="segments move" aria-label="Move and zoom">
+          <button type="button" aria-label="Earlier" onClick={() => onRange(pan(range, -0.5))}>
+            ←
           </button>
-        ))}
-      </fieldset>
-      <button
-        type="button"
-        class="button dates-button"
-        aria-expanded={dates}
-        onClick={() => setDates((shown) => !shown)}
-      >
-        Dates
-      </button>
-      {children}
-      <fieldset class="segments move" aria-label="Move and zoom">
-        <button type="button" aria-label="Earlier" onClick={() => onRange(pan(range, -0.5))}>
-          ←
-        </button>
-        <button type="button" aria-label="Zoom out" onClick={() => onRange(zoom(range, 2))}>
-          −
-        </button>
-        <button type="button" aria-label="Zoom in" onClick={() => onRange(zoom(range, 0.5))}>
-          +
-        </button>
-        <button type="button" aria-label="Later" onClick={() => onRange(pan(range, 0.5))}>
-          →
-        </button>
-      </fieldset>
-      <Dates
-        key={`${range.follows} ${range.follows ? '' : `${range.from} ${range.to}`}`}
-        range={range}
-        last={last}
-        open={dates}
-        onRange={onRange}
-      />
-    </div>
+          <button type="button" aria-label="Zoom out" onClick={() => onRange(zoom(range, 2))}>
+            −
+          </button>
+          <button type="button" aria-label="Zoom in" onClick={() => onRange(zoom(range, 0.5))}>
+            +
+          </button>
+          <button type="button" aria-label="Later" onClick={() => onRange(pan(range, 0.5))}>
+            →
+          </button>
+        </fieldset>
+        <Dates
+          key={`${range.follows} ${range.follows ? '' : `${range.from} ${range.to}`}`}
+          range={range}
+          last={last}
+          open={dates}
+          onRange={onRange}
+        />
+      </div>
+      {range.fault !== null && (
+        <p class="notice" role="alert">
+          The range in the page's address is invalid. {range.fault} Showing: {range.span}.
+        </p>
+      )}
+    </>
   )
 }
 

@@ -39,34 +39,23 @@ export function useFunding(marketId: string, held: Range, range: Range, version:
   const loaded = useWindow(range)
   const coverage = latestCoverage()
   const height = coverage === null ? '' : lastHeight(coverage)
-  const series = useQuery(
-    `${marketId} ${loaded.from} ${loaded.to} ${version}`,
-    async (signal) =>
-      readSeries(await lyra.series(marketId, { ...loaded, buckets: bucketsWanted(), signal })),
-    { keep: true },
+  const series = useQuery(`${marketId} ${loaded.from} ${loaded.to} ${version}`, async (signal) =>
+    readSeries(await lyra.series(marketId, { ...loaded, buckets: bucketsWanted(), signal })),
   )
   const counted = coverage?.fundingPeriods.find((entry) => entry.marketId === marketId)
   // A period ends in the block in which the next one begins; or its end comes with blocks that were missing.
   const changes = `${counted?.count} ${counted?.lastTimestamp} ${coverage?.blocks.gaps.length}`
-  const known = useQuery(
-    `${marketId} ${changes}`,
-    (signal) => askPeriods(lyra, { marketId }, FIRST_PERIODS, signal),
-    { keep: true },
+  const known = useQuery(`${marketId} ${changes}`, (signal) =>
+    askPeriods(lyra, { marketId }, FIRST_PERIODS, signal),
   )
   const [oldest] = known.data?.list ?? []
   const older = known.data?.more === true && oldest !== undefined && loaded.from < oldest.start
-  const wider = useQuery(
-    older ? `${marketId} ${loaded.from} ${loaded.to}` : null,
-    (signal) => askPeriods(lyra, { marketId, ...loaded }, MOST_PERIODS, signal),
-    { keep: true },
+  const wider = useQuery(older ? `${marketId} ${loaded.from} ${loaded.to}` : null, (signal) =>
+    askPeriods(lyra, { marketId, ...loaded }, MOST_PERIODS, signal),
   )
-  const estimate = useQuery(`${marketId} ${height}`, (signal) => lyra.fundingEstimate(marketId, { signal }), {
-    keep: true,
-  })
-  const auctions = useQuery(
-    `${marketId} ${version}`,
-    async (signal) => readAuctions(await lyra.auctions(marketId, { signal })),
-    { keep: true },
+  const estimate = useQuery(`${marketId} ${height}`, (signal) => lyra.fundingEstimate(marketId, { signal }))
+  const auctions = useQuery(`${marketId} ${version}`, async (signal) =>
+    readAuctions(await lyra.auctions(marketId, { signal })),
   )
   const periods = older ? { ...wider, data: merge(wider.data, known.data) } : known
   // While periods are loading, the chart does not change.
@@ -75,10 +64,8 @@ export function useFunding(marketId: string, held: Range, range: Range, version:
     byDay.current = areTooMany(periods.data.list, periods.data.more, range)
   }
   const whole = daysOf(loaded, held)
-  const days = useQuery(
-    byDay.current ? `${marketId} ${whole.from} ${whole.to} ${changes}` : null,
-    (signal) => askDays(lyra, marketId, whole, signal),
-    { keep: true },
+  const days = useQuery(byDay.current ? `${marketId} ${whole.from} ${whole.to} ${changes}` : null, (signal) =>
+    askDays(lyra, marketId, whole, signal),
   )
   return { series, auctions, periods, estimate, days: byDay.current ? days : { ...days, data: null } }
 }

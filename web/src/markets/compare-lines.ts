@@ -23,7 +23,7 @@ export const MOST_PERIODS = 5_000
 /** Decimal places of a rate that is brought to another span. */
 const PLACES = 18
 
-/** The rate due for a period, or on a day. */
+/** The rate due for a period, or on a day, and what it is of: `period 91, paid 2024-10-01 16:00`. */
 export type Due = { start: bigint; end: bigint; rate: Decimal; name: string }
 
 export type Line = {
@@ -60,14 +60,18 @@ export function lineOfPeriods(marketId: string, { list, more }: Periods, range: 
     due: dueWithin(list, range)
       .filter(({ start, end }) => end! > start)
       .map(({ seq, start, end, rate }) => ({
-        ...{ start, end: end!, rate: parseDecimal(rate!) ?? ZERO, name: `period ${seq}` },
+        ...{ start, end: end!, rate: parseDecimal(rate!) ?? ZERO },
+        name: `period ${seq}, paid ${formatTime(end!).slice(0, 16)}`,
       })),
     from: more && oldest !== undefined && oldest.start > range.from ? oldest.start : null,
   }
 }
 
 export function lineOfDays(marketId: string, days: readonly Day[]): Line {
-  const due = days.map(({ start, sum }) => ({ start, end: start + DAY, rate: sum, name: 'day' }))
+  const due = days.map(({ start, sum }) => ({
+    ...{ start, end: start + DAY, rate: sum },
+    name: `day ${formatTime(start).slice(0, 10)}`,
+  }))
   return { marketId, due, from: null }
 }
 
@@ -91,7 +95,7 @@ export function describeLine(
   const one = due[index]
   if (one === undefined) return 'no payment'
   const places = kind === 'rate' && basis !== 'year' ? 4 : 2
-  return `${formatRate(valuesOf(due, kind, basis)[index]!, places)} · ${one.name}, ${formatTime(one.start).slice(0, 16)}`
+  return `${formatRate(valuesOf(due, kind, basis)[index]!, places)} · ${one.name}`
 }
 
 /** The value of each payment, exact: its rate on a basis, or the sum so far. */

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
 import { createLineChart, DASHES, lineColour } from '../charts/line-chart.ts'
+import { LineLegend } from '../charts/line-legend.tsx'
 import { savePng } from '../charts/save-png.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -9,7 +10,7 @@ import { RangeBar } from '../funding/range-bar.tsx'
 import { heldRange } from '../funding/requests.ts'
 import { DAY, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
-import { MarketName } from '../parts/market-name.tsx'
+import { Segments } from '../parts/segments.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -53,10 +54,8 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last, '30d')
   // A range that follows the data moves with every block, and has other payments only after one more period.
   const shown = range.span ?? `${range.from} ${range.to}`
-  const { data, error, reload } = useQuery(
-    `${marketIds.join(' ')} ${shown} ${version}`,
-    (signal) => askLines(lyra, marketIds, range, held, signal),
-    { keep: true },
+  const { data, error, reload } = useQuery(`${marketIds.join(' ')} ${shown} ${version}`, (signal) =>
+    askLines(lyra, marketIds, range, held, signal),
   )
   const place = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
@@ -81,18 +80,13 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
         <h2 id="compare-title" class="chart-title">
           {name}
         </h2>
-        <fieldset class="segments small" aria-label="Values of the lines">
-          {Object.entries(COMPARE_KINDS).map(([name, text]) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={kind === name}
-              onClick={() => setParams({ bars: name === 'rate' ? null : name }, { push: false })}
-            >
-              {text}
-            </button>
-          ))}
-        </fieldset>
+        <Segments
+          label="Values of the lines"
+          name="bars"
+          choices={COMPARE_KINDS}
+          chosen={kind}
+          byDefault="rate"
+        />
         <button
           type="button"
           class="copy"
@@ -122,9 +116,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
         least={DAY}
         onSpan={(span) => setParams({ span, from: null, to: null })}
         onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null })}
-      >
-        {range.fault !== null && <span class="fault">{range.fault}</span>}
-      </RangeBar>
+      />
       {error !== null && <Failure error={error} onRetry={reload} />}
       <div class="compare-chart">
         {data === null && error === null && <Skeleton what="funding periods" tall />}
@@ -140,17 +132,14 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
           ),
       )}
       <p class="gestures by-mouse">Hover for values · drag to zoom in · double-click to reset</p>
-      <ul class="compare-legend" aria-label="Markets compared">
-        {lines.map(({ marketId, due }, index) => (
-          <li key={marketId} data-compared={marketId}>
-            <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
-              <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
-            </svg>
-            <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
-            <span class="quiet">{describeLine(due, kind, basis, at)}</span>
-          </li>
-        ))}
-      </ul>
+      <LineLegend
+        label="Markets compared"
+        markets={lines.map(({ marketId, due }) => ({
+          marketId,
+          link: { view: 'funding', params: { market: marketId } },
+          said: describeLine(due, kind, basis, at),
+        }))}
+      />
     </section>
   )
 }

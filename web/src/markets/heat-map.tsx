@@ -4,9 +4,10 @@ import { reportTarget } from '../../../client/src/requests.ts'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
-import { param, setParams } from '../location.ts'
+import { param } from '../location.ts'
 import { Request } from '../parts/request.tsx'
-import { Failure, Skeleton } from '../parts/states.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { Pending } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { RATE_SPANS, whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -17,11 +18,13 @@ import '../styles/heat-map.css'
 
 /** Length of a column, and number of columns. */
 const STEPS = {
-  '1d': { title: 'Day', length: 3n * RATE_SPANS['8h'], columns: 30 },
-  '8h': { title: '8 hours', length: RATE_SPANS['8h'], columns: 21 },
+  '1d': { length: 3n * RATE_SPANS['8h'], columns: 30 },
+  '8h': { length: RATE_SPANS['8h'], columns: 21 },
 } as const
 
 type Step = keyof typeof STEPS
+
+const STEP_TITLES: Record<Step, string> = { '1d': 'Day', '8h': '8 hours' }
 
 /** Shades on each side of zero. Each begins at a square, so that small figures differ as well as great ones. */
 const SHADES = 6
@@ -40,11 +43,10 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   const end = (last / length + 1n) * length
   const range = { interval: step, from: end - BigInt(columns) * length, to: end } as const
   const paid = coverage?.fundingPeriods.map(({ count }) => count).join(' ')
-  const { data, error, reload } = useQuery(
-    `${step} ${end} ${paid}`,
-    (signal) => lyra.fundingRates({ ...range, first: MARKETS, signal }),
-    { keep: true },
+  const query = useQuery(`${step} ${end} ${paid}`, (signal) =>
+    lyra.fundingRates({ ...range, first: MARKETS, signal }),
   )
+  const { data } = query
   const rows = heatRows(data, summaries)
   const starts = columnStarts(rows, end, length)
   return (
@@ -53,21 +55,9 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
         <h2 id="map-title" class="chart-title">
           Funding by market and {step === '1d' ? 'day' : '8 hours'}, in % of the position
         </h2>
-        <fieldset class="segments small" aria-label="Column length">
-          {Object.entries(STEPS).map(([name, { title }]) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={step === name}
-              onClick={() => setParams({ map: name === '1d' ? null : name }, { push: false })}
-            >
-              {title}
-            </button>
-          ))}
-        </fieldset>
+        <Segments label="Column length" name="map" choices={STEP_TITLES} chosen={step} byDefault="1d" />
       </div>
-      {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && error === null && <Skeleton what="funding rates" />}
+      <Pending query={query} what="funding rates" />
       {rows.length > 0 && <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />}
       {data !== null && rows.length === 0 && <p class="quiet">No payments in this time.</p>}
       <Request

@@ -1,6 +1,6 @@
 import type { MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import { PRICE_PLACES, unitOf, whyNoUnit } from '../figures/amount.ts'
+import { unitOf, whyNoUnit } from '../figures/amount.ts'
 import { type Decimal, parseDecimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
 import { RATE_PLACES } from '../funding/now-figures.tsx'
@@ -12,6 +12,7 @@ import { Link } from '../parts/link.tsx'
 import { MarketState } from '../parts/market-bar.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { SortField, SortHeader } from '../parts/sort-controls.tsx'
+import { readSorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
 import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -121,12 +122,7 @@ const COLUMNS: readonly Column[] = [
         '–'
       ) : (
         <span title={whyNoUnit(instrument) ?? undefined}>
-          <Amount
-            text={lastExternalPoint.price}
-            unit={unitOf(instrument)}
-            places={PRICE_PLACES}
-            name="price"
-          />
+          <Amount text={lastExternalPoint.price} unit={unitOf(instrument)} name="price" />
         </span>
       ),
   },
@@ -237,19 +233,18 @@ export type MarketsTableProps = {
  */
 export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsTableProps) {
   const shown = { basis, last: lastTime() }
-  const sorting = readSorting()
+  const sorting = readOrder()
   const sortBy = (chosen: string) => setParams({ sort: chosen }, { push: false })
-  const sorted = { column: sorting.sort, descending: sorting.descending }
   const sorts = [MARKET, ...COLUMNS].flatMap(({ sort, title }) =>
     sort === null ? [] : [{ name: sort, title }],
   )
   const isBrief = param('figures') !== 'all'
-  const second = ['market', 'rate'].includes(sorting.sort) ? 'price' : sorting.sort
+  const second = ['market', 'rate'].includes(sorting.column) ? 'price' : sorting.column
   const brief: readonly (Sort | null)[] = ['rate', second]
   return (
     <>
       <div class="phone-bar">
-        <SortField columns={sorts} sorting={sorted} onSort={sortBy} />
+        <SortField columns={sorts} sorting={sorting} onSort={sortBy} />
         <button
           type="button"
           class="button"
@@ -271,7 +266,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
                   meaning={meaning}
                   figure={'figure' in rest}
                   rising={sort === 'market' || sort === 'state'}
-                  sorting={sorted}
+                  sorting={sorting}
                   onSort={sortBy}
                 />
               ))}
@@ -357,12 +352,8 @@ const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
 
 /** Markets in the order that the view's state names. */
 export function inOrder(summaries: readonly MarketSummary[], basis: RateBasis): MarketSummary[] {
-  return sortSummaries(summaries, { ...readSorting(), basis, last: lastTime() })
+  return sortSummaries(summaries, { ...readOrder(), basis, last: lastTime() })
 }
 
 /** The order that the view's state names; by name if it names none. */
-function readSorting(): { sort: Sort; descending: boolean } {
-  const [, sign, name] = /^(-?)(\w+)$/.exec(param('sort') ?? '') ?? []
-  const sort = SORTS.find((known) => known === name)
-  return sort === undefined ? { sort: 'market', descending: false } : { sort, descending: sign === '-' }
-}
+const readOrder = () => readSorting('sort', SORTS, { column: 'market', descending: false })

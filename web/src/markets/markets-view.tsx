@@ -5,11 +5,11 @@ import { param, setParams } from '../location.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { CopyLink, Request } from '../parts/request.tsx'
-import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
 import { inOrder, MarketsTable, readBasis } from './markets-table.tsx'
-import { summariesCsv } from './summaries-csv.ts'
 import { MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
 import { useSummaries } from './use-summaries.ts'
 
@@ -19,7 +19,8 @@ const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Co
 /** Every market at a glance, and the rates of several in one chart. */
 export function MarketsView() {
   const coverage = latestCoverage()
-  const { data, error, reload } = useSummaries()
+  const query = useSummaries()
+  const { data } = query
   const wanted = (param('find') ?? '').trim()
   const compared = (param('compare') ?? '')
     .split(',')
@@ -42,18 +43,7 @@ export function MarketsView() {
           <span class="field-label" aria-hidden="true">
             Rates per
           </span>
-          <fieldset class="segments small" aria-label="Rates per">
-            {Object.entries(RATE_BASES).map(([name, text]) => (
-              <button
-                key={name}
-                type="button"
-                aria-pressed={basis === name}
-                onClick={() => setParams({ per: name === '8h' ? null : name }, { push: false })}
-              >
-                {text}
-              </button>
-            ))}
-          </fieldset>
+          <Segments label="Rates per" name="per" choices={RATE_BASES} chosen={basis} byDefault="8h" />
         </div>
         <span class="bar-actions">
           <CopyLink />
@@ -74,8 +64,7 @@ export function MarketsView() {
     <>
       {bar}
       <section class="panel" aria-label="Markets">
-        {error !== null && <Failure error={error} onRetry={reload} />}
-        {data === null && error === null && <Skeleton what="markets" tall />}
+        <Pending query={query} what="markets" tall />
         {data !== null && found.length === 0 && (
           <Empty title={data.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
             {data.length === 0 ? 'No market data has been ingested yet.' : undefined}
@@ -101,10 +90,7 @@ export function MarketsView() {
           <p class="quiet">Tick markets to compare their funding rates in one chart.</p>
         )}
         {data !== null && (
-          <Request
-            url={SUMMARIES_URL}
-            csv={() => summariesCsv(found, BigInt(coverage?.blocks.lastTimestamp ?? 0))}
-          />
+          <Request url={SUMMARIES_URL} csv={`${location.origin}/api/v2/market-summaries?format=csv`} />
         )}
       </section>
       {found.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <MapPlace summaries={found} />}

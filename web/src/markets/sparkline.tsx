@@ -38,7 +38,6 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
     seen && first !== null ? `${marketId} ${first} ${last / REFRESH_NS}` : null,
     async (signal) =>
       readSeries(await lyra.series(marketId, { from, to: last + 1n, buckets: BUCKETS, signal })),
-    { keep: true },
   )
   const path = data === null ? null : pathOf(data)
   return (

@@ -1,5 +1,6 @@
 import type { Instrument, MarketData, MarketSummary, MarketSummaryChange } from 'lyra-client'
-import { compare, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
+import { type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
+import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { nextPayment } from '../periods/next-payment.ts'
 import { lengthOf, RATE_SPANS, rateFor, readPeriod } from '../periods/period.ts'
 import { marketLabel } from '../service/instruments.ts'
@@ -152,13 +153,13 @@ export const SORTS = [
 export type Sort = (typeof SORTS)[number]
 
 /** An order of markets; rates are compared on a basis, the next payments are those after the last block. */
-export type Sorting = { sort: Sort; descending: boolean; basis: RateBasis; last: bigint }
+export type MarketSorting = Sorting<Sort> & { basis: RateBasis; last: bigint }
 
 /** A column's sort key: a number or a text; null is last. */
-function keyOf(summary: MarketSummary, { sort, basis, last }: Sorting): Decimal | string | null {
+function keyOf(summary: MarketSummary, { column, basis, last }: MarketSorting): Decimal | string | null {
   const rate = currentRate(summary)
   const standing = standingOf(summary)
-  switch (sort) {
+  switch (column) {
     case 'market':
       return marketLabel(summary.marketId)
     case 'rate':
@@ -172,7 +173,7 @@ function keyOf(summary: MarketSummary, { sort, basis, last }: Sorting): Decimal 
     case '24h':
     case '7d':
     case '30d':
-      return averageOn(basis, summary, sort)
+      return averageOn(basis, summary, column)
     case 'premium':
       return pricePremiumOf(summary)
     case 'price':
@@ -185,15 +186,11 @@ function keyOf(summary: MarketSummary, { sort, basis, last }: Sorting): Decimal 
 }
 
 /** Markets in the order of a column; those without its figure last, equal ones by name and id. */
-export function sortSummaries(summaries: readonly MarketSummary[], sorting: Sorting): MarketSummary[] {
-  const keys = new Map(summaries.map((summary) => [summary, keyOf(summary, sorting)]))
-  const nameOf = ({ marketId }: MarketSummary) => `${marketLabel(marketId)} ${marketId}`
-  return [...summaries].sort((left, right) => {
-    const [a, b] = [keys.get(left) ?? null, keys.get(right) ?? null]
-    const byName = nameOf(left) < nameOf(right) ? -1 : 1
-    if (a === null || b === null) return a === b ? byName : a === null ? 1 : -1
-    const order =
-      typeof a === 'string' || typeof b === 'string' ? (a === b ? 0 : a < b ? -1 : 1) : compare(a, b)
-    return order === 0 ? byName : sorting.descending ? -order : order
-  })
+export function sortSummaries(summaries: readonly MarketSummary[], sorting: MarketSorting): MarketSummary[] {
+  return sortRows(
+    summaries,
+    sorting.descending,
+    (summary) => keyOf(summary, sorting),
+    ({ marketId }) => `${marketLabel(marketId)} ${marketId}`,
+  )
 }

@@ -19,7 +19,7 @@ export function useSummaries(): Query<MarketSummary[]> {
   const [streams, setStreams] = useState(true)
   const [changes, setChanges] = useState<ReadonlyMap<string, MarketSummaryChange>>(new Map())
   const blocks = hasBlocks ? `${lastHeight(coverage)} ${coverage.instruments.count}` : null
-  const query = useQuery(streams && hasBlocks ? 'streamed' : blocks, askSummaries, { keep: true })
+  const query = useQuery(streams && hasBlocks ? 'streamed' : blocks, askSummaries)
   useEffect(() => {
     if (!hasBlocks) return
     const stop = new AbortController()

@@ -72,9 +72,9 @@ function Imported({ ranges }: { ranges: Blocks['imported'] }) {
       </ul>
       {ranges.length > LISTED && <p class="quiet">The first {LISTED} are listed.</p>}
       <p class="quiet">
-        Within an imported block there is only the last data point of each market, period and source. The
-        order of rows within the block is unknown, times are in microseconds, and funding cannot be verified.
-        They stay so; only a new store made from the event files has these blocks completely.
+        Each has only the last data point of each market, period and source, with times in microseconds; the
+        order of its rows is unknown, and its funding cannot be verified. Only a new store made from event
+        files has them complete.
       </p>
     </div>
   )

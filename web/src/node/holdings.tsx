@@ -4,6 +4,7 @@ import { formatTime } from '../figures/format-time.ts'
 import { csvOf } from '../parts/csv.ts'
 import { MarketName } from '../parts/market-name.tsx'
 import { Request } from '../parts/request.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { knownMarkets } from '../service/markets.ts'
 import { pointsOf, sumOf } from './rates.ts'
@@ -37,16 +38,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
       </dl>
       <TablePlace name="Table of stored rows, by market">
         <table class="holdings stacked">
-          <thead>
-            <tr>
-              <th scope="col">Market</th>
-              {TITLES.map(({ title, figure }) => (
-                <th key={title} scope="col" class={figure ? 'figure-column' : ''}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead titles={['Market', ...TITLES]} texts={TEXTS} />
           <tbody>
             {knownMarkets().map((id) => {
               const points = fundingPeriodDataPoints.find(({ marketId }) => marketId === id)
@@ -63,8 +55,8 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
                   <th scope="row">
                     <MarketName marketId={id} link={{ view: 'funding', params: { market: id } }} />
                   </th>
-                  {TITLES.map(({ title, figure }, index) => (
-                    <td key={title} data-label={title} class={figure ? 'figure-column' : ''}>
+                  {TITLES.map((title, index) => (
+                    <td key={title} data-label={title} class={TEXTS.includes(title) ? '' : 'figure-column'}>
                       {cells[index]}
                     </td>
                   ))}
@@ -78,15 +70,16 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
   )
 }
 
-/** The columns beside the market's. */
+/** The columns beside the market's, and those without figures. */
 const TITLES = [
-  { title: 'Periods', figure: true },
-  { title: 'Data points', figure: true },
-  { title: 'First point (UTC)', figure: false },
-  { title: 'Last point (UTC)', figure: false },
-  { title: 'Providers', figure: true },
-  { title: 'Provider epochs', figure: true },
+  'Periods',
+  'Data points',
+  'First point (UTC)',
+  'Last point (UTC)',
+  'Providers',
+  'Provider epochs',
 ]
+const TEXTS = ['Market', 'First point (UTC)', 'Last point (UTC)']
 
 function countOf(list: readonly { marketId: string; count: string }[], id: string): string {
   return list.find(({ marketId }) => marketId === id)?.count ?? '0'

@@ -22,10 +22,21 @@ export function Amount({ text, unit, bare = false, name, ...style }: AmountProps
 }
 
 /** A number that is rounded for reading, exact on hover and in copies; a percentage is one on hover, too. */
-export function Rounded({ text, shown, name }: { text: string; shown: string; name?: string | undefined }) {
+export function Rounded({
+  text,
+  shown,
+  name,
+  bad = false,
+}: {
+  text: string
+  shown: string
+  name?: string | undefined
+  /** Whether it is bad news. */
+  bad?: boolean | undefined
+}) {
   return (
     <data
-      class="amount"
+      class={bad ? 'amount bad' : 'amount'}
       value={text}
       title={shown.endsWith('%') ? formatPercent(text) : text}
       data-figure={name}

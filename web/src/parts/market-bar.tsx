@@ -32,7 +32,6 @@ export function useSummary(marketId: string | null, markets: readonly string[]):
       : `${marketId} ${lastHeight(coverage)}`,
     async (signal) =>
       (await lyra.marketSummariesPage({ marketId: marketId! }, { signal })).rows[0]?.node ?? null,
-    { keep: true },
   )
   return data?.marketId === marketId ? data : null
 }

@@ -1,5 +1,4 @@
-/** How a list is sorted: by a column's name. */
-export type Sorting = { column: string; descending: boolean }
+import type { Sorting } from './sorting.ts'
 
 export type SortProps = {
   sorting: Sorting
@@ -28,7 +27,7 @@ export type SortHeaderProps = SortProps & {
   /** Null for a column that nothing is sorted by. */
   name: string | null
   title: string
-  meaning?: string
+  meaning?: string | undefined
   figure?: boolean
   /** Whether the first click sorts from the lowest: names, not figures. */
   rising?: boolean

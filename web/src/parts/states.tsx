@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { coverageError, latestCoverage, readiness } from '../service/coverage.ts'
 import { freshness } from '../service/freshness.ts'
 import { areInstrumentsAsked } from '../service/instruments.ts'
+import type { Query } from '../service/use-query.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Grey lines where figures will be once they are there: as much room as they will need. */
@@ -53,6 +54,13 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
       </button>
     </div>
   )
+}
+
+/** What is shown of a request that has not answered yet, or has failed; nothing once it has answered. */
+export function Pending({ query, what, tall }: { query: Query<unknown>; what: string; tall?: boolean }) {
+  const { data, error, reload } = query
+  if (error !== null) return <Failure error={error} onRetry={reload} />
+  return data === null ? <Skeleton what={what} tall={tall ?? false} /> : null
 }
 
 /**

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { createLineChart, DASHES } from '../charts/line-chart.ts'
+import { createLineChart } from '../charts/line-chart.ts'
+import { LineLegend } from '../charts/line-legend.tsx'
 import type { Unit } from '../figures/amount.ts'
 import { approximate, type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
-import { MarketName } from '../parts/market-name.tsx'
-import { lastAtOrBefore, nanosecondsOf, secondsOf } from '../series/series.ts'
+import { nanosecondsOf, secondsOf } from '../series/series.ts'
 import { isDark } from '../theme.ts'
 import type { Steps } from './payments.ts'
 
@@ -33,38 +33,23 @@ export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
       <div class="compare-chart">
         <div ref={place} class="chart" data-chart="cumulative" />
       </div>
-      <ul class="compare-legend" aria-label="Markets in the chart">
-        {lines.map(({ marketId, times, totals }, index) => {
-          const last = at === null ? times.length - 1 : lastBefore(times, at)
-          return (
-            <li key={marketId}>
-              <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
-                <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
-              </svg>
-              <MarketName marketId={marketId} />
-              <span class="quiet">
-                {last === -1 ? (
-                  'no payment yet'
-                ) : (
-                  <>
-                    <Amount text={writeDecimal(totals[last]!)} unit={unit} places={2} signed /> ·{' '}
-                    {formatTime(times[last]!).slice(0, 16)}
-                  </>
-                )}
-              </span>
-            </li>
-          )
+      <LineLegend
+        label="Markets in the chart"
+        markets={lines.map(({ marketId, times, totals }) => {
+          const last = at === null ? times.length - 1 : times.findLastIndex((time) => time <= at)
+          const said =
+            last === -1 ? (
+              'no payment yet'
+            ) : (
+              <>
+                <Amount text={writeDecimal(totals[last]!)} unit={unit} places={2} signed /> ·{' '}
+                {formatTime(times[last]!).slice(0, 16)}
+              </>
+            )
+          return { marketId, said }
         })}
-      </ul>
+      />
     </>
-  )
-}
-
-/** The last of a market's payments at or before a time; -1 if there is none. */
-function lastBefore(times: readonly bigint[], at: bigint): number {
-  return lastAtOrBefore(
-    times.map((start) => ({ start })),
-    at,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { FundingPayment } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
-import { inUnit, type Unit } from '../figures/amount.ts'
-import { add, type Decimal, writeDecimal, ZERO } from '../figures/decimal.ts'
+import { inUnit, placesOf } from '../figures/amount.ts'
+import { add, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
@@ -12,7 +12,8 @@ import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { Empty, Pending } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -46,11 +47,11 @@ export function Payments({ partyId }: { partyId: string }) {
   const { version } = useChanges(partyId, (options) => lyra.streamFundingPayments({ partyId }, options))
   const range = held === null ? null : shownRange(held)
   const filters = { partyId, ...(range === null ? {} : { from: range.from, to: range.to }) }
-  const { data, error, reload } = useQuery(
+  const query = useQuery(
     range === null ? null : `${partyId} ${range.from} ${range.to} ${version}`,
     (signal) => askPayments(filters, signal),
-    { keep: true },
   )
+  const { data, error } = query
   return (
     <section
       class={held !== null && data === null && error === null ? 'panel filling' : 'panel'}
@@ -72,14 +73,11 @@ export function Payments({ partyId }: { partyId: string }) {
             least={DAY}
             onSpan={(name) => setParams({ span: name, from: null, to: null, day: null })}
             onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
-          >
-            {range.fault !== null && <span class="fault">{range.fault}</span>}
-          </RangeBar>
+          />
           <p class="range-said">
             {formatTime(range.from).slice(0, 16)} to {formatTime(range.to).slice(0, 16)} UTC
           </p>
-          {error !== null && <Failure error={error} onRetry={reload} />}
-          {data === null && error === null && <Skeleton what="funding payments" tall />}
+          <Pending query={query} what="funding payments" tall />
           {data !== null && data.list.length === 0 && (
             <Empty title="No funding payments of this party in this range">
               It had no position at the end of a period, or the id is another one's.
@@ -182,30 +180,21 @@ function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
       <div>
         <dt>Total of this range</dt>
         <dd>
-          <Sum sum={total} unit={unit} name="payments-total" />
+          <Amount {...STYLE} text={writeDecimal(total)} unit={unit} name="payments-total" />
         </dd>
       </div>
     </dl>
   )
 }
 
-/** A sum, signed: below zero if the party paid. */
-function Sum({
-  sum,
-  unit,
-  bare = false,
-  name,
-}: {
-  sum: Decimal
-  unit: Unit | null
-  bare?: boolean
-  name?: string
-}) {
-  return <Amount text={writeDecimal(sum)} unit={unit} places={2} signed bare={bare} name={name} />
-}
+/** Payments are shown with two places, signed: below zero if the party paid. */
+const STYLE = { places: 2, signed: true }
 
 function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
   const isMissed = sums.some(({ missed }) => missed.digits !== 0n)
+  const figuresOf = ({ total, received, paid, missed }: MarketSums) =>
+    [total, received, paid, ...(isMissed ? [missed] : [])].map(writeDecimal)
+  const least = Math.max(...sums.map((row) => placesOf(figuresOf(row), marketUnit(row.marketId), STYLE)))
   const titles = [
     'Total',
     'Received',
@@ -216,28 +205,18 @@ function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
   return (
     <TablePlace name="Table of payments by market">
       <table class="stacked">
-        <thead>
-          <tr>
-            <th scope="col">Market</th>
-            {titles.map((title) => (
-              <th key={title} scope="col" class="figure-column">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead titles={['Market', ...titles]} texts={['Market']} />
         <tbody>
-          {sums.map(({ marketId, count, total, received, paid, missed }) => {
-            const unit = marketUnit(marketId)
-            const figures = [total, received, paid, ...(isMissed ? [missed] : [])]
+          {sums.map((row) => {
+            const { marketId, count } = row
             return (
               <tr key={marketId} data-market={marketId}>
                 <th scope="row">
                   <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
                 </th>
-                {figures.map((sum, index) => (
+                {figuresOf(row).map((text, index) => (
                   <td key={titles[index]} data-label={titles[index]} class="figure-column">
-                    <Sum sum={sum} unit={unit} />
+                    <Amount {...STYLE} text={text} unit={marketUnit(marketId)} least={least} />
                   </td>
                 ))}
                 <td data-label="Payments" class="figure-column">
@@ -279,31 +258,28 @@ function AssetChart({ list, markets }: { list: readonly FundingPayment[]; market
 }
 
 function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: readonly string[] }) {
+  const columns = markets.map((marketId) => {
+    const unit = marketUnit(marketId)
+    const texts = days.map(({ byMarket }) => {
+      const sum = byMarket.get(marketId)
+      return sum === undefined ? null : writeDecimal(sum)
+    })
+    const title = marketLabel(marketId) + inUnit(unit)
+    return { marketId, title, unit, texts, least: placesOf(texts, unit, STYLE) }
+  })
   return (
     <TablePlace name="Table of payments by day">
-      <table class="stacked">
-        <thead>
-          <tr>
-            <th scope="col">Day (UTC)</th>
-            {markets.map((marketId) => (
-              <th key={marketId} scope="col" class="figure-column">
-                {titleOf(marketId)}
-              </th>
-            ))}
-          </tr>
-        </thead>
+      <table class="days stacked">
+        <TableHead titles={['Day (UTC)', ...columns.map(({ title }) => title)]} texts={['Day (UTC)']} />
         <tbody>
-          {days.map(({ start, byMarket }) => (
+          {days.map(({ start }, day) => (
             <tr key={`${start}`}>
               <th scope="row">{formatTime(start).slice(0, 10)}</th>
-              {markets.map((marketId) => {
-                const sum = byMarket.get(marketId)
-                return (
-                  <td key={marketId} data-label={titleOf(marketId)} class="figure-column">
-                    {sum === undefined ? '–' : <Sum sum={sum} unit={marketUnit(marketId)} bare />}
-                  </td>
-                )
-              })}
+              {columns.map(({ marketId, title, texts, ...column }) => (
+                <td key={marketId} data-label={title} class="figure-column">
+                  {texts[day] == null ? '–' : <Amount {...STYLE} {...column} text={texts[day]} bare />}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
@@ -311,5 +287,3 @@ function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: reado
     </TablePlace>
   )
 }
-
-const titleOf = (marketId: string) => marketLabel(marketId) + inUnit(marketUnit(marketId))

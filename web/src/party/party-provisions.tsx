@@ -6,11 +6,10 @@ import { MarketName } from '../parts/market-name.tsx'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { showPart } from '../providers/columns.ts'
+import { EpochsTable } from '../providers/epochs-table.tsx'
 import type { ProviderRow } from '../providers/fees.ts'
-import { EpochsTable } from '../providers/history.tsx'
 import { leastTime } from '../providers/provider-figure.tsx'
 import { useProviders } from '../providers/use-providers.ts'
-import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -26,13 +25,10 @@ export function Provisions({ partyId }: { partyId: string }) {
   const { version } = useChanges(`epochs of ${partyId}`, (options) =>
     lyra.streamLiquidityProviderHistory(filters, options),
   )
-  const epochs = useQuery(
-    `${partyId} ${version}`,
-    async (signal) =>
-      (await lyra.liquidityProviderHistoryPage(filters, { first: MOST_EPOCHS, signal })).rows.map(
-        ({ node }) => node,
-      ),
-    { keep: true },
+  const epochs = useQuery(`${partyId} ${version}`, async (signal) =>
+    (await lyra.liquidityProviderHistoryPage(filters, { first: MOST_EPOCHS, signal })).rows.map(
+      ({ node }) => node,
+    ),
   )
   const now = (list.data?.providers ?? []).filter((provider) => provider.partyId === partyId)
   const byMarket = Map.groupBy(epochs.data ?? [], ({ marketId }) => marketId)
@@ -87,13 +83,7 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
       </h3>
       <p>{now === null ? 'It has no provision on this market now.' : describeNow(now, least)}</p>
       {epochs.length > 0 && (
-        <EpochsTable
-          rows={epochs.slice(0, SHOWN_EPOCHS)}
-          added={epochs}
-          newer={null}
-          least={least}
-          unit={marketUnit(marketId)}
-        />
+        <EpochsTable marketId={marketId} rows={epochs} now={now} first={0} count={SHOWN_EPOCHS} />
       )}
       {epochs.length > SHOWN_EPOCHS && (
         <Link view="providers" params={{ market: marketId, party: partyId }}>

@@ -9,7 +9,7 @@ import {
   writeDecimal,
 } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
-import type { Sorting } from '../parts/sort-controls.tsx'
+import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { marketUnit } from '../service/instruments.ts'
 import type { ProviderRow } from './fees.ts'
 
@@ -19,8 +19,6 @@ export type Column = {
   title: string
   /** Description. */
   meaning: string
-  /** Whether it is of the SLA, which a provider may have none of. */
-  sla?: true
   /** The API's text; null if the provider has none. */
   read: (provider: ProviderRow) => string | null
   /** A part of one, an amount of the settlement asset, or a plain number. */
@@ -52,7 +50,6 @@ export const COLUMNS: readonly Column[] = [
     first: true,
     title: 'Kept after penalty',
     meaning: 'Fraction of its fees left after the fee penalty of its last epoch.',
-    sla: true,
     read: ({ fees }) => fees.kept,
     kind: 'part',
   },
@@ -62,7 +59,6 @@ export const COLUMNS: readonly Column[] = [
     title: "Fee share at last epoch's penalty",
     meaning:
       "Fee share times the part kept after the last epoch's fee penalty, before the bonus from the penalties of others. This epoch's penalty is not known before it ends.",
-    sla: true,
     read: ({ fees }) => fees.net,
     kind: 'part',
     bar: true,
@@ -73,7 +69,6 @@ export const COLUMNS: readonly Column[] = [
     title: 'Time on book, this epoch',
     meaning:
       "Fraction of the current epoch in which its orders met its commitment. The mark on the bar is the market's minimum.",
-    sla: true,
     read: ({ sla }) => sla?.currentEpochFractionOfTimeOnBook ?? null,
     kind: 'part',
     bar: true,
@@ -85,7 +80,6 @@ export const COLUMNS: readonly Column[] = [
     title: 'Time on book, last epoch',
     meaning:
       "Fraction of the last completed epoch in which its orders met its commitment. The mark on the bar is the market's minimum.",
-    sla: true,
     read: ({ sla }) => sla?.lastEpochFractionOfTimeOnBook ?? null,
     kind: 'part',
     bar: true,
@@ -96,7 +90,6 @@ export const COLUMNS: readonly Column[] = [
     first: true,
     title: 'Required liquidity',
     meaning: 'Volume that its commitment requires on each side of the book.',
-    sla: true,
     read: ({ sla }) => sla?.requiredLiquidity ?? null,
     kind: 'amount',
   },
@@ -105,7 +98,6 @@ export const COLUMNS: readonly Column[] = [
     first: true,
     title: 'Bond penalty, last epoch',
     meaning: 'Fraction of its bond (the committed stake) taken for the last epoch.',
-    sla: true,
     read: ({ sla }) => sla?.lastEpochBondPenalty ?? null,
     kind: 'part',
     penalty: true,
@@ -115,7 +107,6 @@ export const COLUMNS: readonly Column[] = [
     title: 'Fee penalty, last epoch',
     meaning:
       "Fraction of its fees lost after the last epoch because its time on book was too short: the greater of the last epoch's penalty and the average of earlier epochs.",
-    sla: true,
     read: ({ sla }) => sla?.lastEpochFeePenalty ?? null,
     kind: 'part',
     penalty: true,
@@ -126,7 +117,6 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       'Fee penalties of earlier epochs: the network applies the worse of the last one and their average.',
     // A list, which nothing is sorted by.
-    sla: true,
     read: ({ sla }) => sla?.hysteresisPeriodFeePenalties.join(' ') ?? null,
     kind: 'part',
     list: true,
@@ -135,7 +125,6 @@ export const COLUMNS: readonly Column[] = [
     name: 'buys',
     title: 'Buy volume',
     meaning: 'Notional volume of its buy orders that counts towards the commitment.',
-    sla: true,
     read: ({ sla }) => sla?.notionalVolumeBuys ?? null,
     kind: 'amount',
   },
@@ -143,7 +132,6 @@ export const COLUMNS: readonly Column[] = [
     name: 'sells',
     title: 'Sell volume',
     meaning: 'Notional volume of its sell orders that counts towards the commitment.',
-    sla: true,
     read: ({ sla }) => sla?.notionalVolumeSells ?? null,
     kind: 'amount',
   },
@@ -210,8 +198,11 @@ export function showPart(text: string): string {
 export function isPenalised({ sla }: LiquidityProvider): boolean {
   if (sla === null) return false
   const penalties = [sla.lastEpochFeePenalty, sla.lastEpochBondPenalty, ...sla.hysteresisPeriodFeePenalties]
-  return penalties.some((text) => (parseDecimal(text)?.digits ?? 0n) !== 0n)
+  return penalties.some(isPenalty)
 }
+
+/** Whether a penalty was applied. */
+export const isPenalty = (text: string | null) => (parseDecimal(text ?? '')?.digits ?? 0n) !== 0n
 
 /** Whether a provider's share is below so many percent. */
 export function isBelow({ feeShare }: LiquidityProvider, percent: Decimal): boolean {
@@ -224,25 +215,14 @@ export function sortProviders(
   providers: readonly ProviderRow[],
   { column, descending }: Sorting,
 ): ProviderRow[] {
-  const byId = (left: LiquidityProvider, right: LiquidityProvider) =>
-    `${left.marketId}${left.partyId}` < `${right.marketId}${right.partyId}` ? -1 : 1
+  const idOf = ({ marketId, partyId }: ProviderRow) => `${marketId}${partyId}`
   const found = COLUMNS.find(({ name }) => name === column)
-  if (found === undefined) {
-    const sorted = [...providers].sort(byId)
-    return descending ? sorted.reverse() : sorted
+  const keyOf = (provider: ProviderRow) => {
+    if (found === undefined) return idOf(provider)
+    const text = found.read(provider)
+    const unit = found.kind === 'amount' ? marketUnit(provider.marketId) : null
+    // Amounts of markets whose assets have other decimals are compared in whole units.
+    return text === null ? null : unit === null ? parseDecimal(text) : wholeUnits(text, unit)
   }
-  const numbers = new Map(
-    providers.map((provider) => {
-      const text = found.read(provider)
-      const unit = found.kind === 'amount' ? marketUnit(provider.marketId) : null
-      // Amounts of markets whose assets have other decimals are compared in whole units.
-      return [provider, text === null ? null : unit === null ? parseDecimal(text) : wholeUnits(text, unit)]
-    }),
-  )
-  return [...providers].sort((left, right) => {
-    const [a, b] = [numbers.get(left) ?? null, numbers.get(right) ?? null]
-    if (a === null || b === null) return a === b ? byId(left, right) : a === null ? 1 : -1
-    const order = compare(a, b)
-    return order === 0 ? byId(left, right) : descending ? -order : order
-  })
+  return sortRows(providers, descending, keyOf, idOf)
 }

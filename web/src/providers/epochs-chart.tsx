@@ -3,24 +3,13 @@ import { useState } from 'preact/hooks'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { showPart } from './columns.ts'
+import { EPOCH_COLUMNS } from './epochs.ts'
 import { isBelow } from './provider-figure.tsx'
 
 /** Epochs without a row between two others are left free, unless they are more than this. */
 const MOST_FREE = 400
 
-type Lane = {
-  name: string
-  read: (row: LiquidityProviderEpoch) => string | null
-  /** Value at the lane's full height, as a fraction; default: the greatest value. */
-  full?: number
-}
-
-const LANES: readonly Lane[] = [
-  { name: 'Time on book', read: ({ timeOnBook }) => timeOnBook, full: 1 },
-  { name: 'Fee penalty', read: ({ feePenalty }) => feePenalty, full: 1 },
-  { name: 'Bond penalty', read: ({ bondPenalty }) => bondPenalty },
-  { name: 'Equity-like share', read: ({ equityLikeShare }) => equityLikeShare },
-]
+const LANES = EPOCH_COLUMNS.filter(({ kind }) => kind === 'part')
 
 export type EpochsChartProps = {
   /** Oldest first. */
@@ -57,22 +46,22 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
       tabIndex={0}
       role="application"
       aria-roledescription="chart"
-      aria-label="Epochs of the provider, from left to right. Left and right arrows move from epoch to epoch; the table below has the same figures."
+      aria-label="Epochs of the provider. Left and right arrows move between them; the table below has the same figures."
       onKeyDown={onKeyDown}
       onPointerLeave={() => setChosen(null)}
     >
       <p class="epochs-said" aria-live="polite">
         {describe(shown, least)}
       </p>
-      {LANES.map(({ name, read, full }) => {
+      {LANES.map(({ name, title, read, full }) => {
         const values = rows.map((row) => partOf(read(row)))
-        const isBook = name === 'Time on book'
+        const isBook = name === 'book'
         const top = full ?? Math.max(...values)
         const highest = rows.find((row) => partOf(read(row)) === top)
         return (
           <div key={name} class="lane" data-lane={name}>
             <span class="lane-name">
-              {name}
+              {title}
               {isBook && least !== null && (
                 <span class="under">- - SLA: at least {formatPercent(least)}</span>
               )}
@@ -123,16 +112,10 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
 }
 
 function describe(row: LiquidityProviderEpoch, least: string | null): string {
-  const { epoch, timeOnBook, feePenalty, bondPenalty, equityLikeShare } = row
-  const name = `Epoch ${groupDigits(epoch)}`
-  if (timeOnBook === null) return `${name}: no SLA figures`
-  const isShort = isBelow(timeOnBook, least)
-  return [
-    `${name}: on the book ${showPart(timeOnBook)} of the time${isShort ? ', less than the SLA requires' : ''}`,
-    `fee penalty ${showPart(feePenalty ?? '')}`,
-    `bond penalty ${showPart(bondPenalty ?? '')}`,
-    equityLikeShare === null ? 'no share listed' : `equity-like share ${showPart(equityLikeShare)}`,
-  ].join('; ')
+  if (row.timeOnBook === null) return `Epoch ${groupDigits(row.epoch)}: no SLA figures`
+  const figures = LANES.map(({ title, read }) => `${title.toLowerCase()} ${showPart(read(row) ?? 'none')}`)
+  const mark = isBelow(row.timeOnBook, least) ? 'below SLA; ' : ''
+  return `Epoch ${groupDigits(row.epoch)}: ${mark}${figures.join('; ')}`
 }
 
 /** A place on the screen, not a figure. */

@@ -1,7 +1,8 @@
 import { approximate, compare, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
+import { Rounded } from '../parts/amount.tsx'
 import { instrumentOf } from '../service/instruments.ts'
-import { type Column, showFigure } from './columns.ts'
+import { type Column, isPenalty, showFigure } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 
 /** A figure of a provider: exact on hover, with a bar if it is a part of one, marked if it is a penalty. */
@@ -9,12 +10,14 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
   const text = column.read(provider)
   if (text === null || text === '') return <span class="quiet">none</span>
   const number = parseDecimal(text)
-  const bad = column.penalty && number !== null && number.digits !== 0n
   return (
     <>
-      <data class={bad ? 'amount bad' : 'amount'} value={text} title={text} data-figure={column.name}>
-        {showFigure(column, text, provider.marketId)}
-      </data>
+      <Rounded
+        text={text}
+        shown={showFigure(column, text, provider.marketId)}
+        name={column.name}
+        bad={column.penalty && isPenalty(text)}
+      />
       {column.bar && number !== null && (
         <Bar part={number} least={column.least ? leastTime(provider.marketId) : null} />
       )}

@@ -1,10 +1,11 @@
-import type { Unit } from '../figures/amount.ts'
+import { inUnit, type Unit } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
-import { SortField, SortHeader, type Sorting } from '../parts/sort-controls.tsx'
+import { SortField, SortHeader } from '../parts/sort-controls.tsx'
+import { readSorting, type Sorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
 import { COLUMNS, type Column, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
@@ -27,7 +28,8 @@ export type ProvidersTableProps = {
 
 /** Providers as a table that is sorted by its columns; on a phone one below the other. */
 export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) {
-  const sorting = readSorting()
+  const sortable = COLUMNS.filter(({ list }) => !list).map(({ name }) => name)
+  const sorting = readSorting('sort', ['id', ...sortable], DEFAULT)
   const onSort = (chosen: string) => setParams({ sort: chosen, page: null }, { push: false })
   const idTitle = names.party ? 'Party' : 'Market'
   const all = param('columns') === 'all'
@@ -38,7 +40,6 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
   const rows = sorted
     .slice(pages.first, pages.first + ROWS)
     .map((provider, index) => ({ provider, key: index }))
-  const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   return (
     <>
       <div class="table-bar">
@@ -57,39 +58,32 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
           {all ? 'Fewer columns' : `All ${COLUMNS.length} figures`}
         </button>
       </div>
-      <div class="wide-only">
-        <TablePlace name="Providers, as a table">
-          <table class={all ? 'providers all held' : 'providers held'}>
-            <thead>
-              <tr>
-                {names.market && names.party && <th scope="col">Market</th>}
-                <SortHeader name="id" title={idTitle} sorting={sorting} onSort={onSort} />
-                {columns.map((column) => (
-                  <SortHeader
-                    key={column.name}
-                    name={column.list ? null : column.name}
-                    meaning={column.meaning}
-                    title={column.kind === 'amount' ? `${column.title}${symbol}` : column.title}
-                    sorting={sorting}
-                    figure
-                    onSort={onSort}
-                  />
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ provider, key }) => (
-                <Row key={key} provider={provider} names={names} columns={columns} />
+      <TablePlace name="Table of providers">
+        <table class={`providers stacked held${all ? ' all' : ''}`}>
+          <thead>
+            <tr>
+              {names.market && names.party && <th scope="col">Market</th>}
+              <SortHeader name="id" title={idTitle} sorting={sorting} onSort={onSort} />
+              {columns.map((column) => (
+                <SortHeader
+                  key={column.name}
+                  name={column.list ? null : column.name}
+                  meaning={column.meaning}
+                  title={column.kind === 'amount' ? column.title + inUnit(unit) : column.title}
+                  sorting={sorting}
+                  figure
+                  onSort={onSort}
+                />
               ))}
-            </tbody>
-          </table>
-        </TablePlace>
-      </div>
-      <ul class="cards narrow-only" aria-label="Providers">
-        {rows.map(({ provider, key }) => (
-          <Card key={key} provider={provider} names={names} columns={columns} />
-        ))}
-      </ul>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ provider, key }) => (
+              <Row key={key} provider={provider} names={names} columns={columns} />
+            ))}
+          </tbody>
+        </table>
+      </TablePlace>
       <Pages {...pages} what="providers" />
       {rows.some(({ provider }) => leastTime(provider.marketId) !== null) && (
         <p class="quiet">The mark on a time-on-book bar is the minimum of the market's SLA.</p>
@@ -104,64 +98,24 @@ type RowProps = Pick<ProvidersTableProps, 'names'> & {
 }
 
 function Row({ provider, names, columns }: RowProps) {
-  const slaColumns = columns.filter(({ sla }) => sla)
   return (
     <tr>
       {names.market && names.party && (
-        <td>
+        <td data-label="Market">
           <Market provider={provider} />
         </td>
       )}
       <th scope="row">
         {names.party ? <Party provider={provider} /> : <Market provider={provider} />}
-        <BelowMinimum provider={provider} />
+        <Mark provider={provider} />
         <ToEpochs provider={provider} />
       </th>
-      {columns.map((column) => {
-        if (provider.sla !== null || !column.sla) {
-          return (
-            <td key={column.name} class="figure-column">
-              <ProviderFigure column={column} provider={provider} />
-            </td>
-          )
-        }
-        // Columns of the SLA are in two groups, each with a header.
-        const index = columns.indexOf(column)
-        if (columns[index - 1]?.sla) return null
-        const group = columns.slice(index).findIndex(({ sla }) => !sla)
-        return (
-          <td key="no-sla" class="no-sla" colSpan={group === -1 ? slaColumns.length : group}>
-            No SLA figures
-          </td>
-        )
-      })}
+      {columns.map((column) => (
+        <td key={column.name} data-label={column.title} class="figure-column">
+          <ProviderFigure column={column} provider={provider} />
+        </td>
+      ))}
     </tr>
-  )
-}
-
-function Card({ provider, names, columns }: RowProps) {
-  return (
-    <li class="card">
-      <span class="card-head">
-        {names.market && <Market provider={provider} />}
-        {names.party && <Party provider={provider} />}
-        <BelowMinimum provider={provider} />
-        <ToEpochs provider={provider} />
-      </span>
-      <dl>
-        {columns
-          .filter(({ sla }) => provider.sla !== null || !sla)
-          .map((column) => (
-            <div key={column.name}>
-              <dt>{column.title}</dt>
-              <dd>
-                <ProviderFigure column={column} provider={provider} />
-              </dd>
-            </div>
-          ))}
-      </dl>
-      {provider.sla === null && <p class="no-sla">No SLA figures</p>}
-    </li>
   )
 }
 
@@ -169,10 +123,10 @@ function Party({ provider: { partyId } }: Pick<RowProps, 'provider'>) {
   return <Id id={partyId} what="the party id" link={{ view: 'providers', params: { party: partyId } }} />
 }
 
-/** Marks a provider that may be paid no fees for this epoch. */
-function BelowMinimum({ provider: { marketId, sla } }: Pick<RowProps, 'provider'>) {
-  const time = sla?.currentEpochFractionOfTimeOnBook
-  if (time === undefined || !isBelow(time, leastTime(marketId))) return null
+/** Marks a provider that may be paid no fees for this epoch, or has no figures of it. */
+function Mark({ provider: { marketId, sla } }: Pick<RowProps, 'provider'>) {
+  if (sla === null) return <span class="tag">No SLA figures</span>
+  if (!isBelow(sla.currentEpochFractionOfTimeOnBook, leastTime(marketId))) return null
   return <span class="tag below-minimum">below minimum this epoch</span>
 }
 
@@ -191,10 +145,4 @@ function ToEpochs({ provider: { marketId, partyId } }: Pick<RowProps, 'provider'
 
 function Market({ provider: { marketId } }: Pick<RowProps, 'provider'>) {
   return <MarketName marketId={marketId} link={{ view: 'providers', params: { market: marketId } }} />
-}
-
-function readSorting(): Sorting {
-  const [, sign, name] = /^(-?)(\w+)$/.exec(param('sort') ?? '') ?? []
-  const known = name === 'id' || COLUMNS.some((column) => column.name === name && !column.list)
-  return known ? { column: name!, descending: sign === '-' } : DEFAULT
 }

@@ -7,7 +7,7 @@ import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketBar, useSummary } from '../parts/market-bar.tsx'
 import { Request } from '../parts/request.tsx'
-import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
 import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
@@ -70,7 +70,12 @@ export function ProvidersView() {
     <>
       {bar}
       {fault === null && market !== null && party !== null && PARTY_ID.test(party) ? (
-        <History key={`${market} ${party}`} marketId={market} partyId={party}>
+        <History
+          key={`${market} ${party}`}
+          marketId={market}
+          partyId={party}
+          now={list.data?.providers.find(({ partyId }) => partyId === party) ?? null}
+        >
           {content}
         </History>
       ) : (
@@ -101,7 +106,8 @@ function faultOf(market: string | null, party: string | null): preact.ComponentC
 type ProvidersProps = { market: string | null; party: string | null; list: Query<ProviderList> }
 
 /** Totals and table of a market's or a party's providers, as the filters choose them. */
-export function Providers({ market, party, list: { data, error, reload } }: ProvidersProps) {
+export function Providers({ market, party, list }: ProvidersProps) {
+  const { data, error } = list
   const { penalised, below } = readFilter()
   const held = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
   const listed = held.filter(
@@ -145,8 +151,7 @@ export function Providers({ market, party, list: { data, error, reload } }: Prov
         </div>
       )}
       {held.length > 0 && <Totals providers={listed} />}
-      {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && error === null && <Skeleton what="providers" tall />}
+      <Pending query={list} what="providers" tall />
       {data !== null && held.length === 0 && error === null && (
         <Empty title={emptyTitle(market, party)}>
           As of block {groupDigits(data.blockHeight)}. Only live provisions are listed.

@@ -29,6 +29,7 @@ export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
 export function Totals({ providers }: { providers: readonly LiquidityProvider[] }) {
   const count = (of: (provider: LiquidityProvider) => string) => new Set(providers.map(of)).size
   const unknown = providers.filter(({ marketId }) => marketUnit(marketId) === null)
+  const markets = new Set(unknown.map(({ marketId }) => marketId)).size
   const why = unknown[0] === undefined ? null : whyNoUnit(instrumentOf(unknown[0].marketId))
   return (
     <>
@@ -63,9 +64,8 @@ export function Totals({ providers }: { providers: readonly LiquidityProvider[] 
       </div>
       {why !== null && (
         <p class="quiet">
-          Amounts of {groupDigits(`${new Set(unknown.map(({ marketId }) => marketId)).size}`)}{' '}
-          {new Set(unknown.map(({ marketId }) => marketId)).size === 1 ? 'market' : 'markets'} are shown as
-          sent, as whole numbers, and excluded from totals: {why}.
+          Amounts of {groupDigits(`${markets}`)} {markets === 1 ? 'market' : 'markets'} are shown as sent, as
+          whole numbers, and excluded from totals: {why}.
         </p>
       )}
     </>

@@ -30,7 +30,6 @@ export function useProviders(market: string | null): Query<ProviderList> {
   return useQuery(
     coverage === null ? null : market === null ? `${time} ${markets.join()}` : `${market} ${version}`,
     (signal) => (market === null ? askAll(signal) : ask(market, signal)),
-    { keep: true },
   )
 }
 

@@ -1,0 +1,26 @@
+import type { ComponentChildren } from 'preact'
+import { MarketName, type MarketNameProps } from '../parts/market-name.tsx'
+import { DASHES } from './line-chart.ts'
+
+export type LineLegendProps = {
+  label: string
+  /** In the order of the lines. */
+  markets: readonly (MarketNameProps & { said: ComponentChildren })[]
+}
+
+/** The markets whose lines a chart shows, and what is said of each. */
+export function LineLegend({ label, markets }: LineLegendProps) {
+  return (
+    <ul class="compare-legend" aria-label={label}>
+      {markets.map(({ said, ...market }, index) => (
+        <li key={market.marketId} data-compared={market.marketId}>
+          <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
+            <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
+          </svg>
+          <MarketName {...market} />
+          <span class="quiet">{said}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,29 @@
+import { setParams } from '../location.ts'
+
+export type SegmentsProps = {
+  label: string
+  /** The parameter that holds the choice, unless it is the one by default. */
+  name: string
+  /** Choices and their texts. */
+  choices: Readonly<Record<string, string>>
+  chosen: string
+  byDefault: string
+}
+
+/** Buttons of which one is pressed: a choice that the view's address holds. */
+export function Segments({ label, name, choices, chosen, byDefault }: SegmentsProps) {
+  return (
+    <fieldset class="segments small" aria-label={label}>
+      {Object.entries(choices).map(([choice, text]) => (
+        <button
+          key={choice}
+          type="button"
+          aria-pressed={choice === chosen}
+          onClick={() => setParams({ [name]: choice === byDefault ? null : choice }, { push: false })}
+        >
+          {text}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

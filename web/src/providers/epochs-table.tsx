@@ -1,0 +1,135 @@
+import type { LiquidityProviderEpoch } from 'lyra-client'
+import { inUnit, placesOf } from '../figures/amount.ts'
+import { parseDecimal } from '../figures/decimal.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { setParams } from '../location.ts'
+import { Amount, Rounded } from '../parts/amount.tsx'
+import { SortField, SortHeader } from '../parts/sort-controls.tsx'
+import { readSorting } from '../parts/sorting.ts'
+import { TablePlace } from '../parts/table-place.tsx'
+import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
+import { isPenalty, showPart } from './columns.ts'
+import {
+  countMissing,
+  describeDearest,
+  EPOCH_COLUMNS,
+  type EpochColumn,
+  sortEpochs,
+  sumOf,
+} from './epochs.ts'
+import type { ProviderRow } from './fees.ts'
+import { Bar, isBelow, leastTime } from './provider-figure.tsx'
+
+export type EpochsTableProps = {
+  marketId: string
+  /** Newest first. */
+  rows: readonly LiquidityProviderEpoch[]
+  /** The provider's figures now; null if it has left the market. */
+  now: ProviderRow | null
+  /** Which of the rows are listed, in the order of the table. */
+  first: number
+  count: number
+}
+
+/** The epochs of a provider on a market, sorted by a column, with a line that names the one that cost most. */
+export function EpochsTable({ marketId, rows, now, first, count }: EpochsTableProps) {
+  const [unit, least] = [marketUnit(marketId), leastTime(marketId)]
+  const sorting = readSorting(
+    'epochSort',
+    EPOCH_COLUMNS.map(({ name }) => name),
+    { column: 'epoch', descending: true },
+  )
+  const onSort = (chosen: string) => setParams({ epochSort: chosen, epochPage: null }, { push: false })
+  const columns = EPOCH_COLUMNS.map((column) =>
+    column.kind === 'amount' ? { ...column, title: column.title + inUnit(unit) } : column,
+  )
+  const dearest = describeDearest(rows, instrumentOf(marketId)?.sla ?? null, unit)
+  const missing = countMissing(rows)
+  const listed = sortEpochs(rows, sorting).slice(first, first + count)
+  const cell = ({ name, title, read, kind, penalty }: EpochColumn, text: string | null) => (
+    <td key={name} data-label={title} class="figure-column">
+      {name === 'book' && text !== null && isBelow(text, least) && <span class="tag">below SLA</span>}{' '}
+      {text === null ? (
+        '–'
+      ) : kind === 'amount' ? (
+        <Amount
+          text={text}
+          unit={unit}
+          places={2}
+          least={placesOf([text, ...listed.map(({ row }) => read(row))], unit, { places: 2 })}
+          bare
+          name={`epoch-${name}`}
+        />
+      ) : (
+        <Rounded text={text} shown={showPart(text)} name={`epoch-${name}`} bad={penalty && isPenalty(text)} />
+      )}
+      {name === 'book' && parseDecimal(text ?? '') !== null && (
+        <Bar part={parseDecimal(text!)!} least={least} />
+      )}
+    </td>
+  )
+  return (
+    <>
+      <p data-figure="dearest">
+        <strong>{dearest.what}</strong> {dearest.why}
+      </p>
+      <SortField columns={columns} sorting={sorting} onSort={onSort} />
+      <TablePlace name={`Table of epochs, ${marketLabel(marketId)}`}>
+        <table class="epochs-table stacked">
+          <thead>
+            <tr>
+              {columns.map(({ name, title, meaning, kind }) => (
+                <SortHeader
+                  key={name}
+                  {...{ name, title, meaning, sorting, onSort }}
+                  figure={kind !== undefined}
+                />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {first === 0 && now?.sla && now.sla.lastEpochFractionOfTimeOnBook === rows[0]?.timeOnBook && (
+              <tr class="estimate">
+                <th scope="row">{groupDigits(`${BigInt(rows[0].epoch) + 1n}`)}</th>
+                <td data-label="Runs since (UTC)">runs since {formatTime(rows[0].timestamp).slice(0, 19)}</td>
+                {cell(columns[2]!, now.sla.currentEpochFractionOfTimeOnBook)}
+                <td class="unpaid" colSpan={6}>
+                  known when it ends
+                </td>
+              </tr>
+            )}
+            {listed.flatMap(({ row, missing }) => [
+              missing !== null && (
+                <tr key={`before ${row.epoch}`} class="missing-epochs">
+                  <th scope="row">{missing}</th>
+                  <td class="unpaid" colSpan={8}>
+                    missing: no figures of this provider
+                  </td>
+                </tr>
+              ),
+              <tr key={row.epoch}>
+                <th scope="row">{groupDigits(row.epoch)}</th>
+                <td data-label={columns[1]!.title} title={`${row.timestamp} ns, block ${row.atBlock}`}>
+                  {formatTime(row.timestamp).slice(0, 19)}
+                </td>
+                {columns.slice(2).map((column) => cell(column, column.read(row)))}
+              </tr>,
+            ])}
+          </tbody>
+          <tfoot>
+            <tr>
+              <th scope="row" colSpan={7}>
+                Sum of {groupDigits(`${rows.length}`)} epochs
+                {missing > 0n && `, ${groupDigits(`${missing}`)} missing`}
+              </th>
+              {columns
+                .filter(({ summed }) => summed)
+                .map((column) => cell(column, sumOf(rows.map(column.read))))}
+            </tr>
+          </tfoot>
+        </table>
+      </TablePlace>
+    </>
+  )
+}

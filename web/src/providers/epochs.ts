@@ -1,0 +1,175 @@
+import type { LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
+import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
+import { add, multiply, ONE, parseDecimal, ratio, writeDecimal } from '../figures/decimal.ts'
+import { formatPercent, groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { type Sorting, sortRows } from '../parts/sorting.ts'
+import { isPenalty, showPart } from './columns.ts'
+import { isBelow } from './provider-figure.tsx'
+
+/** A figure of an epoch. */
+export type EpochColumn = {
+  name: string
+  title: string
+  meaning?: string
+  /** The API's text; null if there is none. */
+  read: (row: LiquidityProviderEpoch) => string | null
+  /** A part of one, or an amount of the settlement asset. */
+  kind?: 'part' | 'amount'
+  /** Whether anything but zero is bad news. */
+  penalty?: true
+  /** Value at the full height of a chart, as a fraction; the greatest value if it is not given. */
+  full?: 1
+  /** Whether amounts of several epochs have a sum. */
+  summed?: true
+}
+
+export const EPOCH_COLUMNS: readonly EpochColumn[] = [
+  { name: 'epoch', title: 'Epoch', read: ({ epoch }) => epoch },
+  { name: 'ended', title: 'Ended (UTC)', read: ({ timestamp }) => timestamp },
+  { name: 'book', title: 'Time on book', read: ({ timeOnBook }) => timeOnBook, kind: 'part', full: 1 },
+  {
+    ...{ name: 'feePenalty', title: 'Fee penalty', kind: 'part', penalty: true, full: 1 },
+    read: ({ feePenalty }) => feePenalty,
+  },
+  {
+    ...{ name: 'bondPenalty', title: 'Bond penalty (part of the bond)', kind: 'part', penalty: true },
+    meaning: 'Not an amount: events do not contain the bond.',
+    read: ({ bondPenalty }) => bondPenalty,
+  },
+  {
+    ...{ name: 'share', title: 'Equity-like share', kind: 'part' },
+    read: ({ equityLikeShare }) => equityLikeShare,
+  },
+  {
+    ...{ name: 'required', title: 'Required liquidity', kind: 'amount' },
+    read: ({ requiredLiquidity }) => requiredLiquidity,
+  },
+  {
+    ...{ name: 'fees', title: 'Fees before penalty', kind: 'amount', summed: true },
+    read: ({ feesPaid }) => feesPaid,
+  },
+  { name: 'lost', title: 'Lost to the fee penalty', kind: 'amount', summed: true, read: lostToPenalty },
+]
+
+/** The fee penalty of an epoch as an amount, before any bonus; null if it is not known. */
+export function lostToPenalty({ feesPaid, feePenalty }: LiquidityProviderEpoch): string | null {
+  const [fees, penalty] = [parseDecimal(feesPaid ?? ''), parseDecimal(feePenalty ?? '')]
+  return fees === null || penalty === null ? null : writeDecimal(ratio(multiply(fees, penalty), ONE, 0, 0)!)
+}
+
+/** The sum of what is known; null if nothing is. */
+export function sumOf(texts: (string | null)[]): string | null {
+  const known = texts.flatMap((text) => parseDecimal(text ?? '') ?? [])
+  return known.length === 0 ? null : writeDecimal(known.reduce(add))
+}
+
+/** A row, and the epochs that are missing between it and the row above (`3 to 5`), if rows are in the order of epochs. */
+export type ListedEpoch = { row: LiquidityProviderEpoch; missing: string | null }
+
+/** Epochs in the order of a column; those without the figure last, equal ones oldest first. */
+export function sortEpochs(
+  rows: readonly LiquidityProviderEpoch[],
+  { column, descending }: Sorting,
+): ListedEpoch[] {
+  const { read } = EPOCH_COLUMNS.find(({ name }) => name === column)!
+  const sorted = sortRows(
+    rows,
+    descending,
+    (row) => parseDecimal(read(row) ?? ''),
+    ({ epoch }) => epoch.padStart(20, '0'),
+  )
+  const isByTime = column === 'epoch' || column === 'ended'
+  return sorted.map((row, index) => {
+    const above = isByTime ? sorted[index - 1] : undefined
+    if (above === undefined) return { row, missing: null }
+    const [older, newer] = descending ? [row, above] : [above, row]
+    const [first, last] = [BigInt(older.epoch) + 1n, BigInt(newer.epoch) - 1n]
+    const ends = [first, ...(first < last ? [last] : [])].map((epoch) => groupDigits(`${epoch}`))
+    return { row, missing: first > last ? null : ends.join(' to ') }
+  })
+}
+
+/** How many epochs between the first and the last have no row. */
+export function countMissing(rows: readonly LiquidityProviderEpoch[]): bigint {
+  const [newest, oldest] = [rows[0], rows.at(-1)]
+  if (newest === undefined || oldest === undefined) return 0n
+  return BigInt(newest.epoch) - BigInt(oldest.epoch) + 1n - BigInt(rows.length)
+}
+
+/**
+ * Which epoch's fee penalty cost most and when that was, and why as far as the figures prove it.
+ *
+ * @param rows newest first
+ *
+ * @param terms the market's SLA, as it is now
+ */
+export function describeDearest(
+  rows: readonly LiquidityProviderEpoch[],
+  terms: SlaParameters | null,
+  unit: Unit | null,
+): { what: string; why: string } {
+  const [dearest] = sortEpochs(rows, { column: 'lost', descending: true })
+  const unknown = rows.filter((row) => isPenalty(row.feePenalty) && row.feesPaid === null).length
+  const notes = [
+    ...(unknown === 0 ? [] : [`${unknown} with a penalty are left out: their fees are not known.`]),
+    ...(rows.some(({ bondPenalty }) => isPenalty(bondPenalty))
+      ? ['Without bond penalties: events do not contain the bond.']
+      : []),
+  ]
+  const row = dearest?.row
+  const lost = row === undefined ? null : lostToPenalty(row)
+  if (row === undefined || lost === null || !isPenalty(lost)) {
+    return { what: `No penalty took fees in these ${rows.length} epochs.`, why: notes.join(' ') }
+  }
+  const earlier = rows.slice(rows.indexOf(row) + 1)
+  const before = earlier[0]
+  const isNext = before !== undefined && BigInt(before.epoch) + 1n === BigInt(row.epoch)
+  const begun = isNext ? `From ${minuteOf(before.timestamp)} to ` : 'Ended '
+  const bond = isPenalty(row.bondPenalty) ? ` and ${showPart(row.bondPenalty!)} of its bond` : ''
+  return {
+    what: `Epoch ${groupDigits(row.epoch)} cost the most of these ${rows.length}: ${formatAmountWithUnit(lost, unit, { places: 2 })}, ${showPart(row.feePenalty!)} of its fees${bond}.`,
+    why: [`${begun}${minuteOf(row.timestamp)} UTC. ${whyPenalised(row, earlier, terms)}`, ...notes].join(' '),
+  }
+}
+
+const minuteOf = (timestamp: string) => formatTime(timestamp).slice(0, 16)
+
+/** Penalties are equal if they differ by less: the core cuts them at 16 places. */
+const NEAR = 1e-9
+
+/**
+ * Why an epoch had a fee penalty. The core takes the greater of two: the penalty for the epoch's own time on book, and the
+ * average of those before it. Terms that have changed since prove neither.
+ *
+ * @param earlier rows before it, newest first
+ */
+function whyPenalised(
+  { timeOnBook, feePenalty }: LiquidityProviderEpoch,
+  earlier: readonly LiquidityProviderEpoch[],
+  terms: SlaParameters | null,
+): string {
+  const time = timeOnBook ?? 'unknown'
+  const said = `Time on book ${showPart(time)}`
+  if (terms === null) return `${said}.`
+  const least = terms.commitmentMinTimeFraction
+  const minimum = `the minimum of ${formatPercent(least)}`
+  const is = (penalty: number) => Math.abs(penalty - Number(feePenalty)) < NEAR
+  const isShort = isBelow(time, least)
+  const against = `${said}, ${isShort ? 'below' : 'at least'} ${minimum}`
+  if (is(ownPenalty(time, terms))) {
+    return `${against}${isShort ? '' : ': the penalty is for the time off the book'}.`
+  }
+  const counted = earlier
+    .flatMap((row) => (row.timeOnBook ? ownPenalty(row.timeOnBook, terms) : []))
+    .slice(0, Number(terms.performanceHysteresisEpochs))
+  return is(counted.reduce((sum, one) => sum + one, 0) / counted.length)
+    ? `${against}: the penalty is the average of the ${counted.length} epochs before.`
+    : `${said}; ${minimum} is that of today.`
+}
+
+/** The fee penalty for an epoch's own time on book. */
+function ownPenalty(timeOnBook: string, terms: SlaParameters): number {
+  const [time, least] = [Number(timeOnBook), Number(terms.commitmentMinTimeFraction)]
+  return time < least ? 1 : ((1 - time) / (1 - least)) * Number(terms.slaCompetitionFactor)
+}
