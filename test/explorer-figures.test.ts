@@ -213,6 +213,9 @@ describe("the explorer's times", () => {
       ['someday', /"someday" is not a time\. Write 2026-01-31/],
       ['31.2.2023', /There is no 2023-02-31/],
       ['5', /is not a time/],
+      // Seconds and milliseconds, which would be nanoseconds of 1970.
+      ['1696500904', /is not a time/],
+      ['1696500904000', /is not a time/],
       ['2023-13-05', /There is no 2023-13-05/],
       ['2023-02-30', /There is no 2023-02-30/],
       ['2023-02-03 25:00', /There is no time 25:00:00/],

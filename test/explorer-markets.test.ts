@@ -84,7 +84,7 @@ describe("the explorer's table of markets", () => {
       const row = rowOf(tableOf(summaries), marketId)
       const [external, internal] = [number(lastExternalPoint!.price), number(lastInternalPoint!.price)]
       const premium = ratio(subtract(internal, external), external, 0, 12)!
-      assert.equal(figureOf(row, 'premium')!.text, formatRate(premium, 2))
+      assert.equal(figureOf(row, 'premium')!.text, formatRate(premium, 3))
       assert.equal(figureOf(row, 'price')!.value, lastExternalPoint!.price)
       const price = formatAmountWithUnit(lastExternalPoint!.price, { symbol: 'USD', decimals: 5 })
       assert.equal(figureOf(row, 'price')!.text, price)

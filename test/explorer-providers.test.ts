@@ -371,7 +371,7 @@ describe("the explorer's providers", () => {
     assert.match(textOf(chart), /hatched: missing/)
     assert.match(
       textOf(chart),
-      /Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty \(part of the bond\) 12\.5 %; equity-like share 40 %/,
+      /Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty \(of bond\) 12\.5 %; equity-like share 40 %/,
     )
     const table = tableOf(rows)
     assert.deepEqual(
@@ -486,7 +486,7 @@ describe("the explorer's providers", () => {
     const cases: [rows: LiquidityProviderEpoch[], expected: string][] = [
       [
         rowsOf(['1', '0'], ['0.59', '1', { bondPenalty: '0.001' }]),
-        'Epoch 1 cost the most of these 2: 5.00 USD, 100 % of its fees and 0.1 % of its bond. From 1970-01-01 00:00 to 1970-01-02 00:00 UTC. Time on book 59 %, below the minimum of 60 %. Without bond penalties: events do not contain the bond.',
+        'Epoch 1 cost the most of these 2: 5.00 USD, 100 % of its fees and 0.1 % of its bond. From 1970-01-01 00:00 to 1970-01-02 00:00 UTC. Time on book 59 %, below the minimum of 60 %. Not counted: bond penalties, since events do not contain the bond.',
       ],
       // (1 - 0.8) / (1 - 0.6) of 40 %.
       [
@@ -511,7 +511,7 @@ describe("the explorer's providers", () => {
       [rowsOf(['1', '0'], ['1', '0']), 'No penalty took fees in these 2 epochs. '],
       [
         rowsOf(['1', '0'], ['0.5', '1', { feesPaid: null }]),
-        'No penalty took fees in these 2 epochs. 1 with a penalty are left out: their fees are not known.',
+        'No penalty took fees in these 2 epochs. Not counted: 1 with unknown fees.',
       ],
     ]
     for (const [rows, expected] of cases) {

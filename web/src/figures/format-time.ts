@@ -80,7 +80,7 @@ function namedSpan(text: string, last: bigint): { ns: bigint; end: bigint; every
  */
 export function readTime(text: string, last: bigint): ReadTime {
   const given = text.trim().replace(/\s+/g, ' ')
-  if (/^-?\d{11,19}$/.test(given)) return { ns: BigInt(given) }
+  if (/^-?\d{14,19}$/.test(given)) return { ns: BigInt(given) }
   const age = /^(\d{1,6})([hdw])$/.exec(given)
   if (age !== null) return { ns: last - BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
   const named = namedSpan(given, last)

@@ -134,7 +134,7 @@ const COLUMNS: readonly Column[] = [
     cell: (summary) => {
       const premium = pricePremiumOf(summary)
       if (premium === null) return '–'
-      return <Rounded text={writeDecimal(premium)} shown={formatRate(premium, 2)} name="premium" />
+      return <Rounded text={writeDecimal(premium)} shown={formatRate(premium, 3)} name="premium" />
     },
   },
   {

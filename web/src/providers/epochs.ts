@@ -33,7 +33,7 @@ export const EPOCH_COLUMNS: readonly EpochColumn[] = [
     read: ({ feePenalty }) => feePenalty,
   },
   {
-    ...{ name: 'bondPenalty', title: 'Bond penalty (part of the bond)', kind: 'part', penalty: true },
+    ...{ name: 'bondPenalty', title: 'Bond penalty (of bond)', kind: 'part', penalty: true },
     meaning: 'Not an amount: events do not contain the bond.',
     read: ({ bondPenalty }) => bondPenalty,
   },
@@ -111,16 +111,17 @@ export function describeDearest(
 ): { what: string; why: string } {
   const [dearest] = sortEpochs(rows, { column: 'lost', descending: true })
   const unknown = rows.filter((row) => isPenalty(row.feePenalty) && row.feesPaid === null).length
-  const notes = [
-    ...(unknown === 0 ? [] : [`${unknown} with a penalty are left out: their fees are not known.`]),
-    ...(rows.some(({ bondPenalty }) => isPenalty(bondPenalty))
-      ? ['Without bond penalties: events do not contain the bond.']
+  const left = [
+    ...(unknown === 0 ? [] : [`${unknown} with unknown fees`]),
+    ...(rows.some((row) => isPenalty(row.bondPenalty))
+      ? ['bond penalties, since events do not contain the bond']
       : []),
   ]
+  const notes = left.length === 0 ? '' : ` Not counted: ${left.join('; ')}.`
   const row = dearest?.row
   const lost = row === undefined ? null : lostToPenalty(row)
   if (row === undefined || lost === null || !isPenalty(lost)) {
-    return { what: `No penalty took fees in these ${rows.length} epochs.`, why: notes.join(' ') }
+    return { what: `No penalty took fees in these ${rows.length} epochs.`, why: notes.trim() }
   }
   const earlier = rows.slice(rows.indexOf(row) + 1)
   const before = earlier[0]
@@ -129,7 +130,7 @@ export function describeDearest(
   const bond = isPenalty(row.bondPenalty) ? ` and ${showPart(row.bondPenalty!)} of its bond` : ''
   return {
     what: `Epoch ${groupDigits(row.epoch)} cost the most of these ${rows.length}: ${formatAmountWithUnit(lost, unit, { places: 2 })}, ${showPart(row.feePenalty!)} of its fees${bond}.`,
-    why: [`${begun}${minuteOf(row.timestamp)} UTC. ${whyPenalised(row, earlier, terms)}`, ...notes].join(' '),
+    why: `${begun}${minuteOf(row.timestamp)} UTC. ${whyPenalised(row, earlier, terms)}${notes}`,
   }
 }
 
