@@ -120,8 +120,7 @@ function Greeting() {
         ))}
       </dl>
       <p class="quiet">
-        Data appears on this page as soon as it arrives. To follow a core, also set the service's address as
-        the event receiver in the core's configuration.
+        To follow a core, also set the service's address as the event receiver in the core's configuration.
       </p>
     </section>
   )

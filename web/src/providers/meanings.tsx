@@ -12,11 +12,8 @@ export function Meanings() {
           </div>
         ))}
         <div>
-          <dt>No SLA</dt>
-          <dd>
-            The network has sent no service level agreement figures of the provider: it has just committed, or
-            the market has none.
-          </dd>
+          <dt>No SLA figures</dt>
+          <dd>The network has sent none of the provider: it has just committed, or the market has no SLA.</dd>
         </div>
       </dl>
     </details>
