@@ -32,40 +32,39 @@ export type EpochsTableProps = {
   count: number
 }
 
+/** A column of amounts has a sum, and the decimal digits of each amount. */
+type Column = EpochColumn & { sum?: string | null; least?: number }
+
 /** The epochs of a provider on a market, sorted by a column, with a line that names the one that cost most. */
 export function EpochsTable({ marketId, rows, now, first, count }: EpochsTableProps) {
-  const [unit, least] = [marketUnit(marketId), leastTime(marketId)]
+  const [unit, minimum] = [marketUnit(marketId), leastTime(marketId)]
   const sorting = readSorting(
     'epochSort',
     EPOCH_COLUMNS.map(({ name }) => name),
     { column: 'epoch', descending: true },
   )
   const onSort = (chosen: string) => setParams({ epochSort: chosen, epochPage: null }, { push: false })
-  const columns = EPOCH_COLUMNS.map((column) =>
-    column.kind === 'amount' ? { ...column, title: column.title + inUnit(unit) } : column,
-  )
+  const listed = sortEpochs(rows, sorting).slice(first, first + count)
+  const columns = EPOCH_COLUMNS.map((column): Column => {
+    if (column.kind !== 'amount') return column
+    const sum = sumOf(rows.map(column.read))
+    const least = placesOf([sum, ...listed.map(({ row }) => column.read(row))], unit, { places: 2 })
+    return { ...column, title: column.title + inUnit(unit), sum, least }
+  })
   const dearest = describeDearest(rows, instrumentOf(marketId)?.sla ?? null, unit)
   const missing = countMissing(rows)
-  const listed = sortEpochs(rows, sorting).slice(first, first + count)
-  const cell = ({ name, title, read, kind, penalty }: EpochColumn, text: string | null) => (
+  const cell = ({ name, title, kind, penalty, ...column }: Column, text: string | null) => (
     <td key={name} data-label={title} class="figure-column">
-      {name === 'book' && text !== null && isBelow(text, least) && <span class="tag">below SLA</span>}{' '}
+      {name === 'book' && text !== null && isBelow(text, minimum) && <span class="tag">below SLA</span>}{' '}
       {text === null ? (
         '–'
       ) : kind === 'amount' ? (
-        <Amount
-          text={text}
-          unit={unit}
-          places={2}
-          least={placesOf([text, ...listed.map(({ row }) => read(row))], unit, { places: 2 })}
-          bare
-          name={`epoch-${name}`}
-        />
+        <Amount text={text} unit={unit} places={2} least={column.least ?? 0} bare name={`epoch-${name}`} />
       ) : (
         <Rounded text={text} shown={showPart(text)} name={`epoch-${name}`} bad={penalty && isPenalty(text)} />
       )}
       {name === 'book' && parseDecimal(text ?? '') !== null && (
-        <Bar part={parseDecimal(text!)!} least={least} />
+        <Bar part={parseDecimal(text!)!} least={minimum} />
       )}
     </td>
   )
@@ -123,9 +122,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
                 Sum of {groupDigits(`${rows.length}`)} epochs
                 {missing > 0n && `, ${groupDigits(`${missing}`)} missing`}
               </th>
-              {columns
-                .filter(({ summed }) => summed)
-                .map((column) => cell(column, sumOf(rows.map(column.read))))}
+              {columns.slice(7).map((column) => cell(column, column.sum ?? null))}
             </tr>
           </tfoot>
         </table>

@@ -20,10 +20,9 @@ export type EpochColumn = {
   penalty?: true
   /** Value at the full height of a chart, as a fraction; the greatest value if it is not given. */
   full?: 1
-  /** Whether amounts of several epochs have a sum. */
-  summed?: true
 }
 
+/** In the order of the table; the last two have a sum. */
 export const EPOCH_COLUMNS: readonly EpochColumn[] = [
   { name: 'epoch', title: 'Epoch', read: ({ epoch }) => epoch },
   { name: 'ended', title: 'Ended (UTC)', read: ({ timestamp }) => timestamp },
@@ -46,10 +45,10 @@ export const EPOCH_COLUMNS: readonly EpochColumn[] = [
     read: ({ requiredLiquidity }) => requiredLiquidity,
   },
   {
-    ...{ name: 'fees', title: 'Fees before penalty', kind: 'amount', summed: true },
+    ...{ name: 'fees', title: 'Fees before penalty', kind: 'amount' },
     read: ({ feesPaid }) => feesPaid,
   },
-  { name: 'lost', title: 'Lost to the fee penalty', kind: 'amount', summed: true, read: lostToPenalty },
+  { name: 'lost', title: 'Lost to the fee penalty', kind: 'amount', read: lostToPenalty },
 ]
 
 /** The fee penalty of an epoch as an amount, before any bonus; null if it is not known. */
