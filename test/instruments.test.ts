@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import type { AssetEvent, InstrumentEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
@@ -20,6 +19,7 @@ import {
   recordsOf,
 } from './fixtures/event-stream.ts'
 import { recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import { type Fields, fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
 type Decoded = { event: MarketEvent | null; leftOut: string[] }
 
@@ -32,27 +32,9 @@ function decodeBytes(bytes: Buffer): Decoded {
 
 const decode = ({ kind, body }: Content): Decoded => decodeBytes(busEvent({ id: '1-1', kind }, body))
 
-/** The fields of a message by number, read by an independent decoder; the last one of repeated fields. */
-function fieldsOf(bytes: Uint8Array): Map<number, bigint | Uint8Array> {
-  const reader = new BinaryReader(bytes)
-  const fields = new Map<number, bigint | Uint8Array>()
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag()
-    if (type === WireType.Varint) fields.set(field, BigInt(reader.uint64()))
-    else if (type === WireType.LengthDelimited) fields.set(field, reader.bytes())
-    else reader.skip(type)
-  }
-  return fields
-}
-
-const nested = (fields: Map<number, bigint | Uint8Array>, field: number) =>
-  fieldsOf((fields.get(field) as Uint8Array | undefined) ?? new Uint8Array())
-const text = (fields: Map<number, bigint | Uint8Array>, field: number) =>
-  Buffer.from((fields.get(field) as Uint8Array | undefined) ?? []).toString()
-const optionalText = (fields: Map<number, bigint | Uint8Array>, field: number) =>
-  fields.has(field) ? text(fields, field) : null
-const integer = (fields: Map<number, bigint | Uint8Array>, field: number) =>
-  (fields.get(field) as bigint | undefined) ?? 0n
+const nested = (fields: Fields, no: number) =>
+  fieldsOf((fields.get(no)?.at(-1) as Uint8Array | undefined) ?? new Uint8Array())
+const optionalText = (fields: Fields, no: number) => (fields.has(no) ? textIn(fields, no) : null)
 
 /** A market event's body, read by an independent decoder. */
 function marketOf(body: Uint8Array): InstrumentEvent {
@@ -62,9 +44,9 @@ function marketOf(body: Uint8Array): InstrumentEvent {
   const of = nested(instrument, product)
   return {
     kind: 'market',
-    marketId: text(market, 1).toLowerCase(),
-    code: text(instrument, 2),
-    name: text(instrument, 3),
+    marketId: textIn(market, 1).toLowerCase(),
+    code: textIn(instrument, 2),
+    name: textIn(instrument, 3),
     product: (
       {
         0: 'PRODUCT_UNSPECIFIED',
@@ -73,18 +55,18 @@ function marketOf(body: Uint8Array): InstrumentEvent {
         102: 'PRODUCT_PERPETUAL',
       } as const
     )[product],
-    quoteName: product === 101 ? '' : text(of, 2),
-    decimalPlaces: integer(market, 3),
-    positionDecimalPlaces: BigInt.asIntN(64, integer(market, 11)),
-    state: Number(integer(market, 9)),
-    tradingMode: Number(integer(market, 8)),
-    settlementAsset: text(of, product === 101 ? 2 : 1) || null,
+    quoteName: product === 101 ? '' : textIn(of, 2),
+    decimalPlaces: numberIn(market, 3),
+    positionDecimalPlaces: BigInt.asIntN(64, numberIn(market, 11)),
+    state: Number(numberIn(market, 9)),
+    tradingMode: Number(numberIn(market, 8)),
+    settlementAsset: textIn(of, product === 101 ? 2 : 1) || null,
     funding:
       product === 102
         ? {
-            interestRate: text(of, 4),
-            clampLowerBound: text(of, 5),
-            clampUpperBound: text(of, 6),
+            interestRate: textIn(of, 4),
+            clampLowerBound: textIn(of, 5),
+            clampUpperBound: textIn(of, 6),
             scalingFactor: optionalText(of, 10),
             lowerBound: optionalText(of, 11),
             upperBound: optionalText(of, 12),
@@ -95,17 +77,17 @@ function marketOf(body: Uint8Array): InstrumentEvent {
   }
 }
 
-function scheduleOf(product: Map<number, bigint | Uint8Array>): InstrumentEvent['schedule'] {
+function scheduleOf(product: Fields): InstrumentEvent['schedule'] {
   const trigger = [7, 4, 1, 2, 2].reduce(nested, product)
   if (!trigger.has(2)) return null
-  const initial = trigger.has(1) ? BigInt.asIntN(64, integer(trigger, 1)) * 1_000_000_000n : null
-  return { initial, every: integer(trigger, 2) * 1_000_000_000n }
+  const initial = trigger.has(1) ? BigInt.asIntN(64, numberIn(trigger, 1)) * 1_000_000_000n : null
+  return { initial, every: numberIn(trigger, 2) * 1_000_000_000n }
 }
 
-function slaOf(fields: Map<number, bigint | Uint8Array>): InstrumentEvent['sla'] {
+function slaOf(fields: Fields): InstrumentEvent['sla'] {
   const sla = {
-    ...{ priceRange: text(fields, 1), commitmentMinTimeFraction: text(fields, 2) },
-    ...{ performanceHysteresisEpochs: integer(fields, 4), slaCompetitionFactor: text(fields, 5) },
+    ...{ priceRange: textIn(fields, 1), commitmentMinTimeFraction: textIn(fields, 2) },
+    ...{ performanceHysteresisEpochs: numberIn(fields, 4), slaCompetitionFactor: textIn(fields, 5) },
   }
   return Object.values(sla).every((value) => ['', '0'].includes(String(value))) ? null : sla
 }
@@ -116,11 +98,11 @@ function assetOf(body: Uint8Array): AssetEvent {
   const details = nested(fields, 2)
   return {
     kind: 'asset',
-    assetId: text(fields, 1),
-    name: text(details, 1),
-    symbol: text(details, 2),
-    decimals: integer(details, 4),
-    status: Number(integer(fields, 3)),
+    assetId: textIn(fields, 1),
+    name: textIn(details, 1),
+    symbol: textIn(details, 2),
+    decimals: numberIn(details, 4),
+    status: Number(numberIn(fields, 3)),
   }
 }
 
@@ -138,7 +120,7 @@ function eventsIn(path: string): { event: MarketEvent | null; body: Uint8Array }
       const record = bytes.subarray(RECORD_HEADER_BYTES)
       const { event, leftOut } = decodeBytes(record)
       assert.deepEqual(leftOut, [])
-      return { event, body: fieldsOf(record).get(kind) as Uint8Array }
+      return { event, body: fieldsOf(record).get(kind)![0] as Uint8Array }
     })
 }
 

@@ -44,7 +44,7 @@ const ON_EVERY_STORE: [file: string, names: string[]][] = [
     [
       'have a case',
       ...['the stream of examples', 'exports of examples', 'contains examples', 'old rows of examples'],
-      ...['describes pages of examples', 'requests for examples'],
+      'describes pages of examples',
     ],
   ],
   ['fixtures/examples/wire.test.ts', ['examples get from the wire', 'examples from its next block on']],

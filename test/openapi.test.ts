@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { BaseResolver, createConfig, lintDocument, makeDocumentFromString } from '@redocly/openapi-core'
-import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH, streamPath } from '#service/api/paths'
-import { getPage, query } from './fixtures/http.ts'
+import { query } from './fixtures/http.ts'
+import { assertValidOpenApi } from './fixtures/openapi.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { sampled } from './fixtures/sampling.ts'
 import { routedPaths, serve, serveFile, storeOf } from './fixtures/service.ts'
-import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 type Schema = Record<string, unknown>
@@ -140,24 +138,7 @@ function typedValue(type: unknown, text: string): unknown {
 }
 
 describe('The OpenAPI document', () => {
-  test('is valid OpenAPI 3.1', async () => {
-    const validator = new Validator()
-    const result = await validator.validate(structuredClone(document))
-    assert.deepEqual(result, { valid: true })
-    assert.equal(validator.version, '3.1')
-  })
-
-  test('passes the linter of Redocly', async () => {
-    const problems = await lintDocument({
-      document: makeDocumentFromString(JSON.stringify(document), 'openapi.json'),
-      config: await createConfig({ extends: ['recommended'] }),
-      externalRefResolver: new BaseResolver(),
-    })
-    assert.deepEqual(
-      problems.map(({ severity, ruleId, message }) => `${severity} ${ruleId}: ${message}`),
-      [],
-    )
-  })
+  test('is valid OpenAPI 3.1, and passes the linter of Redocly', () => assertValidOpenApi(document, '3.1'))
 
   test('requires no authentication, and declares booleans as booleans', () => {
     assert.deepEqual((document as unknown as { security: unknown }).security, [])
@@ -312,38 +293,6 @@ for (const kind of ANY_STORE_KIND) {
       for (const target of TARGETS) assertDocumented(await ask(empty, `GET ${target}`), target)
     })
 
-    test('accepts the documented parameters, and no others', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      const targets: Record<string, string> = {
-        [CHECKPOINTS]: CHECKPOINTS,
-        '/api/v2/funding-periods/data-points/{marketId}': POINTS,
-        '/api/v2/funding-periods/{marketId}': PERIODS,
-        [INSTRUMENTS]: `${INSTRUMENTS}?market_id=${MARKET}`,
-        [PROVIDERS]: `${PROVIDERS}?market_id=${MARKET}`,
-      }
-      const listedBy = (path: string) =>
-        document.paths[path]!.get.parameters!.map((parameter) => resolved<Parameter>(parameter).value)
-      const all = new Set(
-        Object.keys(targets)
-          .flatMap((path) => listedBy(path).filter((listed) => listed.in === 'query'))
-          .map(({ name }) => name),
-      )
-      for (const [path, target] of Object.entries(targets)) {
-        const listed = new Set(
-          listedBy(path)
-            .filter((parameter) => parameter.in === 'query')
-            .map(({ name }) => name),
-        )
-        for (const name of [...all, 'offset', 'limit']) {
-          // An accepted name may appear once.
-          const twice = `${target}${target.includes('?') ? '&' : '?'}${name}=1&${name}=1`
-          const answer = await ask(base, `GET ${twice}`)
-          const taken = name !== 'pretty' && (listed.has(name) || path === INSTRUMENTS)
-          assert.equal(answer.status, taken ? 400 : 200, `${twice}: ${answer.body.slice(0, 200)}`)
-        }
-      }
-    })
-
     const texts = [
       ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
       ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
@@ -376,38 +325,6 @@ for (const kind of ANY_STORE_KIND) {
             )
             assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
           }
-        }
-      })
-    }
-
-    test('documents that the SLA of a provider can be null, which occurs', async (t) => {
-      const recording = recordingPath('synthetic.evts.gz')
-      if (recording === null) return skip(t, 'the recording synthetic is missing')
-      const base = await serveFile(kind, recording)
-      const slasOf = async (marketId: unknown) => {
-        const target = `${PROVIDERS}?marketId=${marketId}`
-        assertDocumented(await ask(base, `GET ${target}`), target)
-        return (await getPage(base, PROVIDERS, `marketId=${marketId}`)).edges.map(({ node }) => node.sla)
-      }
-      const { edges } = await getPage(base, '/api/v2/market-summaries')
-      const slas = (await Promise.all(edges.map(({ node }) => slasOf(node.marketId)))).flat()
-      assert.ok(slas.includes(null) && slas.some((sla) => sla !== null))
-    })
-
-    for (const name of sampled('process', goldenNames())) {
-      test(`answers as documented on the recording of ${name}`, async (t) => {
-        const golden = readGolden(name)
-        const recording = golden === null ? null : recordingPath(golden.events)
-        if (golden === null || recording === null) return skip(t, `the recording ${name} is missing`)
-        const base = await serveFile(kind, recording)
-        for (const { path, params } of sampled('answer', golden.cases)) {
-          // A text replaces the cursors of other cases: only the shape of the answer matters here.
-          const texts = params.map(([key, value]): [string, string] => [
-            key,
-            typeof value === 'string' ? value : 'AQ',
-          ])
-          const target = `${path}${query(texts)}`
-          assertDocumented(await ask(base, `GET ${target}`), target)
         }
       })
     }

@@ -27,13 +27,11 @@ import { segmentPaths, writeSegment } from './fixtures/segments.ts'
 import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { answersForMonth, MONTH, recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
-import { fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
+import { type Fields, fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
 const PATH = '/api/v2/liquidity/provider-history'
 
 type Node = PageAnswer['edges'][number]['node']
-
-type Fields = ReturnType<typeof fieldsOf>
 
 /**
  * The history in the events of a file, from its bytes alone: epochs, then the first data of each market, and the first fees of

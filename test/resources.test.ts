@@ -5,7 +5,6 @@ import { describe, type TestContext, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { wordsOfName } from '#core/domain/words'
-import { encodeCursor } from '#core/resources/cursor'
 import { FILTERS, type FilterName } from '#core/resources/filters'
 import { type Selection, scopeOf } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
@@ -22,14 +21,12 @@ import { exportTableOf } from '#service/export/columns'
 import { checkStore } from '#tools/check/check-store'
 import { digestStore } from './fixtures/digest-store.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
-import { ODD_TEXTS } from './fixtures/hostile-requests.ts'
 import { getJson, getPage, query, send } from './fixtures/http.ts'
 import { listen, rowsOf } from './fixtures/listen.ts'
 import { createLiveStore } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES, type ResourceCase, selectionsOf } from './fixtures/resource-cases.ts'
-import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -271,41 +268,6 @@ for (const kind of STORE_KINDS) {
         assert.ok(nodes > 2)
         const { coverage } = await getJson<{ coverage: object }>(base, '/api/v2/coverage')
         assert.ok(resource.name in coverage)
-      })
-
-      test(`hostile requests for ${resource.name} get a row of the table of errors`, async (t) => {
-        const { store, model } = await openFilled(t, kind, resourceCase)
-        const base = await serve(t, store)
-        const [selection] = filtersOf(resourceCase, model) as [Selection]
-        const { path, params } = targetOf(resource, selection)
-        const page = await send(base, `${path}${query(params)}`)
-        const targets: string[] = []
-        for (const odd of sampled('store', ODD_TEXTS)) {
-          const text = encodeURIComponent(Buffer.from(odd, 'latin1').toString('latin1').toWellFormed())
-          for (const { name } of [...parametersOf(resource), ...streamParametersOf(resource)]) {
-            targets.push(`${path}?${name}=${text}`, `${path}${query(params)}&${name}=${text}`)
-          }
-          if (resource.scope !== null) targets.push(resource.path.replace(':marketId', text))
-        }
-        for (const other of RESOURCE_CASES.filter((one) => one !== resourceCase)) {
-          const [key] = fc.sample(other.keys, { seed: 3, numRuns: 1 })
-          const cursor = encodeCursor(other.resource, { marketId: 'a'.repeat(64) }, key!)
-          const after: [string, string][] = [...params, ['pagination.after', cursor]]
-          const { status, text } = await send(base, `${path}${query(after)}`)
-          assert.equal(status, 400, `${other.resource.name}: ${text}`)
-          assert.match(text, /"code":10028/)
-        }
-        const seen = new Set<number>()
-        for (const target of targets) {
-          const { status, text } = await send(base, target)
-          seen.add(status)
-          assert.ok(status === 200 || status === 400 || status === 404, `${target}: ${status} ${text}`)
-          const body = JSON.parse(text) as { code?: number; message?: string }
-          if (status === 400) assert.equal(body.code, 3, target)
-          assert.doesNotMatch(text, /node_modules|\.ts:\d|select |SQLITE|syntax error/i, target)
-        }
-        assert.ok(seen.has(200) && seen.has(400))
-        assert.equal((await send(base, `${path}${query(params)}`)).text, page.text)
       })
     })
   }

@@ -64,31 +64,6 @@ function fileWith(t: TestContext, bytes: Uint8Array): string {
 }
 
 describe('recordings of the core', () => {
-  const recordings: [name: string, given: GivenParameters, periods: number, estimates: number][] = [
-    ['perps-calm-named', {}, 45, 2_693],
-    ['perps-long-named', {}, 128, 7_793],
-    ['perps-calm', GIVEN, 45, 2_693],
-    ['twap', EMPTY, 1, 7],
-    ['twap-auction', EMPTY, 1, 602],
-    ['four-periods', EMPTY, 2, 13],
-  ]
-  for (const [name, given, periods, estimates] of recordings) {
-    for (const method of ['running-sum', 'plain-formula'] as const) {
-      test(`${name}: all ${periods} paid periods and ${estimates} estimates agree, by the ${method}`, async () => {
-        const path = recorded(name)
-        const { funding } = await ofFiles(path, given, method)
-        assert.deepEqual(funding, {
-          paidPeriods: all(periods),
-          estimates: all(estimates),
-          partyPayments: all(0),
-          unknownReasons: {},
-          differences: [],
-          differenceCount: 0,
-        })
-      })
-    }
-  }
-
   for (const kind of ANY_STORE_KIND) {
     test(`agree from ${kind.name} with its own parameters, and mostly after points were pruned`, async (t) => {
       const path = recorded('perps-long-named')

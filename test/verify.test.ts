@@ -7,6 +7,7 @@ import { findEventFiles } from '#core/records/event-paths'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { tableOf } from '#core/store/tables'
 import type { VerifyFilter } from '#tools/verify/judgements'
+import type { GivenParameters } from '#tools/verify/parameters'
 import type { VerifyReport } from '#tools/verify/tally'
 import { verifyFiles } from '#tools/verify/verify-files'
 import { verifyStore } from '#tools/verify/verify-store'
@@ -33,9 +34,11 @@ async function ofFiles(
   path: string,
   method: TwapMethod = 'running-sum',
   filter = ALL,
+  parameters: GivenParameters = {},
 ): Promise<VerifyReport> {
   const input = findEventFiles([path])
-  const { report, failure } = await verifyFiles({ input, method, filter, log: SILENT, signal: NEVER })
+  const options = { input, method, filter, parameters, log: SILENT, signal: NEVER }
+  const { report, failure } = await verifyFiles(options)
   if (failure !== null) throw failure
   return report
 }
@@ -61,22 +64,40 @@ function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): stri
  * leaves no event: it is unknown, not wrong. From a store those that depend on market data are unknown.
  */
 const RECORDINGS = [
-  { name: 'perps-calm', points: 2_298, closing: 90, openings: 90, running: 90, plain: 90 },
-  { name: 'perps-long', points: 5_204, closing: 256, openings: 294, running: 255, plain: 235 },
-  { name: 'twap', points: 16, closing: 2, openings: 2, running: 2, plain: 2 },
-  { name: 'twap-auction', points: 14, closing: 2, openings: 2, running: 2, plain: 2 },
-  { name: 'four-periods', points: 12, closing: 5, openings: 5, running: 5, plain: 5 },
+  {
+    ...{ name: 'perps-calm-named', points: 2_298, closing: 90, openings: 90, running: 90, plain: 90 },
+    ...{ periods: 45, estimates: 2_693 },
+  },
+  {
+    ...{ name: 'perps-long-named', points: 5_204, closing: 256, openings: 294, running: 255, plain: 235 },
+    ...{ periods: 128, estimates: 7_793 },
+  },
+  {
+    ...{ name: 'twap', points: 16, closing: 2, openings: 2, running: 2, plain: 2 },
+    ...{ periods: 1, estimates: 7 },
+  },
+  {
+    ...{ name: 'twap-auction', points: 14, closing: 2, openings: 2, running: 2, plain: 2 },
+    ...{ periods: 1, estimates: 602 },
+  },
+  {
+    ...{ name: 'four-periods', points: 12, closing: 5, openings: 5, running: 5, plain: 5 },
+    ...{ periods: 2, estimates: 13 },
+  },
 ]
 
-for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
+const all = (agree: number) => ({ agree, differ: 0, unknown: 0 })
+
+for (const { name, points, closing, openings, running, plain, periods, estimates } of RECORDINGS) {
   describe(`the recording ${name}`, () => {
     for (const [method, expected] of [
       ['running-sum', running],
       ['plain-formula', plain],
     ] as const) {
-      test(`agrees from its file by the ${method}, except ${closing - expected} closing TWAPs`, async () => {
-        const path = recorded(name)
-        const report = await ofFiles(path, method)
+      test(`agrees from its file by the ${method}, except ${closing - expected} closing TWAPs, as do its payments and estimates`, async () => {
+        // Without parameters of its own a market has no interest.
+        const given = name.endsWith('-named') ? {} : { interestRate: '' }
+        const report = await ofFiles(recorded(name), method, ALL, given)
         const refused = method === 'running-sum' ? closing - expected : 0
         assert.deepEqual(figures(report), [
           `${points} agree, 0 differ, 0 unknown`,
@@ -86,6 +107,10 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
         assert.equal(report.closingTwapsOfNoLength.differ, 0)
         assert.equal(report.differenceCount, closing - expected - refused)
         assert.deepEqual(report.unknownReasons, refused === 0 ? {} : { 'message refused': refused })
+        assert.deepEqual(report.funding, {
+          ...{ paidPeriods: all(periods), estimates: all(estimates), partyPayments: all(0) },
+          ...{ unknownReasons: {}, differences: [], differenceCount: 0 },
+        })
       })
     }
 
@@ -93,19 +118,20 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
       test(`agrees from ${kind.name}, except TWAPs that depend on market data`, async (t) => {
         const path = recorded(name)
         const store = await storeOf(t, kind, path)
-        const report = await ofStore(store)
-        assert.deepEqual(figures(report).slice(0, 2), [
-          `${points} agree, 0 differ, 0 unknown`,
-          `${plain} agree, 0 differ, ${closing - plain} unknown`,
-        ])
-        assert.equal(report.openingTwaps.differ, 0)
         const unknown = closing - plain
-        assert.deepEqual(report.unknownReasons, unknown === 0 ? {} : { 'market data not kept': unknown })
-        const plainReport = await ofStore(store, 'plain-formula')
-        assert.deepEqual(figures(plainReport).slice(0, 2), [
-          `${points} agree, 0 differ, 0 unknown`,
-          `${plain} agree, ${closing - plain} differ, 0 unknown`,
-        ])
+        for (const [method, differ] of [
+          ['running-sum', 0],
+          ['plain-formula', unknown],
+        ] as const) {
+          const report = await ofStore(store, method)
+          assert.deepEqual(figures(report).slice(0, 2), [
+            `${points} agree, 0 differ, 0 unknown`,
+            `${plain} agree, ${differ} differ, ${unknown - differ} unknown`,
+          ])
+          assert.equal(report.openingTwaps.differ, 0)
+          if (method === 'running-sum')
+            assert.deepEqual(report.unknownReasons, unknown === 0 ? {} : { 'market data not kept': unknown })
+        }
       })
     }
   })
