@@ -13,18 +13,7 @@ import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 for (const fromKind of STORE_KINDS) {
   for (const toKind of STORE_KINDS) {
     describe(`a copy from ${fromKind.name} to ${toKind.name}`, () => {
-      test('contains every row of every table, and ingestion continues from it', async (t) => {
-        const from = fromKind.create(t)
-        const to = toKind.create(t)
-        await ingestWhole(from, SAMPLE)
-        const copied = await copyStore(openStore(from), openStore(to))
-        assert.ok(copied.some(({ rows }) => rows > 2_000))
-        assert.deepEqual(await digestStore(to, true), await digestStore(from, true))
-        const { report } = await ingestWhole(to, SAMPLE)
-        assert.equal(report.heldBlocks, 905)
-      })
-
-      test('that was interrupted continues, and corrects rows that differ by then', async (t) => {
+      test('that was interrupted continues, corrects rows that differ by then, and can be ingested into', async (t) => {
         const from = fromKind.create(t)
         const to = toKind.create(t)
         await ingestWhole(from, SAMPLE)
@@ -46,6 +35,8 @@ for (const fromKind of STORE_KINDS) {
         await upkeep.close()
         await copyStore(openStore(from), openStore(to))
         assert.deepEqual(await digestStore(to, true), await digestStore(from, true))
+        const { report } = await ingestWhole(to, SAMPLE)
+        assert.equal(report.heldBlocks, 905)
       })
 
       test('is refused if it would mix chains or go back in height', async (t) => {

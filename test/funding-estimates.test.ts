@@ -170,15 +170,6 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('is that of the newest event, in whatever order blocks arrive', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(5, [periodWith({}), dataWith({ timestamp: timeOf(5) })])
-      await live.commit(3, [dataWith({ timestamp: timeOf(3), ...perpetualWith({ fundingPayment: '1' }) })])
-      const base = await serve(t, store)
-      const { fundingEstimate } = JSON.parse((await send(base, `${PATH}${LIVE_MARKET}`)).text)
-      assert.deepEqual([fundingEstimate.at, fundingEstimate.fundingPayment], [String(timeOf(5)), '-7'])
-    })
-
     test('is null for an unknown market', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(2, [])

@@ -145,34 +145,6 @@ for (const kind of STORE_KINDS) {
       assert.ok(found > 5, 'averages were compared')
     })
 
-    test('of an inactive market drop out of the averages in time', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const base = await serve(t, store)
-      const periods: Period[] = [1, 2, 3].map((seq) => {
-        const start = (seq - 1) * DAY
-        return {
-          seq,
-          start,
-          end: seq === 3 ? null : start + DAY,
-          rate: seq === 3 ? null : 30_000_000_000_000n,
-        }
-      })
-      await live.commit(
-        1,
-        periods.map((period) => eventOf(LIVE_MARKET, period)),
-        2 * DAY,
-      )
-      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': '0.001', '7d': null, '30d': null })
-      await live.commit(2, [], 3 * DAY - 1)
-      assert.equal((await averagesAt(base, LIVE_MARKET))['24h'], '0.001')
-      await live.commit(3, [], 3 * DAY)
-      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': null, '7d': null, '30d': null })
-      await live.commit(4, [], 8 * DAY)
-      assert.equal((await averagesAt(base, LIVE_MARKET))['7d'], '0.0001428571428571')
-      await live.commit(5, [], 9 * DAY)
-      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': null, '7d': null, '30d': null })
-    })
-
     test('have a default range, and pages of markets', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const periods = Array.from({ length: 40 * 3 }, (_, index): Period => {

@@ -9,9 +9,7 @@ import { marketSummaries } from '#core/resources/market-summaries'
 import type { PageQuery } from '#core/store/pages/page'
 import { valueLists } from '#core/store/pages/statement'
 import { MarketSummaries } from '#core/store/readings/market-summaries'
-import { createLyraClient } from '../client/src/index.ts'
-import { decodedEvents } from './fixtures/decoded-events.ts'
-import { idOf, readRecording } from './fixtures/event-stream.ts'
+import { idOf } from './fixtures/event-stream.ts'
 import { getPage, send } from './fixtures/http.ts'
 import {
   createLiveStore,
@@ -30,8 +28,7 @@ import {
   RESOURCE_CASES,
   type ResourceCase,
 } from './fixtures/resource-cases.ts'
-import { serve, serveFile } from './fixtures/service.ts'
-import { recorded } from './fixtures/shared.ts'
+import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const SUMMARIES = '/api/v2/market-summaries'
@@ -161,51 +158,6 @@ for (const kind of STORE_KINDS) {
   describe(`market summaries (${kind.name})`, () => {
     testPages(kind, SUMMARY_CASE, withoutEstimate)
 
-    for (const name of ['perps-calm-named', 'perps-long-named']) {
-      test(`of ${name} agree with the other operations`, async () => {
-        const recording = recorded(name)
-        const base = await serveFile(kind, recording)
-        const { edges } = await getPage(base, SUMMARIES, 'pagination.newestFirst=false')
-        const ids = edges.map(({ node }) => String(node.marketId))
-        const events: MarketEvent[] = []
-        for await (const { event } of decodedEvents([readRecording(recording)])) events.push(event)
-        assert.deepEqual(ids, ids.toSorted())
-        const first = async (path: string, params: [string, string][] = []) =>
-          (await getPage(base, path, [['pagination.first', '1'], ...params])).edges[0]?.node ?? null
-        let estimates = 0
-        for (const { node } of edges) {
-          const id = String(node.marketId)
-          const points = `/api/v2/funding-periods/data-points/${id}`
-          const periods = (await getPage(base, `/api/v2/funding-periods/${id}`)).edges.map(
-            (edge) => edge.node,
-          )
-          const providers = await getPage(base, '/api/v2/liquidity/providers', `marketId=${id}`)
-          if (node.estimate !== null) estimates++
-          assert.deepEqual(node, {
-            marketId: id,
-            instrument: await first('/api/v2/instruments', [['marketId', id]]),
-            runningPeriod:
-              periods[0] !== undefined && !('end' in periods[0]) ? finalPeriod(periods[0]) : null,
-            lastPaidPeriod: periods.find((period) => 'fundingPayment' in period) ?? null,
-            estimate: await estimateOf(base, id),
-            lastExternalPoint: await first(points, [['source', 'SOURCE_EXTERNAL']]),
-            lastInternalPoint: await first(points, [['source', 'SOURCE_INTERNAL']]),
-            marketData: marketDataOf(events, id),
-            averages: { '24h': null, '7d': null, '30d': null },
-            providers: String(providers.edges.length),
-          })
-        }
-        assert.ok(estimates > 0)
-        const walked: string[] = []
-        const lyra = createLyraClient({ url: base })
-        for await (const { marketId } of lyra.marketSummaries({}, { pageSize: 1, newestFirst: false }))
-          walked.push(marketId)
-        assert.deepEqual(walked, ids)
-        const one = await lyra.marketSummariesPage({ marketId: ids[0] })
-        assert.deepEqual(one.rows[0]!.node.estimate, await lyra.fundingEstimate(ids[0]!))
-      })
-    }
-
     test('have cursors of their own', async (t) => {
       const { store, ids } = await fillMarkets(t, kind, 3)
       const base = await serve(t, store)
@@ -231,12 +183,6 @@ for (const kind of STORE_KINDS) {
         edges.map(({ node }) => [node.marketId, node.instrument, node.providers]),
         [[marketId, null, '0']],
       )
-    })
-
-    test('are refused while the store is empty', async (t) => {
-      const base = await serve(t, kind.create(t))
-      const answer = await send(base, SUMMARIES)
-      assert.deepEqual([answer.status, JSON.parse(answer.text).code], [503, 14])
     })
   })
 }

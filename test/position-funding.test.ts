@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
 import { createLyraClient, type PositionFunding } from '../client/src/index.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve, serveFile } from './fixtures/service.ts'
@@ -126,34 +126,6 @@ for (const kind of STORE_KINDS) {
         ...{ seq, start: timeOf(Number(seq) * 10), end: end === null ? null : timeOf(end) },
         ...{ fundingPayment: payment, fundingRate: payment === null ? null : '0.001' },
       })
-
-    test('report missing periods, and the time from which none is missing', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const base = await serve(t, store)
-      await live.commit(1, [])
-      const none = await paymentsOf(base, LIVE_MARKET)
-      assert.deepEqual(
-        [none.count, none.total, none.sumOfRates, none.averageRate, none.firstEnd, none.completeFrom],
-        [0, '0', '0', null, null, null],
-      )
-      await live.commit(2, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, null)])
-      const early = await paymentsOf(base, LIVE_MARKET, 'units=-2')
-      assert.deepEqual([early.total, early.count, early.missing], ['100', 2, ['3']])
-      assert.deepEqual(
-        early.payments.map(({ amount }) => amount),
-        ['-100', '200'],
-      )
-      assert.equal(early.completeFrom, timeOf(10).toString())
-      // Period 3 has no end, and 4 and 5 are not stored; 6 has zero length.
-      await live.commit(3, [period(6n, 60), period(7n, 80, '7'), period(8n, null)])
-      const late = await paymentsOf(base, LIVE_MARKET)
-      assert.deepEqual(late.missing, ['3', '4', '5', '8'])
-      const ended = await paymentsOf(base, LIVE_MARKET, `dateRange.endTimestamp=${timeOf(80)}`)
-      assert.deepEqual(ended.missing, ['3', '4', '5'])
-      assert.deepEqual([late.count, late.total], [3, '-57'])
-      assert.equal(late.completeFrom, timeOf(60).toString())
-      assert.equal((await paymentsOf(base, OTHER_MARKET)).count, 0)
-    })
 
     test('are a CSV file of all payments in the range, with dates on request', async (t) => {
       const { store, live } = await createLiveStore(t, kind)

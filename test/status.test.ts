@@ -6,11 +6,11 @@ import { statusOfService } from '#tools/status/service-status'
 import type { StatusReport } from '#tools/status/status'
 import { statusOfStore } from '#tools/status/status'
 import { dial, eventsOf } from './fixtures/core.ts'
-import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
+import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { addressOf, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
-import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { ingest, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -89,26 +89,6 @@ for (const kind of STORE_KINDS) {
         forward: null,
         cluster: [],
       })
-    })
-
-    test('of a service is that of its store, even if one answer cannot name all markets', async (t) => {
-      const store = kind.create(t)
-      const file = join(temporaryFolder(t), 'markets.evts')
-      const events = Array.from({ length: 1_100 }, (_, index) =>
-        index.toString(16).padStart(64, '0'),
-      ).flatMap((marketId) => [
-        fundingPeriod({ marketId }),
-        dataPoint({ marketId }),
-        marketData({ marketId }),
-      ])
-      writeFileSync(file, fileOf({ height: 3, events }))
-      await ingestWhole(store, file)
-      const ofStore = (await statusOfStore(openStore(store))).coverage!
-      const ofService = (await statusOfService(await serve(t, store))).coverage!
-      assert.deepEqual(ofService, ofStore)
-      for (const name of ['fundingPeriodDataPoints', 'fundingPeriods', 'liquidityProviders'] as const) {
-        assert.equal(ofService[name].length, 1_100, name)
-      }
     })
 
     test('of a service over an empty store reports that', async (t) => {
