@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { send, statusOf } from './fixtures/http.ts'
+import { statusOf } from './fixtures/http.ts'
 import { addressOf, assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -192,18 +192,6 @@ describe('the command line', () => {
     assert.equal(code, 0)
     assert.match(stderr, /SIGHUP: stopping/)
     assert.doesNotMatch(stderr, /Debugger/)
-  })
-
-  test('serve ingests files while it answers requests, and a signal stops it', async (t) => {
-    const store = join(temporaryFolder(t), 'a.db')
-    const { service, base } = await startService(t, ['--store', store, SAMPLE])
-    await service.printed(/ingestion ended/)
-    const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers['x-block-height'], '905')
-    service.child.kill('SIGTERM')
-    const outcome = await service.outcome
-    assert.deepEqual([outcome.code, outcome.signal], [0, null])
   })
 
   test('serve returns memory to the system, and keeps its process id', async (t) => {

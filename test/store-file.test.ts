@@ -175,14 +175,6 @@ describe('an unusable store file', options, () => {
     })
   }
 
-  for (const command of ['ingest', 'serve'] as const) {
-    test(`${command} ends with exit status 1 and the one line`, async (t) => {
-      const folder = await storeFolder(t)
-      writeFileSync(folder.path('lyra.db'), 'text'.repeat(999))
-      await assertRefused(t, command, folder, /lyra\.db: the file is not a SQLite database/)
-    })
-  }
-
   test('a change cut off by a kill is reported with what to do', async (t) => {
     const { path } = await storeFolder(t)
     const store = new DatabaseSync(path('half.db'))
