@@ -55,7 +55,10 @@ async function assertFinal(store: string, events: string, isOfCore = true): Prom
   const [range] = dump.imported!.map((row) => (JSON.parse(row) as string[]).slice(0, 2).map(Number))
   const count = range![1]! - range![0]! + 1
   assert.deepEqual([report.importedBlocks, report.heldBlocks], [count, count])
-  assert.match(describeReport(report), new RegExp(`${count} of these were imported, and stay so: ingest the`))
+  assert.match(
+    describeReport(report),
+    new RegExp(`${count.toLocaleString('en')} of these were imported, and stay so: ingest the`),
+  )
   await ingestWhole(store, events)
   assertSameDump(await dumpStore(store), dump, 'the events again')
 }
