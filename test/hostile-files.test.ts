@@ -4,12 +4,12 @@ import { ChainError, GapError, MissingHistoryError } from '#core/blocks/block'
 import type { IngestionResult } from '#core/ingest/ingest-files'
 import { EventStreamError } from '#core/records/record-position'
 import { generateRecords } from '#tools/generate/generate'
-import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { dumpOf, ingestBytes } from './fixtures/ingest-bytes.ts'
 import { mutate } from './fixtures/mutations.ts'
 import { createRandom } from './fixtures/random.ts'
-import { runsOf, sampled } from './fixtures/sampling.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { recorded } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, type StoreKind } from './fixtures/stores.ts'
@@ -67,25 +67,6 @@ function lastHeight({ stream }: StoreDump): string | null {
 for (const kind of ANY_STORE_KIND) {
   describe(`damaged files (${kind.name})`, () => {
     for (const [name, bytes] of BASES) {
-      test(`the model equals the store after ${name}`, async (t) => {
-        const model = new StreamModel()
-        model.ingest(bytes)
-        const dump = await dumpOf(t, kind, bytes)
-        assertSameDump(dump, model.dump(), name)
-        assert.notDeepEqual(dump, emptyDump())
-      })
-
-      test(`${name}, cut at every byte, yields its complete blocks, and the whole file the rest`, async (t) => {
-        const expected = await dumpOf(t, kind, bytes)
-        const lengths = Array.from({ length: bytes.length + 1 }, (_, length) => length)
-        for (const length of sampled('change', lengths, kind)) {
-          await inScope(async (scope) => {
-            const { model } = await checkHarmed(scope, kind, bytes, bytes.subarray(0, length), false)
-            assertSameDump(model, expected, `cut to ${length} bytes`)
-          })
-        }
-      })
-
       test(`random damage to ${name} leaves complete blocks and a clear error`, async (t) => {
         const records = recordsOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
