@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketEvent, ProvisionStatus } from '#core/events/event'
-import { getPage } from './fixtures/http.ts'
-import { type Listener, listen } from './fixtures/listen.ts'
+import { liquidityProviders } from '#core/resources/liquidity-providers/description'
+import { StreamFollower } from './fixtures/follow-store.ts'
 import { createLiveStore } from './fixtures/live-store.ts'
-import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
-import { until } from './fixtures/until.ts'
 
 const MARKET = 'a'.repeat(64)
 const PARTY = 'b'.repeat(64)
@@ -29,14 +27,16 @@ const provision = (status: ProvisionStatus): MarketEvent => ({
   status,
 })
 
-const sharesOf = (listener: Listener) =>
-  listener.events.map(
-    ({ data }) => (JSON.parse(data) as { feeShare: { equityLikeShare: string } }).feeShare.equityLikeShare,
-  )
-
 for (const kind of STORE_KINDS) {
   describe(`a provider's row (${kind.name})`, () => {
     const cases: [what: string, blocks: [height: number, events: MarketEvent[]][]][] = [
+      [
+        'in a block before the one that shows the party',
+        [
+          [1, [share('0.2')]],
+          [2, [provision(1)]],
+        ],
+      ],
       [
         'in the same block, before a provision that shows the party again',
         [
@@ -64,18 +64,13 @@ for (const kind of STORE_KINDS) {
     for (const [what, blocks] of cases) {
       test(`has the figures of the latest list ${what}, and is sent to followers`, async (t) => {
         const { store, live } = await createLiveStore(t, kind)
-        const [[first, events], ...later] = blocks as [(typeof blocks)[number], ...typeof blocks]
-        await live.commit(first, events)
-        const base = await serve(t, store)
-        const listener = await listen(base, `/api/v2/stream/liquidity-providers?marketId=${MARKET}`)
-        for (const [height, list] of later) await live.commit(height, list)
-        const page = await getPage(base, '/api/v2/liquidity/providers', [['marketId', MARKET]])
-        assert.deepEqual(
-          page.edges.map(({ node }) => (node.feeShare as { equityLikeShare: string }).equityLikeShare),
-          ['0.2'],
-        )
-        await until(() => sharesOf(listener).at(-1) === '0.2', 'the latest figures')
-        listener.cut()
+        const follower = new StreamFollower(store, liquidityProviders, { marketId: MARKET })
+        for (const [height, events] of blocks) {
+          await live.commit(height, events)
+          await follower.look()
+          assert.deepEqual(await follower.missing(), [], `block ${height}`)
+        }
+        assert.match([...follower.sent.keys()].at(-1)!, /"equityLikeShare":"0.2"/)
       })
     }
   })
