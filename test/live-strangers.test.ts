@@ -202,7 +202,9 @@ describe("the core's connection", () => {
     assert.deepEqual(heard.messages, ['a'])
   })
 
-  test('is lost by a silent client when another one connects, but not by a sender', async (t) => {
+  test('is lost by a silent client when another one connects, but not by a sender', {
+    timeout: 60_000,
+  }, async (t) => {
     const { port, heard } = await listen(t, 300)
     const silent = await dial(port)
     await sleep(400)
@@ -242,7 +244,9 @@ describe("the core's connection", () => {
     assert.ok(createAllowList([]).allows('192.0.2.8'))
   })
 
-  test('that many clients compete for causes a few log lines and no failure, and stops in time', async (t) => {
+  test('that many clients compete for causes a few log lines and no failure, and stops in time', {
+    timeout: 60_000,
+  }, async (t) => {
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const core: TestCore = await dial(service.corePort)
     await core.send(blocks.slice(0, 20))

@@ -17,7 +17,7 @@ const REGISTER = new URL('./fixtures/examples/register.ts', import.meta.url)
 /** Runs the tests of a file whose names match one of `names`, in a program with the resource; returns TAP. */
 async function runSuite(file: string, names: readonly string[], stores: string): Promise<string> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const args = ['--test', '--test-reporter=tap', `--test-name-pattern=${names.join('|')}`]
+  const args = ['--test-reporter=tap', `--test-name-pattern=${names.join('|')}`]
   const child = spawn(process.execPath, [...args, join('test', file)], {
     cwd: ROOT,
     env: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { FIRST_SECOND } from '#tools/generate/clock'
 import { generateBlocks } from '#tools/generate/generate'
 import { digestStore } from './fixtures/digest-store.ts'
@@ -14,6 +14,7 @@ import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
 import { freePort } from './fixtures/postgres-server.ts'
 import { addressOf, assertFails, corePortOf, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { startReceiver } from './fixtures/receiver.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
@@ -28,22 +29,13 @@ function argumentsOf(command: string): string[] {
   return block.text.trim().split(' ').slice(1)
 }
 
-/** Replaces the documented ports by free ones. */
-async function startDocumented(t: TestContext, folder: string) {
-  const service = startLyra(
-    t,
-    [...argumentsOf('serve'), '--port', '0', '--listen', '127.0.0.1:0', '--buffer', 'buffer'],
-    { cwd: folder },
-  )
-  const base = await addressOf(service)
-  const port = await corePortOf(service)
-  return { service, base: base, port: port! }
-}
-
 describe('The tutorial', () => {
   test('shows a service whose chart follows the generated blocks', async (t) => {
     const folder = temporaryFolder(t)
-    const { base, port } = await startDocumented(t, folder)
+    const free = ['--port', '0', '--listen', '127.0.0.1:0', '--buffer', 'buffer']
+    const service = startLyra(t, [...argumentsOf('serve'), ...free], { cwd: folder })
+    const base = await addressOf(service)
+    const port = await corePortOf(service)
     const generate = argumentsOf('generate').map((text) => text.replace(/:3005$/, `:${port}`))
     const sender = startLyra(t, generate)
     await until(async () => (await statusOf(base, '/ready')) === 200, 'a current service')
@@ -133,11 +125,10 @@ describe('lyra generate --dial', () => {
   })
 
   test('ends with an error when the service stops', async (t) => {
-    const folder = temporaryFolder(t)
-    const { service, port } = await startDocumented(t, folder)
-    const sender = startLyra(t, ['generate', '--blocks', '1000', '--dial', `127.0.0.1:${port}`])
-    await service.printed(/core connected/)
-    service.child.kill('SIGTERM')
+    const receiver = await startReceiver(t)
+    const sender = startLyra(t, ['generate', '--blocks', '1000', '--dial', `127.0.0.1:${receiver.port}`])
+    await until(() => receiver.connections.length === 1, 'a connection')
+    await receiver.kill()
     const { code, stderr } = await sender.outcome
     assert.equal(code, 1)
     assert.match(stderr, /^lyra: --dial 127\.0\.0\.1:\d+: [^\n]+; check that a service was started there/)
@@ -181,8 +172,7 @@ describe('lyra generate --replay', () => {
     const folder = temporaryFolder(t)
     const damaged = join(folder, 'damaged.evts')
     writeFileSync(damaged, Buffer.concat([readRecording(MONTH).subarray(0, 10_000), Buffer.alloc(10_000)]))
-    const live = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'))
-    const dial = ['--dial', `127.0.0.1:${live.corePort}`]
+    const dial = ['--dial', `127.0.0.1:${(await startReceiver(t)).port}`]
     for (const [args, message, code] of [
       [['--replay', MONTH], /--replay sends a recording: it needs --dial/, 2],
       [
@@ -202,7 +192,6 @@ describe('lyra generate --replay', () => {
     ] as const) {
       await assertFails(t, ['generate', ...args], message, code)
     }
-    await stop(live)
   })
 })
 
