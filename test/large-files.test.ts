@@ -161,7 +161,7 @@ const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp]
   [
     'block 1 over and over',
     () =>
-      repeat(100, (time) =>
+      repeat(scaled(10, 100), (time) =>
         fileOf(...Array.from({ length: 1000 }, (_, index) => ({ height: 1, hash: `${time} ${index}` }))),
       ),
     /record 5, offset \d+: block 1 begins a third time/,

@@ -6,7 +6,7 @@ import { temporaryFolder } from './fixtures/stores.ts'
 // The full siege is `npm run siege`.
 test('A service under all attacks at once answers other clients and loses nothing', async (t) => {
   const report = await siege(t, temporaryFolder(t), {
-    blocks: 10_000,
+    blocks: 4_000,
     seconds: 6,
     scale: 0.1,
     attacksLiveSocket: true,
