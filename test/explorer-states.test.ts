@@ -188,7 +188,7 @@ describe('the views of the explorer', () => {
       for (const command of [
         `lyra ingest --store ${word} events.evts.gz`,
         `lyra import --store ${word} segments/`,
-        `Follow a running core: stop this service, and start it with --listen lyra serve --store ${word} --listen 127.0.0.1:3005`,
+        `Follow a core, which connects to --listen lyra serve --store ${word} --listen 127.0.0.1:3005`,
       ]) {
         assert.ok(text.includes(command), text)
       }

@@ -16,6 +16,7 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
+import { runLyra } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
@@ -171,4 +172,28 @@ describe('a damaged buffer', () => {
       assert.ok(read(`${names[1]}.damaged`).equals(tail))
     })
   }
+})
+
+test('A buffer folder of another service is refused, and free once that is killed', async (t) => {
+  const folder = temporaryFolder(t)
+  const [store, buffer] = [join(folder, 'a.db'), join(folder, 'buffer')]
+  const { service, core } = await startWithCore(t, store, buffer)
+  await core.send(blocks.slice(0, 10))
+  const args = ['serve', '--port', '0', '--listen', '127.0.0.1:0', '--store', join(folder, 'b.db')]
+  const second = await runLyra(t, [...args, '--buffer', buffer])
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, /^lyra: \S+buffer: another process keeps its events there; .*--buffer\n$/)
+  await core.send(blocks.slice(10, 20))
+  await untilHeight(service, 20)
+  await kill(service)
+  await stop(await startLive(t, store, buffer))
+})
+
+test('A buffer folder that cannot be made is refused in one line', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'file'), '')
+  const args = ['serve', '--port', '0', '--listen', '127.0.0.1:0', '--store', join(folder, 'a.db')]
+  const { code, stderr } = await runLyra(t, [...args, '--buffer', join(folder, 'file/buffer')])
+  assert.equal(code, 1)
+  assert.match(stderr, /^lyra: \S+file\/buffer: no such file or directory\n$/)
 })

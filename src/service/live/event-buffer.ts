@@ -118,7 +118,6 @@ export class EventBuffer {
 
   constructor(options: EventBufferOptions) {
     this.#options = options
-    mkdirSync(options.folder, PRIVATE_FOLDER)
     if (options.archive !== null) mkdirSync(options.archive, PRIVATE_FOLDER)
     for (const number of fileNumbers(options.folder)) {
       const path = join(options.folder, fileName(number))

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLogger } from '../log.ts'
 import { createAllowList } from './allow-list.ts'
+import { takeFolder } from './buffer-folder.ts'
 import { type BufferPosition, EventBuffer } from './event-buffer.ts'
 import { startForwarding } from './forward/start-forwarding.ts'
 import { Intake } from './intake.ts'
@@ -17,6 +18,7 @@ const task = workerData as ReceiverTask
 const post = (message: FromReceiver) => parent.postMessage(message)
 
 const log = createLogger(task.logLevel)
+const leaveFolder = takeFolder(task.buffer)
 const forwarding =
   task.forward === null
     ? null
@@ -58,6 +60,7 @@ async function stop(committedUpTo: BufferPosition | null): Promise<void> {
   if (committedUpTo !== null) buffer.release(committedUpTo)
   await forwarding?.stop()
   clearInterval(timer)
+  leaveFolder()
   report()
   parent.close()
 }

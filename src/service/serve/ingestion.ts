@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { StoreError } from '#core/store/store'
+import { BUFFER_FAULT } from '../live/buffer-folder.ts'
 import { startIngestionWorker } from '../live/start-worker.ts'
 import type { WorkerMessage } from '../live/worker.ts'
-import { explainListenError } from './listen.ts'
+import { explainListenError, ListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
 export type Ingestion = {
@@ -96,7 +97,10 @@ class Progress {
     if (this.#isStarted) this.#fail(error.message)
     else {
       const { host, port } = this.#listen!
-      this.#listening.reject(explainListenError(error, host, port, '--listen'))
+      const isOfBuffer = (error as NodeJS.ErrnoException).code === BUFFER_FAULT
+      this.#listening.reject(
+        isOfBuffer ? new ListenError(error.message) : explainListenError(error, host, port, '--listen'),
+      )
     }
   }
 

@@ -97,7 +97,10 @@ export function command(): Command {
         .argParser(parseChain),
     )
     .addOption(
-      new Option('--buffer <folder>', 'folder that keeps received events until they are committed')
+      new Option(
+        '--buffer <folder>',
+        'folder of this service alone, which keeps received events until they are committed',
+      )
         .env('LYRA_BUFFER')
         .default('./lyra-buffer'),
     )

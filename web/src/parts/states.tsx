@@ -90,10 +90,7 @@ function commandsFor(store: string) {
   return [
     ['Ingest event files of a network', `lyra ingest --store ${word} events.evts.gz`],
     ["Import a data node's history", `lyra import --store ${word} segments/`],
-    [
-      'Follow a running core: stop this service, and start it with --listen',
-      `lyra serve --store ${word} --listen 127.0.0.1:3005`,
-    ],
+    ['Follow a core, which connects to --listen', `lyra serve --store ${word} --listen 127.0.0.1:3005`],
   ] as const
 }
 
