@@ -11,6 +11,9 @@ const MAX_REQUEST_BYTES = 16 * 1024
 /** Frames of a request at most: clients send one or two. */
 const MAX_FRAMES = 64
 
+/** Ends the connection: thousands more may be under way, each of which costs time even once the call is answered. */
+export const TOO_MANY_FRAMES = protocolError(`the request is in more than ${MAX_FRAMES} frames`)
+
 /** Before a message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5
 
@@ -56,8 +59,7 @@ class Messages {
   add(frame: Buffer): void {
     this.#frames.push(frame)
     this.#bytes += frame.length
-    if (this.#frames.length > MAX_FRAMES)
-      throw protocolError(`the request is in more than ${MAX_FRAMES} frames`)
+    if (this.#frames.length > MAX_FRAMES) throw TOO_MANY_FRAMES
     this.#readPrefix()
   }
 

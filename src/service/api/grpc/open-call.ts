@@ -14,7 +14,15 @@ import {
   tooManyCalls,
   unknownMethod,
 } from '../http/errors.ts'
-import { drained, framed, type MethodHandler, readRequest, timeoutMs, withPosition } from './call.ts'
+import {
+  drained,
+  framed,
+  type MethodHandler,
+  readRequest,
+  TOO_MANY_FRAMES,
+  timeoutMs,
+  withPosition,
+} from './call.ts'
 import { codeName, trailersOf } from './grpc-errors.ts'
 import type { GrpcOptions } from './options.ts'
 
@@ -173,6 +181,10 @@ export class OpenCall {
 
   #fail(error: unknown): void {
     if (this.#isGone) return
+    if (error === TOO_MANY_FRAMES) {
+      this.#caller.session.destroy()
+      return
+    }
     const { known, explainError } = this.#calls
     withPosition(this.#metadata, known.position, known)
     const { remoteAddress, remotePort } = this.#caller.socket
@@ -198,8 +210,7 @@ export class OpenCall {
     const code = codeName(this.#code ?? GRPC.cancelled)
     countCall(seconds, method === undefined ? 'unknown' : path, code)
     if (this.#isRefused) return
-    // Many calls are answered before it is seen that the client has reset them. A request that is not read to its end
-    // may be of very many frames, each of which costs time until the connection ends.
+    // Many calls are answered before it is seen that the client has reset them, or sends more than is read.
     const isCostly = stream.rstCode !== constants.NGHTTP2_NO_ERROR || this.#isUnread
     if (isCostly && !mayGoOn(address)) session.destroy()
   }
