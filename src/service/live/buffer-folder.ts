@@ -27,8 +27,12 @@ export function takeFolder(folder: string): () => void {
     return () => lock.close()
   } catch (error) {
     const isTaken = (error as { errcode?: number }).errcode === SQLITE_BUSY
-    const { message } = explainPathError(folder, error) as Error
-    const taken = `${folder}: another process keeps its events there; stop it, or name another folder with --buffer`
-    throw Object.assign(new Error(isTaken ? taken : message, { cause: error }), { code: BUFFER_FAULT })
+    const explained = explainPathError(folder, error) as Error
+    const message = isTaken
+      ? `${folder}: another process keeps its events there; stop it, or name another folder with --buffer`
+      : explained === error
+        ? `${folder}: the folder cannot be locked: ${explained.message}; name another one with --buffer`
+        : explained.message
+    throw Object.assign(new Error(message, { cause: error }), { code: BUFFER_FAULT })
   }
 }

@@ -25,7 +25,10 @@ const MAX_METADATA_FIELDS = 64
 const MAX_CALLS = 100
 const MAX_ALL_CALLS = 1_024
 
-/** Connections of an address, and calls that it resets, that are refused or whose request is broken, a second; five times that at once. */
+/**
+ * Connections of an address, and calls that it resets, that are refused or whose request is broken, a second; five
+ * times that at once.
+ */
 const COSTS_PER_SECOND = 20
 
 /** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */

@@ -167,6 +167,7 @@ export class OpenCall {
     if (this.#code !== null || this.#isGone) return
     const { stream } = this.#caller
     this.#code = code
+    // A request that is here is read to its end, though nobody wants it any more.
     stream.resume()
     this.#respond()
     stream.once('wantTrailers', () => {
