@@ -7,8 +7,10 @@ import { join } from 'node:path'
 const root = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..')
 const lock = join(root, 'package-lock.json')
 const installed = join(root, 'node_modules', '.package-lock.json')
+// Built by the installation.
+const client = join(root, 'client', 'dist')
 
-if (!existsSync(installed) || statSync(lock).mtimeMs > statSync(installed).mtimeMs) {
+if (!existsSync(installed) || !existsSync(client) || statSync(lock).mtimeMs > statSync(installed).mtimeMs) {
   console.error('Installing dependencies (once) ...')
   const npm = process.env.npm_execpath
   const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]

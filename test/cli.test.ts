@@ -86,7 +86,12 @@ describe('the command line', () => {
       /--url.*http:\/\/127\.0\.0\.1:3008/,
       2,
     ],
-    ['status of an unreachable service', ['status', '--url', 'http://127.0.0.1:9'], /:9: unreachable/, 1],
+    [
+      'status of an unreachable service',
+      ['status', '--url', 'http://127.0.0.1:9'],
+      /:9: unreachable .*check the address/,
+      1,
+    ],
     ['status of a missing store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
     [
       'verify of files and a store',

@@ -56,26 +56,45 @@ type Drawn = {
   boxes: { style: string; x: number; width: number; height: number }[]
 }
 
-/** Records drawing on canvases; each reading forgets earlier drawing. */
+/**
+ * What canvases show: drawn since they were last cleared, or, for those that are in no page, since the last reading. A reading
+ * must not forget what others draw only once: it may come between two drawings.
+ */
 async function watchDrawing(page: Page): Promise<() => Promise<Drawn>> {
   await page.addInitScript(() => {
-    const drawn: Drawn = { texts: [], boxes: [] }
+    const shown = new Map<HTMLCanvasElement, Drawn>()
+    const of = ({ canvas }: CanvasRenderingContext2D): Drawn => {
+      const known = shown.get(canvas) ?? { texts: [], boxes: [] }
+      shown.set(canvas, known)
+      return known
+    }
     const { prototype } = CanvasRenderingContext2D
-    const { fillText, fillRect } = prototype
+    const { fillText, fillRect, clearRect } = prototype
+    prototype.clearRect = function (...rest) {
+      shown.delete(this.canvas)
+      clearRect.call(this, ...rest)
+    }
     prototype.fillText = function (text, x, y, ...rest) {
       const { width } = this.measureText(text)
       const left = this.textAlign === 'left' || this.textAlign === 'start' ? x : x - width
-      drawn.texts.push({ text, align: this.textAlign, left, right: left + width })
+      of(this).texts.push({ text, align: this.textAlign, left, right: left + width })
       fillText.call(this, text, x, y, ...rest)
     }
     prototype.fillRect = function (x, y, width, height) {
-      drawn.boxes.push({ style: `${this.fillStyle}`, x, width, height })
+      of(this).boxes.push({ style: `${this.fillStyle}`, x, width, height })
       fillRect.call(this, x, y, width, height)
     }
-    const take = () => ({ texts: drawn.texts.splice(0), boxes: drawn.boxes.splice(0) })
-    Object.assign(globalThis, { takeDrawn: take })
+    const readDrawn = () => {
+      const all = [...shown]
+      for (const [canvas] of all) if (!canvas.isConnected) shown.delete(canvas)
+      return {
+        texts: all.flatMap(([, { texts }]) => texts),
+        boxes: all.flatMap(([, { boxes }]) => boxes),
+      }
+    }
+    Object.assign(globalThis, { readDrawn })
   })
-  return () => page.evaluate<Drawn>('takeDrawn()')
+  return () => page.evaluate<Drawn>('readDrawn()')
 }
 
 /** Colours of the charts, as canvases name them. */

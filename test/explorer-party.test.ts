@@ -21,6 +21,7 @@ const { PaidTable } = await import('../web/src/funding/period-payments.tsx')
 const { Holdings } = await import('../web/src/node/holdings.tsx')
 const { PartyView } = await import('../web/src/party/party-view.tsx')
 const { describeDearest } = await import('../web/src/providers/epochs.ts')
+const { describeCosts } = await import('../web/src/party/epoch-costs.ts')
 const { withFees } = await import('../web/src/providers/fees.ts')
 const { instruments, marketLabel, marketUnit } = await import('../web/src/service/instruments.ts')
 
@@ -215,6 +216,49 @@ describe('the view of a party', () => {
       ['below the ', 71],
       ['off the bo', 95],
     ])
+  })
+
+  test('adds up what penalties took on all markets of an asset, and names the epoch that cost most', async () => {
+    const served = clientOf(await serveFile(STORE_KINDS[0]!, MONTH))
+    await visit(served, '/?view=party')
+    const pages = [...instruments.value!.keys()].map((marketId) =>
+      served.client.liquidityProviderHistoryPage({ marketId }, { first: 5_000 }),
+    )
+    const nodes = (await Promise.all(pages)).flatMap(({ rows }) => rows.map(({ node }) => node))
+    const costOf = ({ feesPaid, feePenalty }: (typeof nodes)[number]) => {
+      const [whole, part = ''] = (feePenalty ?? '0').split('.')
+      return (BigInt(feesPaid ?? 0) * BigInt(whole + part)) / 10n ** BigInt(part.length)
+    }
+    const usdt = (amount: bigint) => formatAmount(`${amount}`, marketUnit(nodes[0]!.marketId), { places: 2 })
+    for (const own of Map.groupBy(nodes, ({ partyId }) => partyId).values()) {
+      const epochs = new Map<string, bigint>()
+      for (const row of own) epochs.set(row.epoch, (epochs.get(row.epoch) ?? 0n) + costOf(row))
+      const markets = new Set(own.map(({ marketId }) => marketId)).size
+      const all = [...epochs.values()].reduce((sum, cost) => sum + cost, 0n)
+      const fees = own.reduce((sum, { feesPaid }) => sum + BigInt(feesPaid ?? 0), 0n)
+      const said = describeCosts(own)
+      if (markets === 1) assert.deepEqual(said, [])
+      else {
+        const start = `On ${markets} markets, in ${epochs.size} epochs, fee penalties took ${usdt(all)} USDT of`
+        assert.equal(said.length, 1)
+        assert.equal(said[0]!.what, `${start} ${usdt(fees)} USDT of fees.`)
+        const [epoch, cost] = [...epochs].reduce((a, b) => (b[1] > a[1] ? b : a))
+        if (cost === 0n) assert.equal(said[0]!.most, '')
+        else {
+          assert.match(
+            said[0]!.most,
+            new RegExp(`^Epoch ${epoch}, ended [-\\d]+ [\\d:]+ UTC, cost the most: ${usdt(cost)} USDT \\(`),
+          )
+          const parts = [...said[0]!.most.split('(')[1]!.matchAll(/ (\d[\d,]*\.\d+)/g)].map(
+            ([, part]) => part,
+          )
+          const costs = own.filter((row) => row.epoch === epoch && costOf(row) > 0n).map(costOf)
+          assert.deepEqual(parts, costs.sort((a, b) => (a > b ? -1 : 1)).map(usdt))
+        }
+      }
+    }
+    // Markets whose asset is not known, or each with an asset of its own, have their own lines only.
+    assert.deepEqual(describeCosts(nodes.map((row) => ({ ...row, marketId: `${row.marketId}0` }))), [])
   })
 
   test('lists who paid for a period, those that paid most first, with links to each', async () => {

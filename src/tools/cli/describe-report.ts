@@ -12,7 +12,7 @@ export function describeReport(report: IngestionReport): string {
     report.height === null ? 'The store is empty.' : `The store contains blocks up to ${report.height}.`,
   ]
   for (const [name, rows] of Object.entries(report.rows)) {
-    lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written or updated`)
+    if (rows > 0) lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written or updated`)
   }
   const { passedOver } = report
   const notes: [number, string][] = [

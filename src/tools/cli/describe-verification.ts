@@ -12,8 +12,8 @@ import type {
 import { table } from './table.ts'
 
 const METHOD_NAMES: Record<TwapMethod, string> = {
-  'running-sum': "using the core's running sum",
-  'plain-formula': 'using the plain formula',
+  'running-sum': 'as the core computes them',
+  'plain-formula': 'by the plain formula',
 }
 
 /** Why TWAPs, payments, rates and estimates are unknown, in words. */

@@ -80,6 +80,6 @@ async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   if (bound.before <= last) return bound
   throw new StoreError(
     `--before ${describeBound(bound)} is later than the last block (${describeBound({ ...bound, before: last })}) ` +
-      'and would delete everything; give an earlier one',
+      `and would delete everything; give an earlier one${bound.by === 'height' ? ', or a time such as 2026-01-31' : ''}`,
   )
 }

@@ -182,5 +182,7 @@ function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptio
   )
   if (total > 0) return
   const of = [market === null ? null : `market ${market}`, seq === null ? null : `funding period ${seq}`]
-  throw new StoreError(`no TWAP found for ${of.filter((name) => name !== null).join(', ')}`)
+  throw new StoreError(
+    `no TWAP found for ${of.filter((name) => name !== null).join(', ')}; without these options everything is verified`,
+  )
 }

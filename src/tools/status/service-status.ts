@@ -179,7 +179,10 @@ export function serviceAt(base: string): Ask {
       return await get(path, signal, allowed)
     } catch (error) {
       if (error instanceof LyraConnectionError)
-        throw new ServiceError(`${base}: unreachable (${reasonOf(error.cause as Error)})`, { cause: error })
+        throw new ServiceError(
+          `${base}: unreachable (${reasonOf(error.cause as Error)}); check the address, and that the service runs`,
+          { cause: error },
+        )
       if (!(error instanceof LyraApiError)) throw error
       const { status } = error
       throw new ServiceError(

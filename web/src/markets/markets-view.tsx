@@ -9,11 +9,11 @@ import { Segments } from '../parts/segments.tsx'
 import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
+import { HeatMap } from './heat-map.tsx'
 import { inOrder, MarketsTable, readBasis } from './markets-table.tsx'
 import { MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
 import { useSummaries } from './use-summaries.ts'
 
-const HeatMap = lazy('the map', async () => (await import('./heat-map.tsx')).HeatMap)
 const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Compare)
 
 /** Every market at a glance, and the rates of several in one chart. */

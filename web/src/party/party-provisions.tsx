@@ -13,6 +13,7 @@ import { useProviders } from '../providers/use-providers.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
+import { describeCosts } from './epoch-costs.ts'
 
 /** Epochs that are read of all markets together, and shown of each. */
 const MOST_EPOCHS = 1_000
@@ -46,6 +47,11 @@ export function Provisions({ partyId }: { partyId: string }) {
       {!isLoading && error === null && markets.length === 0 && (
         <p class="quiet">It provides no liquidity, and did not in any epoch that is stored.</p>
       )}
+      {describeCosts(wholeEpochs(epochs.data ?? [])).map(({ what, most }) => (
+        <p key={what} data-figure="costs">
+          <strong>{what}</strong> {most}
+        </p>
+      ))}
       {markets.map((marketId) => (
         <Provision
           key={marketId}
@@ -63,6 +69,11 @@ export function Provisions({ partyId }: { partyId: string }) {
       )}
     </section>
   )
+}
+
+/** Without the oldest epoch, if the page that was read may have cut it. */
+function wholeEpochs(rows: readonly LiquidityProviderEpoch[]): readonly LiquidityProviderEpoch[] {
+  return rows.length < MOST_EPOCHS ? rows : rows.filter(({ epoch }) => epoch !== rows.at(-1)!.epoch)
 }
 
 type ProvisionProps = {

@@ -133,7 +133,8 @@ export function describeDearest(
   }
 }
 
-const minuteOf = (timestamp: string) => formatTime(timestamp).slice(0, 16)
+/** A time to the minute, without its zone. */
+export const minuteOf = (timestamp: string): string => formatTime(timestamp).slice(0, 16)
 
 /** Penalties are equal if they differ by less: the core cuts them at 16 places. */
 const NEAR = 1e-9
