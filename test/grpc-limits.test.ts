@@ -9,6 +9,8 @@ import { status } from '@grpc/grpc-js'
 import { trailersOf } from '#service/api/grpc/grpc-errors'
 import { ApiError } from '#service/api/http/errors'
 import { TRADING_DATA } from '#service/api/protos'
+import { SAMPLE_MARKET } from '../scripts/sample.ts'
+import { grpcClient } from './fixtures/grpc.ts'
 import { statusOf } from './fixtures/http.ts'
 import {
   callFrames,
@@ -21,7 +23,7 @@ import {
   OPENING,
 } from './fixtures/raw-http2.ts'
 import { ingestWhole, serveBoth } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { MONTH, SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -34,9 +36,9 @@ const REFLECT = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 /** The outcome of a call: its status and message, or the HTTP status of a refusal, and the stream's reset code. */
 type Ended = { status: string | undefined; message: string | undefined; http: number; reset: number }
 
-async function serveSample(t: TestContext, options = {}) {
+async function serveSample(t: TestContext, options = {}, recording = SAMPLE) {
   const store = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(store, SAMPLE)
+  await ingestWhole(store, recording)
   return serveBoth(t, store, options)
 }
 
@@ -158,6 +160,34 @@ test('Metadata that is too large, also through the HPACK table, is not stored', 
   // ENHANCE_YOUR_CALM
   const reset = frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, 11]))
   await until(() => received.includes(reset), 'the call is reset')
+  // One that has not is disconnected, before its calls take places.
+  const eager = connect(Number(port), host)
+  t.after(() => eager.destroy())
+  let isClosed = false
+  eager
+    .on('error', () => {})
+    .on('close', () => {
+      isClosed = true
+    })
+  eager
+    .resume()
+    .write(
+      Buffer.concat([
+        OPENING,
+        callFrames(1, callHeaders(PING, literal('x-a', 'x'.repeat(4_000), true), ...more), null),
+      ]),
+    )
+  await until(() => isClosed, 'the connection is closed', 2)
+})
+
+test('A connection may ask at once for many times what is kept for all clients', async (t) => {
+  const { grpc } = await serveSample(t, {}, MONTH)
+  const list = grpcClient(t, grpc, TRADING_DATA)
+  const request = { marketId: SAMPLE_MARKET, pagination: { first: 5_000 } }
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => list('ListFundingPeriodDataPoints', request)),
+  )
+  assert.deepEqual(new Set(answers.map(({ error }) => error?.message)), new Set([undefined]))
 })
 
 test('Every call counts for the rate limit, whatever it requests', async (t) => {

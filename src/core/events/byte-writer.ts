@@ -47,6 +47,12 @@ export class ByteWriter {
     return written
   }
 
+  /** A copy of the written bytes. */
+  copy(): Buffer {
+    this.#checkRoom()
+    return Buffer.from(this.bytes.subarray(0, this.length))
+  }
+
   /** Copies bytes that are protobuf fields already. */
   raw(source: Uint8Array): void {
     this.bytes.set(source, this.length)
@@ -154,9 +160,13 @@ export class ByteWriter {
   }
 }
 
-/** The bytes of a message of at most `size` bytes. */
+/** Written again and again: a new buffer takes longer than a small message. */
+const shared = new ByteWriter(0)
+
+/** The bytes of a message of at most `maxBytes` bytes. */
 export function encoded(message: Message, maxBytes: number): Buffer {
-  const out = new ByteWriter(maxBytes)
-  out.message(message)
-  return out.take(0)
+  shared.length = 0
+  shared.reserve(maxBytes)
+  shared.message(message)
+  return shared.copy()
 }

@@ -32,12 +32,11 @@ export function refreshLists(lists: ProviderLists, random: Random): void {
   lists.supplied = listed.length === 0 ? '0' : assetAmount(listed[0]!, supplied)
   const maxBytes = listed.length * ELEMENT_BYTES
   const feeShares = listed.map((provision) => feeShareOf(provision, supplied, random))
-  // Copies, because the buffers are larger than their content.
-  lists.feeShares = Buffer.from(encoded({ 26: feeShares }, maxBytes))
+  lists.feeShares = encoded({ 26: feeShares }, maxBytes)
   const slas = listed
     .toReversed()
     .flatMap((provision) => (random.onceIn(12) ? [] : [slaOf(provision, random)]))
-  lists.slas = Buffer.from(encoded({ 32: slas }, maxBytes))
+  lists.slas = encoded({ 32: slas }, maxBytes)
 }
 
 function feeShareOf(provision: Provision, supplied: number, random: Random): Message {

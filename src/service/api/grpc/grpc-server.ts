@@ -10,6 +10,7 @@ import { unavailable } from '../http/errors.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 // Loaded before the first call asks for it.
 import '../questions/page-message.ts'
+import { createAnswerTurns } from './answer-turns.ts'
 import type { MethodHandler } from './call.ts'
 import { healthMethods } from './health.ts'
 import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'
@@ -17,7 +18,7 @@ import type { GrpcOptions } from './options.ts'
 import { createReflection } from './reflection.ts'
 import { tradingDataMethods } from './trading-data.ts'
 
-/** Metadata of a call. Until a client has acknowledged the limit of bytes, only that of fields binds it. */
+/** Metadata of a call. Before a client has acknowledged the limit, larger ones end its connection. */
 const MAX_METADATA_BYTES = 16 * 1024
 const MAX_METADATA_FIELDS = 64
 
@@ -71,16 +72,28 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     'Time from a gRPC call to its status.',
     ['method', 'code'],
   )
-  const calls: Calls = { ...options, shares, open: openCalls, countCall, mayGoOn }
+  const calls: Calls = {
+    ...options,
+    shares,
+    open: openCalls,
+    answerTurns: createAnswerTurns(),
+    countCall,
+    mayGoOn,
+  }
 
   /** Answers a call. */
   function take(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
     session: ServerHttp2Session,
     socket: Socket,
   ): void {
     stream.on('error', () => {})
+    if (rawHeaders.reduce((bytes, { length }) => bytes + length, 0) > MAX_METADATA_BYTES) {
+      session.destroy()
+      return
+    }
     const address = forwardedAddress(trustProxy ? headers['x-forwarded-for'] : undefined, socket)
     if (stream.closed || stream.destroyed) {
       if (!mayGoOn(address)) session.destroy()
@@ -110,7 +123,9 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     sessions.set(socket, session)
     socket.once('close', () => sessions.delete(socket))
     session.on('error', () => session.destroy())
-    session.on('stream', (stream, headers) => take(stream, headers, session, socket))
+    session.on('stream', (stream, headers, _, rawHeaders) =>
+      take(stream, headers, rawHeaders, session, socket),
+    )
     let isPinged = false
     const lookWhetherAlive = () => {
       const answered = () => {

@@ -14,6 +14,7 @@ import {
   tooManyCalls,
   unknownMethod,
 } from '../http/errors.ts'
+import type { AnswerTurns } from './answer-turns.ts'
 import {
   drained,
   framed,
@@ -37,6 +38,7 @@ const OK = { 'grpc-status': '0' }
 export type Calls = GrpcOptions & {
   shares: Shares<OpenCall>
   open: Set<OpenCall>
+  answerTurns: AnswerTurns
   countCall(seconds: number, method: string, code: string): void
   /** Whether an address may continue after calls that cost more than they are worth. */
   mayGoOn(address: string): boolean
@@ -107,7 +109,7 @@ export class OpenCall {
   }
 
   async #answer(encoding: string): Promise<void> {
-    const { stream, address, path, method } = this.#caller
+    const { stream, session, address, path, method } = this.#caller
     const { countRequest, shares } = this.#calls
     const metadata = this.#metadata
     for (const [name, value] of Object.entries(countRequest(address)))
@@ -127,7 +129,15 @@ export class OpenCall {
     if ('stream' in method) {
       await method.stream(given, (message) => this.#send(message))
       this.#finish(GRPC.ok, OK)
-    } else this.#finish(GRPC.ok, OK, await method.unary(given, await readRequest(stream)))
+    } else {
+      const request = await readRequest(stream)
+      const endTurn = await this.#calls.answerTurns(session)
+      if (this.#isGone) endTurn()
+      else {
+        this.#holds.add(endTurn)
+        this.#finish(GRPC.ok, OK, await method.unary(given, request))
+      }
+    }
   }
 
   /** Whether nothing can be sent any more: Node throws then. */
