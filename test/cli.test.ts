@@ -72,6 +72,12 @@ describe('the command line', () => {
       /a\/b\/c\.db: .*cannot be opened/,
       1,
     ],
+    [
+      'an export from a time in seconds',
+      ['export', 'checkpoints', '--from', '1725235200'],
+      /--from.*too few digits for Unix nanoseconds.*36h/,
+      2,
+    ],
     ['generate without --blocks', ['generate'], /--blocks/, 2],
     ['generate with a value out of range', ['generate', '--blocks', '0'], /--blocks must be from 1/, 2],
     [
@@ -208,7 +214,7 @@ describe('the command line', () => {
       const environment = readFileSync(`/proc/${service.child.pid}/environ`, 'utf8').split('\0')
       return environment.filter((entry) => entry.startsWith('MALLOC_'))
     }
-    const limits = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=1048576', 'MALLOC_TRIM_THRESHOLD_=1048576']
+    const limits = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=524288', 'MALLOC_TRIM_THRESHOLD_=524288']
     assert.deepEqual((await limitOf({})).sort(), limits)
     assert.deepEqual(await limitOf({ MALLOC_MMAP_THRESHOLD_: '65536' }), ['MALLOC_MMAP_THRESHOLD_=65536'])
     assert.deepEqual(await limitOf({ MALLOC_TRIM_THRESHOLD_: '65536' }), ['MALLOC_TRIM_THRESHOLD_=65536'])

@@ -16,6 +16,7 @@ import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { startNginx } from './fixtures/nginx.ts'
 import { createRandom } from './fixtures/random.ts'
+import { BTC } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, serveBoth, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
@@ -294,11 +295,11 @@ for (const kind of ANY_STORE_KIND) {
         socket.end(bytes)
         await new Promise((resolve) => socket.once('close', resolve).resume())
       }
-      // With windows of 0 answers stay in the service until they are too many. Pages have the usual size: the
-      // thread of low priority that reads long ones could refuse them before that.
-      const message = Buffer.from(`\x0a\x40${MARKET}\x2a\x03\x08\xe8\x07`, 'latin1')
+      // With windows of 0 answers stay in the service until they are too many: eight for each connection. Pages
+      // have the usual size: the thread of low priority that reads long ones could refuse them before that.
+      const message = Buffer.from(`\x0a\x40${BTC}\x2a\x03\x08\xe8\x07`, 'latin1')
       const request = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message])
-      const sessions = Array.from({ length: 12 }, () =>
+      const sessions = Array.from({ length: 36 }, () =>
         connectHttp2(`http://${grpc}`, { settings: { initialWindowSize: 0 } }),
       )
       t.after(() => sessions.map((session) => session.destroy()))
@@ -307,7 +308,7 @@ for (const kind of ANY_STORE_KIND) {
       )
       for (const session of sessions) {
         session.on('error', () => {})
-        for (let i = 0; i < 90; i++) {
+        for (let i = 0; i < 20; i++) {
           const stream = session.request({
             [constants.HTTP2_HEADER_METHOD]: 'POST',
             [constants.HTTP2_HEADER_PATH]: `/${TRADING_DATA}/ListFundingPeriodDataPoints`,

@@ -14,8 +14,10 @@ export type GivenBound = GivenTime | PruneBound
 const ALLOWED =
   'a date (2026-01-31), a time with a zone (2026-01-31T12:00:00Z), Unix nanoseconds, an age before the last block (36h, 90d, 2w)'
 
-/** Reads a time: a date, RFC 3339, Unix nanoseconds, or an age. */
+/** Reads a time: a date, RFC 3339, Unix nanoseconds, or an age. Seconds and ages without a unit are refused. */
 export function parseTime(text: string): GivenTime {
+  if (/^\d+$/.test(text) && text.length < TIME_DIGITS)
+    throw new InvalidArgumentError(`It has too few digits for Unix nanoseconds. Allowed: ${ALLOWED}.`)
   return timeOf(text, ALLOWED)
 }
 
