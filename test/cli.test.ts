@@ -214,7 +214,7 @@ describe('the command line', () => {
       const environment = readFileSync(`/proc/${service.child.pid}/environ`, 'utf8').split('\0')
       return environment.filter((entry) => entry.startsWith('MALLOC_'))
     }
-    const limits = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=524288', 'MALLOC_TRIM_THRESHOLD_=524288']
+    const limits = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=1048576', 'MALLOC_TRIM_THRESHOLD_=1048576']
     assert.deepEqual((await limitOf({})).sort(), limits)
     assert.deepEqual(await limitOf({ MALLOC_MMAP_THRESHOLD_: '65536' }), ['MALLOC_MMAP_THRESHOLD_=65536'])
     assert.deepEqual(await limitOf({ MALLOC_TRIM_THRESHOLD_: '65536' }), ['MALLOC_TRIM_THRESHOLD_=65536'])

@@ -68,8 +68,12 @@ describe('The tutorial', () => {
     assert.match(coverage, /"ranges":\[\{"from":"1","to":"\d+"\}\],"gaps":\[\]/)
 
     // Restarted, it sends the same blocks from the beginning; stored ones are skipped.
+    const isConnected = async (count: 0 | 1) =>
+      (await send(base, '/metrics')).text.includes(`lyra_live_core_connected ${count}\n`)
+    await until(() => isConnected(0), 'the end of the first connection')
     const again = startLyra(t, generate)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await until(() => isConnected(1), 'another connection')
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
     assert.equal(await statusOf(base, '/ready'), 200)
     assert.equal(again.child.exitCode, null, again.output.stderr)
     again.child.kill('SIGTERM')

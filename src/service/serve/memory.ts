@@ -10,10 +10,10 @@ const FREE_LIMIT = 'MALLOC_TRIM_THRESHOLD_'
 const POOLS = 'MALLOC_ARENA_MAX'
 
 /**
- * The text of 1,000 rows, 300 KB, stays below it: memory that is given back and taken again costs such a page half as
- * much again, and an export as much again.
+ * The text of 1,000 rows, several times over, stays below it: memory that is given back and taken again costs such a
+ * page half as much again, and an export as much again.
  */
-const LIMIT_BYTES = 512 * 1024
+const LIMIT_BYTES = 1024 * 1024
 
 /**
  * Starts this program again, as the same process and with the same arguments, so that memory of long answers is given
