@@ -94,8 +94,8 @@ describe('the command line', () => {
     ],
     [
       'status of an unreachable service',
-      ['status', '--url', 'http://127.0.0.1:9'],
-      /:9: unreachable .*check the address/,
+      ['status', '--url', 'http://127.0.0.1:3'],
+      /:3: unreachable .*check the address/,
       1,
     ],
     ['status of a missing store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],

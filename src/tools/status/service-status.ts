@@ -178,11 +178,11 @@ export function serviceAt(base: string): Ask {
     try {
       return await get(path, signal, allowed)
     } catch (error) {
-      if (error instanceof LyraConnectionError)
-        throw new ServiceError(
-          `${base}: unreachable (${reasonOf(error.cause as Error)}); check the address, and that the service runs`,
-          { cause: error },
-        )
+      if (error instanceof LyraConnectionError) {
+        const reason = reasonOf(error.cause as Error)
+        const hint = reason === 'ECONNREFUSED' ? '; check the address, and that the service runs' : ''
+        throw new ServiceError(`${base}: unreachable (${reason})${hint}`, { cause: error })
+      }
       if (!(error instanceof LyraApiError)) throw error
       const { status } = error
       throw new ServiceError(
