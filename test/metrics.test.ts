@@ -21,6 +21,8 @@ for (const kind of STORE_KINDS) {
     for (const { name } of RESOURCES) {
       assert.ok(text.includes(`lyra_streams{resource="${name}"} 0\n`), name)
     }
+    // Node would list every connection for these.
+    assert.doesNotMatch(text, /nodejs_active_/)
     assert.match(text, /^lyra_checkpoint_timestamp_seconds 0$/m)
     for (const name of ['forward_enabled', 'forward_missing_blocks', 'standby', 'prune_failed']) {
       assert.match(text, new RegExp(`^lyra_${name} 0$`, 'm'))

@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander'
 import { formatTime, readTime } from '#core/domain/time'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 
-/** Integers of this many digits are times: heights are far below, and times since 1970-01-12 above. */
-const TIME_DIGITS = 16
+/** No time, which has 16 digits or more since 1970-01-12: a height, or a slip. */
+const FEW_DIGITS = /^\d{1,15}$/
 
 /** A time in a command line: Unix nanoseconds, or an age in nanoseconds before the last block. */
 export type GivenTime = { by: 'time'; before: bigint } | { by: 'age'; age: bigint }
@@ -16,7 +16,7 @@ const ALLOWED =
 
 /** Reads a time: a date, RFC 3339, Unix nanoseconds, or an age. Seconds and ages without a unit are refused. */
 export function parseTime(text: string): GivenTime {
-  if (/^\d+$/.test(text) && text.length < TIME_DIGITS)
+  if (FEW_DIGITS.test(text))
     throw new InvalidArgumentError(`It has too few digits for Unix nanoseconds. Allowed: ${ALLOWED}.`)
   return timeOf(text, ALLOWED)
 }
@@ -36,7 +36,7 @@ export function parseAge(text: string): bigint {
 
 /** Reads a bound for old rows: a time, or the height of a block. */
 export function parseBound(text: string): GivenBound {
-  if (/^\d+$/.test(text) && text.length < TIME_DIGITS) return { by: 'height', before: BigInt(text) }
+  if (FEW_DIGITS.test(text)) return { by: 'height', before: BigInt(text) }
   const allowed = `${ALLOWED}, the height of a block`
   if (text.startsWith('-')) throw new InvalidArgumentError(`It is below 0. Allowed: ${allowed}.`)
   return timeOf(text, allowed)

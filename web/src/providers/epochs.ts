@@ -133,8 +133,7 @@ export function describeDearest(
   }
 }
 
-/** A time to the minute, without its zone. */
-export const minuteOf = (timestamp: string): string => formatTime(timestamp).slice(0, 16)
+const minuteOf = (timestamp: string) => formatTime(timestamp).slice(0, 16)
 
 /** Penalties are equal if they differ by less: the core cuts them at 16 places. */
 const NEAR = 1e-9
