@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  type OutgoingHttpHeaders,
+  performServerHandshake,
+} from 'node:http2'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { queryObjects } from 'node:v8'
 import { status } from '@grpc/grpc-js'
 import { trailersOf } from '#service/api/grpc/grpc-errors'
 import { ApiError } from '#service/api/http/errors'
@@ -328,4 +335,48 @@ test('Calls of unknown methods are answered, however many', async (t) => {
     const { status: code } = await call(session, `/${TRADING_DATA}/ListMarkets`)
     assert.equal(code, String(status.UNIMPLEMENTED))
   }
+})
+
+test('A gRPC connection that has ended leaves nothing in memory', async (t) => {
+  const { grpc } = await serveSample(t)
+  const another = performServerHandshake(new PassThrough())
+  another.destroy()
+  const kept = () => queryObjects(another.constructor, { format: 'count' })
+  const before = kept()
+  for (let count = 0; count < 20; count++) {
+    const session = openSession(t, grpc)
+    assert.equal((await call(session, PING)).status, `${status.OK}`)
+    if (count % 2 === 0) session.destroy()
+    else session.close()
+  }
+  await until(() => kept() <= before, 'memory of the connections')
+})
+
+test('An idle gRPC connection is pinged, and closed if it does not answer', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { grpc } = await serveSample(t)
+  const answering = openSession(t, grpc)
+  await call(answering, PING)
+  const [host, port] = grpc.split(':') as [string, string]
+  const silent = connect(Number(port), host)
+  t.after(() => silent.destroy())
+  let pings = 0
+  silent.on('data', (bytes: Buffer) => {
+    if (bytes.length === 17 && bytes[3] === FRAME.ping) pings++
+  })
+  silent.write(OPENING)
+  await sleep(100)
+  const pass = async () => {
+    t.mock.timers.tick(5 * 60_000)
+    await sleep(100)
+  }
+  await pass()
+  assert.equal(pings, 0, 'after it has sent something')
+  await pass()
+  assert.equal(pings, 1)
+  assert.equal(silent.closed, false)
+  await pass()
+  assert.equal(silent.closed, true)
+  for (let count = 0; count < 4; count++) await pass()
+  assert.equal((await call(answering, PING)).status, `${status.OK}`)
 })

@@ -35,7 +35,10 @@ const COSTS_PER_SECOND = 20
 /** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */
 const RESETS_AT_ONCE = 100
 
-/** A connection on which nothing moves for this long is pinged; it is closed if it does not answer for as long again. */
+/**
+ * Connections on which nothing has arrived are looked for this often. The first time such a connection is pinged, the
+ * next time closed.
+ */
 const IDLE_CONNECTION_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
@@ -126,17 +129,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     session.on('stream', (stream, headers, _, rawHeaders) =>
       take(stream, headers, rawHeaders, session, socket),
     )
-    let isPinged = false
-    const lookWhetherAlive = () => {
-      const answered = () => {
-        isPinged = false
-      }
-      if (isPinged || !session.ping(answered)) session.destroy()
-      isPinged = true
-      // Node calls once only.
-      session.setTimeout(IDLE_CONNECTION_MS, lookWhetherAlive)
-    }
-    session.setTimeout(IDLE_CONNECTION_MS, lookWhetherAlive)
+    closeOnceDead(socket, session)
   }
 
   const late = setInterval(() => {
@@ -162,4 +155,17 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
       clearTimeout(timer)
     },
   }
+}
+
+/** Not by the session's own time-out: Node does not clear that of a destroyed session, which stays in memory until then. */
+function closeOnceDead(socket: Socket, session: ServerHttp2Session): void {
+  let [arrived, isPinged] = [0, false]
+  const watch = setInterval(() => {
+    if (session.destroyed) return
+    if (socket.bytesRead > arrived) isPinged = false
+    else if (isPinged || !session.ping(() => {})) session.destroy()
+    else isPinged = true
+    arrived = socket.bytesRead
+  }, IDLE_CONNECTION_MS).unref()
+  socket.once('close', () => clearInterval(watch))
 }
