@@ -71,7 +71,7 @@ export function command(): Command {
     .addOption(
       new Option('--cache-mb <size>', 'page cache in MiB; 0 disables')
         .env('LYRA_CACHE_MB')
-        .default(48)
+        .default(32)
         .argParser(integerBetween(0, 16_384)),
     )
     .addOption(
