@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { relative } from 'node:path'
 import { describe, test } from 'node:test'
 import { copyStore, replaceRows } from '#core/store/copy-store'
 import { readPosition } from '#core/store/readings/coverage'
 import { StoreError } from '#core/store/store'
 import { TABLES } from '#core/store/tables'
 import { digestStore } from './fixtures/digest-store.ts'
-import { runWell } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
@@ -47,6 +48,7 @@ for (const fromKind of STORE_KINDS) {
         await ingestWhole(from, SAMPLE)
         await ingestWhole(to, synthetic)
         await assert.rejects(copyStore(openStore(from), openStore(to)), /is of chain testnet-001/)
+        await assert.rejects(copyStore(openStore(from), openStore(from)), /is the store to copy/)
       })
     })
   }
@@ -59,4 +61,6 @@ test('lyra copy prints counts and digests', async (t) => {
   await ingestWhole(from, SAMPLE)
   const { stdout } = await runWell(t, ['copy', '--from', from, '--to', to])
   assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
+  const itself = await runLyra(t, ['copy', '--from', from, '--to', relative('', from)])
+  assert.match(itself.stderr, /is the store to copy; copy to another store/)
 })

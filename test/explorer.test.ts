@@ -515,7 +515,7 @@ describe('the explorer', () => {
     await page.goto('/')
     const rows = page.locator('table.markets tbody tr')
     await eventuallyIs(() => rows.count(), 40)
-    await page.getByText('BTC/USDT-PERP', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'BTC/USDT-PERP', exact: true }).waitFor()
     await rows.last().scrollIntoViewIfNeeded()
     await rows.last().locator('.sparkline svg').waitFor()
     await page.goto('/?view=providers')

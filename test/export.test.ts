@@ -322,7 +322,10 @@ describe('an export', () => {
         ['export', 'liquidity-providers', '--market', 'x', '--store', store],
         /--market x must be hex digits: an id, or its first digits/,
       ],
-      [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a valid cursor/],
+      [
+        ['export', 'funding-periods', '--after', 'abc', '--store', store],
+        /--after is not a valid cursor; use/,
+      ],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be filtered by seq/],
       [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be filtered by market/],
       [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a valid cursor/],

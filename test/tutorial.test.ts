@@ -118,7 +118,7 @@ describe('lyra generate --dial', () => {
     assert.equal(closed.code, 1)
     assert.equal(
       closed.stderr,
-      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; check that a service was started there with --listen and has no other core\n',
+      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; check that a service was started there with --listen; its log says if it has another core, or another chain in its store\n',
     )
     await assertFails(
       t,

@@ -354,13 +354,16 @@ describe('lyra verify', () => {
       const unknown = await runLyra(t, ['verify', ...given, '--market', 'abc'])
       assert.deepEqual(
         [unknown.code, unknown.stderr],
-        [1, 'lyra: no TWAP found for market abc; without these options everything is verified\n'],
+        [
+          1,
+          'lyra: no TWAP found of a market whose id begins with abc; without --market and --seq everything is verified\n',
+        ],
       )
     }
     await assertFails(
       t,
       ['verify', '--store', store, '--seq', '999'],
-      /^lyra: no TWAP found for funding period 999; without these options everything is verified\n$/,
+      /^lyra: no TWAP found of funding period 999; without --market and --seq everything is verified\n$/,
       1,
     )
   })

@@ -1,5 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
+import { resolve } from 'node:path'
 import type { Cell, TableRow } from '../resources/table.ts'
+import { isPostgresAddress } from './postgres/address.ts'
 import { readStore } from './read-store.ts'
 import { readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError, type Upkeep } from './store.ts'
@@ -50,6 +52,8 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 }
 
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
+  if (placeOf(from) === placeOf(to))
+    throw new StoreError(`${to.name}: is the store to copy; copy to another store`)
   const source = await readStore(from, readCoverage)
   if (source === null) throw new StoreError(`${from.name}: is empty; there is nothing to copy`)
   // An existing store is left as it is; otherwise the copy creates one.
@@ -67,6 +71,9 @@ async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
     )
   }
 }
+
+/** Two spellings of a file's path are one store. */
+const placeOf = ({ name }: Store) => (isPostgresAddress(name) ? name : resolve(name))
 
 async function copyTable(
   table: Table,

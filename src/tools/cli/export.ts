@@ -230,7 +230,8 @@ function queryOfOptions(
     return exportQuery(resource, isOfMarket ? market! : null, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    throw new InvalidSettingError(error.detail?.inner ?? error.message)
+    const reason = error.detail?.inner ?? error.message
+    throw new InvalidSettingError(reason.replace('pagination.after', '--after'))
   }
 }
 

@@ -11,7 +11,7 @@ import { stopOnSignals } from './interrupt.ts'
 import { addressLike } from './options.ts'
 
 const NOTES = `
-The same arguments produce the same bytes. For example:
+Give --blocks, or --replay with --dial. The same arguments produce the same bytes. For example:
 
   lyra generate --blocks 10000 --markets 5 > events.evts
   lyra ingest --store trial.db events.evts

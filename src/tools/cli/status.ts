@@ -9,8 +9,9 @@ import { InvalidSettingError, jsonOption, storeOption } from './options.ts'
 import { printJson } from './output.ts'
 
 const NOTES = `
-For a store, shows its size, schema and writer; for a running service, its readiness and live ingestion; for both, stored blocks, rows and gaps. Changes nothing. For a store with an older schema, shows only the versions and exits
-with status 1: run lyra migrate.`
+For a store, shows its size, schema and writer; for a running service, its readiness and live ingestion; for both,
+stored blocks, rows and gaps. Changes nothing. For a store with an older schema, shows only the versions and exits with
+status 1: run lyra migrate.`
 
 type StatusOptions = { store: string; url: string | undefined; json: boolean }
 

@@ -181,8 +181,11 @@ function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptio
     0,
   )
   if (total > 0) return
-  const of = [market === null ? null : `market ${market}`, seq === null ? null : `funding period ${seq}`]
+  const of = [
+    ...(seq === null ? [] : [`funding period ${seq}`]),
+    ...(market === null ? [] : [`a market whose id begins with ${market}`]),
+  ]
   throw new StoreError(
-    `no TWAP found for ${of.filter((name) => name !== null).join(', ')}; without these options everything is verified`,
+    `no TWAP found of ${of.join(' of ')}; without --market and --seq everything is verified`,
   )
 }

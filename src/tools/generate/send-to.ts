@@ -42,7 +42,7 @@ export async function sendTo(
     if (signal.aborted) return
     if (!(error instanceof ConnectionError)) throw error
     throw new DialError(
-      `--dial ${host}:${port}: ${error.message}; check that a service was started there with --listen and has no other core`,
+      `--dial ${host}:${port}: ${error.message}; check that a service was started there with --listen; its log says if it has another core, or another chain in its store`,
     )
   }
 }

@@ -166,7 +166,7 @@ const ALLOWED_CURSOR = 'use one from an earlier response for the same list and t
 
 /** The error for an invalid cursor. */
 export function invalidCursor(name: string, fault: CursorFault): ApiError {
-  return invalidPagination(`${name} ${CURSOR_FAULTS[fault]}, ${ALLOWED_CURSOR}`)
+  return invalidPagination(`${name} ${CURSOR_FAULTS[fault]}; ${ALLOWED_CURSOR}`)
 }
 
 /**
@@ -181,7 +181,7 @@ export function cursorOf(resource: Resource, selection: Selection, name: string,
     const filter = type === 'id' ? fixingFilter(resource, selection, column) : undefined
     if (filter === undefined || selection[filter.name] === key[index]) continue
     const what = filter.type === 'marketId' ? 'market' : 'party'
-    throw invalidPagination(`${name} is a cursor of another ${what}, ${ALLOWED_CURSOR}`)
+    throw invalidPagination(`${name} is a cursor of another ${what}; ${ALLOWED_CURSOR}`)
   }
   return key
 }
