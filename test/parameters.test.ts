@@ -239,7 +239,7 @@ for (const kind of ANY_STORE_KIND) {
           const answer = await get(path, [[name, cursor]])
           assertRefusal(answer, invalid(10028), `${path} ${name}=${cursor}`)
           const { details } = JSON.parse(answer.body) as { details: { inner: string }[] }
-          assert.ok(details[0]!.inner.startsWith(`${name} ${inner}, use `), details[0]!.inner)
+          assert.ok(details[0]!.inner.startsWith(`${name} ${inner}; use `), details[0]!.inner)
         }
       }
       // Any text that decodes to a key is a cursor: rows are public, and a hash may be any text.
