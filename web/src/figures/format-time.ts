@@ -15,6 +15,15 @@ export function formatTime(timestamp: string | bigint): string {
     .replace(/\.\d+Z$/, digits === '' ? '' : `.${digits}`)
 }
 
+/** `2024-09-14 07:00:00` */
+export const formatSecond = (timestamp: string | bigint): string => formatTime(timestamp).slice(0, 19)
+
+/** `2024-09-14 07:00` */
+export const formatMinute = (timestamp: string | bigint): string => formatTime(timestamp).slice(0, 16)
+
+/** `2024-09-14` */
+export const formatDay = (timestamp: string | bigint): string => formatTime(timestamp).slice(0, 10)
+
 const UNITS: [name: string, ns: bigint][] = [
   ['y', 365n * 86_400n * SECOND],
   ['d', 86_400n * SECOND],

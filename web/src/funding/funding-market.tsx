@@ -5,7 +5,7 @@ import type { Shade } from '../charts/draw.ts'
 import { whyNoUnit } from '../figures/amount.ts'
 import { type Decimal, parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute, formatSecond } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { FreshnessText } from '../parts/freshness-text.tsx'
 import { useNarrow } from '../parts/narrow.ts'
@@ -137,7 +137,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
     </>
   )
   const seriesUrl = `${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`
-  const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to < last ? range.to : last).slice(0, 16)} UTC`
+  const title = `${marketLabel(marketId)}, ${formatMinute(range.from)} to ${formatMinute(range.to < last ? range.to : last)} UTC`
   return (
     <>
       <section class="panel now" aria-label="Funding now">
@@ -264,7 +264,7 @@ function isWithin({ start }: Moment, { bucket }: FundingData, { from, to }: Rang
 function describeTimes(times: readonly Range[]): string {
   const { from, to } = times.at(-1)!
   const others = times.length - 1
-  const latest = `from ${formatTime(from).slice(0, 19)} to ${formatTime(to).slice(0, 19)}`
+  const latest = `from ${formatSecond(from)} to ${formatSecond(to)}`
   return others === 0
     ? latest
     : `${latest} and ${groupDigits(`${others}`)} earlier ${others === 1 ? 'auction' : 'auctions'}`
@@ -308,8 +308,7 @@ export function ChartNotes({ data, range, why, byDay }: ChartNotesProps) {
       {gaps.map(({ from, to }) => (
         <span key={`${from}`}>
           {' '}
-          <span class="key gap" /> Blocks are missing between {formatTime(from).slice(0, 19)} and{' '}
-          {formatTime(to).slice(0, 19)}.
+          <span class="key gap" /> Blocks are missing between {formatSecond(from)} and {formatSecond(to)}.
         </span>
       ))}
       {why !== null && ` Prices are shown as sent, as whole numbers: ${why}.`}

@@ -1,6 +1,6 @@
 import type { Instrument, MarketSummary } from 'lyra-client'
 import { type Unit, unitOf } from '../figures/amount.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatSecond } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
 import { isBehind } from '../service/freshness.ts'
 
@@ -20,7 +20,7 @@ export function MarkPrice({ summary }: { summary: MarketSummary | null }) {
   return (
     <span
       class={isBehind.value ? 'mark-price stale' : 'mark-price'}
-      title={`At ${formatTime(data.timestamp).slice(0, 19)} UTC. It values positions. The internal price, which funding uses, is the same or the market's internal composite price.`}
+      title={`At ${formatSecond(data.timestamp)} UTC. It values positions. The internal price, which funding uses, is the same or the market's internal composite price.`}
     >
       Mark price <Amount text={data.markPrice} unit={unit} name="mark-price" />
     </span>

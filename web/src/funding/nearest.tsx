@@ -1,4 +1,4 @@
-import { formatTime } from '../figures/format-time.ts'
+import { formatSecond } from '../figures/format-time.ts'
 import { Empty } from '../parts/states.tsx'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
@@ -29,19 +29,18 @@ export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps)
   return (
     <Empty title="No data points in this range">
       <p>
-        From {formatTime(range.from).slice(0, 19)} to {formatTime(range.to).slice(0, 19)} there are no data
-        points. This market's data are from {formatTime(held.from).slice(0, 19)} to{' '}
-        {formatTime(held.to).slice(0, 19)} (UTC).
+        From {formatSecond(range.from)} to {formatSecond(range.to)} there are no data points. This market's
+        data are from {formatSecond(held.from)} to {formatSecond(held.to)} (UTC).
       </p>
       <p class="jumps">
         {data?.before !== undefined && (
           <button type="button" class="button" onClick={() => jump(BigInt(data.before!))}>
-            ← Last before: {formatTime(data.before).slice(0, 19)}
+            ← Last before: {formatSecond(data.before)}
           </button>
         )}
         {data?.after !== undefined && (
           <button type="button" class="button" onClick={() => jump(BigInt(data.after!))}>
-            First after: {formatTime(data.after).slice(0, 19)} →
+            First after: {formatSecond(data.after)} →
           </button>
         )}
         <button type="button" class="button" onClick={onAll}>

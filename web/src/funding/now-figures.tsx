@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
-import { formatAge, formatTime } from '../figures/format-time.ts'
+import { formatAge, formatMinute, formatSecond } from '../figures/format-time.ts'
 import { standingOf } from '../markets/summary.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
@@ -99,7 +99,7 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
     >
       {areAll && count > 0 && <Mean periods={due} />}
       {!areAll && payments?.firstEnd != null && (
-        <span class="figure-more">first payment {formatTime(payments.firstEnd).slice(0, 16)} UTC</span>
+        <span class="figure-more">first payment {formatMinute(payments.firstEnd)} UTC</span>
       )}
       <Missing payments={payments} running={runningPeriod(periods ?? [])} />
     </Figure>
@@ -173,9 +173,7 @@ function whyNoEstimate(summary: MarketSummary | null): string {
 function describeEnd(start: bigint, length: bigint | null, last: bigint): string {
   const end = length === null ? null : start + length
   if (!isCurrent.value) {
-    return end !== null && end > last
-      ? `due ${formatTime(end).slice(0, 19)} UTC`
-      : `began ${formatTime(start).slice(0, 19)} UTC`
+    return end !== null && end > last ? `due ${formatSecond(end)} UTC` : `began ${formatSecond(start)} UTC`
   }
   return end !== null && end > last
     ? `ends in ${formatAge(end - last)}`
@@ -229,7 +227,7 @@ function Mean({ periods }: { periods: readonly Period[] }) {
         <AnnualRate rate={writeDecimal(cumulative(periods))} length={length} name="cumulative-annualised" /> a
         year
       </span>
-      <span class="figure-more">since {formatTime(periods[0]!.start).slice(0, 16)} UTC</span>
+      <span class="figure-more">since {formatMinute(periods[0]!.start)} UTC</span>
     </>
   )
 }

@@ -3,7 +3,7 @@ import { exportTarget } from '../../../client/src/requests.ts'
 import { placesOf, type Unit } from '../figures/amount.ts'
 import { compare, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatSecond } from '../figures/format-time.ts'
 import { setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
@@ -42,7 +42,7 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
     <section class="panel" aria-labelledby="paid-title">
       <div class="panel-head">
         <h2 id="paid-title">Who paid for period {groupDigits(`${seq}`)}</h2>
-        <span class="quiet">ended {formatTime(end).slice(0, 19)} UTC</span>
+        <span class="quiet">ended {formatSecond(end)} UTC</span>
         <button type="button" class="button" onClick={() => setParams({ paid: null, paidPage: null })}>
           Close
         </button>

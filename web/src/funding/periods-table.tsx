@@ -1,7 +1,7 @@
 import type { FundingEstimate } from 'lyra-client'
 import { inUnit, placesOf, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatSpan, formatTime } from '../figures/format-time.ts'
+import { formatMinute, formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
@@ -76,7 +76,7 @@ export function PeriodsTable({
       {firstListed !== null && (
         <p class="notice">
           This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
-          {formatTime(firstListed).slice(0, 16)} are not listed. Choose a shorter range.
+          {formatMinute(firstListed)} are not listed. Choose a shorter range.
         </p>
       )}
       {periods.data !== null && rows.length === 0 && (

@@ -1,7 +1,7 @@
 import { formatAmount, formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatBasisPoints, formatRate, groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatDay, formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../periods/period.ts'
 import { type Day, dayAt, midnightBefore } from './days.ts'
@@ -61,7 +61,7 @@ export function Readout({ reading, pointed, bars, days, cumulative, unit, interv
           <span class="figure-more">
             {days === null
               ? `cumulative in this range${hasEstimate ? ', with the estimate' : ''}`
-              : `cumulative since ${formatTime(bars.values.keys().next().value!).slice(0, 10)}`}{' '}
+              : `cumulative since ${formatDay(bars.values.keys().next().value!)}`}{' '}
             <Rounded
               text={writeDecimal(cumulative)}
               shown={formatRate(cumulative, RATE_PLACES)}
@@ -95,7 +95,7 @@ export function Readout({ reading, pointed, bars, days, cumulative, unit, interv
 /** The payments of the day of a time. */
 function DaySum({ days, time, bars }: { days: readonly Day[]; time: bigint; bars: ReadoutProps['bars'] }) {
   const day = dayAt(days, time)
-  const date = formatTime(midnightBefore(time)).slice(0, 10)
+  const date = formatDay(midnightBefore(time))
   if (day === null) return <>{date}: no payment</>
   const text = writeDecimal(day.sum)
   return (

@@ -1,4 +1,4 @@
-import { formatTime, type ReadTime, readTime } from '../figures/format-time.ts'
+import { formatMinute, type ReadTime, readTime } from '../figures/format-time.ts'
 import type { Range } from '../series/series.ts'
 
 export const SECOND = 1_000_000_000n
@@ -96,7 +96,7 @@ export function meaningOf(from: string | null, to: string | null, range: Range, 
   const isNamed = (text: string | null) => text !== null && endOf(readTime(text, last)) !== null
   const isDate = to !== null && DATE.test(to.trim())
   if (!isNamed(from) && !isNamed(to) && !isDate) return null
-  const [begin, end] = [range.from, range.to].map((ns) => formatTime(ns - (ns % SECOND)).slice(0, 16))
+  const [begin, end] = [range.from, range.to].map((ns) => formatMinute(ns - (ns % SECOND)))
   const day = isNamed(to) ? `: ${to!.trim()} is included` : isDate ? `: ${to.trim()} is not included` : ''
   return `${begin} to ${end} UTC${day}.`
 }

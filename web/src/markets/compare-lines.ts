@@ -2,7 +2,7 @@ import type { LyraClient } from 'lyra-client'
 import type uPlot from 'uplot'
 import { add, approximate, type Decimal, parseDecimal, scaleBy, ZERO } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { askDays, type Day, daysOf } from '../funding/days.ts'
 import { DAY } from '../funding/view-range.ts'
 import { askPeriods, dueWithin, type Periods, RATE_SPANS } from '../periods/period.ts'
@@ -61,7 +61,7 @@ export function lineOfPeriods(marketId: string, { list, more }: Periods, range: 
       .filter(({ start, end }) => end! > start)
       .map(({ seq, start, end, rate }) => ({
         ...{ start, end: end!, rate: parseDecimal(rate!) ?? ZERO },
-        name: `period ${seq}, paid ${formatTime(end!).slice(0, 16)}`,
+        name: `period ${seq}, paid ${formatMinute(end!)}`,
       })),
     from: more && oldest !== undefined && oldest.start > range.from ? oldest.start : null,
   }
@@ -70,7 +70,7 @@ export function lineOfPeriods(marketId: string, { list, more }: Periods, range: 
 export function lineOfDays(marketId: string, days: readonly Day[]): Line {
   const due = days.map(({ start, sum }) => ({
     ...{ start, end: start + DAY, rate: sum },
-    name: `day ${formatTime(start).slice(0, 10)}`,
+    name: `day ${formatDay(start)}`,
   }))
   return { marketId, due, from: null }
 }

@@ -5,7 +5,7 @@ import { createLineChart, DASHES, lineColour } from '../charts/line-chart.ts'
 import { LineLegend } from '../charts/line-legend.tsx'
 import { savePng } from '../charts/save-png.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
 import { heldRange } from '../funding/requests.ts'
 import { DAY, viewRange } from '../funding/view-range.ts'
@@ -126,7 +126,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
         ({ marketId, from }) =>
           from !== null && (
             <p key={marketId} class="notice">
-              {marketLabel(marketId)} is drawn from {formatTime(from).slice(0, 16)} UTC on: more than{' '}
+              {marketLabel(marketId)} is drawn from {formatMinute(from)} UTC on: more than{' '}
               {groupDigits(`${MOST_PERIODS}`)} of its periods are not loaded. Choose a shorter range.
             </p>
           ),

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatDay, formatMinute, formatTime } from '../figures/format-time.ts'
 import { param } from '../location.ts'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -205,8 +205,7 @@ function MapKey({ limits }: { limits: readonly number[] }) {
 
 /** A cell in a sentence. */
 function describe({ marketId, buckets }: Row, start: bigint, step: Step): string {
-  const when =
-    step === '1d' ? formatTime(start).slice(0, 10) : `8 hours from ${formatTime(start).slice(0, 16)} UTC`
+  const when = step === '1d' ? formatDay(start) : `8 hours from ${formatMinute(start)} UTC`
   const bucket = buckets.get(`${start}`)
   if (bucket === undefined) return `${marketLabel(marketId)}, ${when}: no payment`
   const { count, sumOfRates } = bucket

@@ -1,10 +1,10 @@
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute } from '../figures/format-time.ts'
 import { isBehind } from '../service/freshness.ts'
 
 /** The time of a figure that is not that of now, while the service says that it is behind; today's without the date. */
 export function AsOf({ time }: { time: bigint | string }) {
   if (!isBehind.value) return null
-  const text = formatTime(time).slice(0, 16)
+  const text = formatMinute(time)
   const isToday = text.startsWith(new Date().toISOString().slice(0, 10))
   return (
     <span class="under as-of" title={`${text} UTC`} data-figure="as-of">

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatAge, formatTime } from '../figures/format-time.ts'
+import { formatAge, formatDay, formatMinute } from '../figures/format-time.ts'
 import { freshness, isBehind, isCurrent } from '../service/freshness.ts'
 import { now } from './clock.ts'
 
@@ -15,8 +15,8 @@ export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChil
  */
 export function DueTime({ due, last, children }: DueTimeProps) {
   const from = freshness.value.state === 'live' ? BigInt(now.value) * 1_000_000n : last
-  const text = formatTime(due).slice(0, 16)
-  const isToday = isCurrent.value && text.startsWith(formatTime(last).slice(0, 10))
+  const text = formatMinute(due)
+  const isToday = isCurrent.value && text.startsWith(formatDay(last))
   const left = due > from ? `in ${formatAge(due - from)}` : 'with the next block'
   return (
     <span class={isBehind.value ? 'stale' : undefined} data-figure="due">

@@ -1,6 +1,6 @@
 import type { MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute } from '../figures/format-time.ts'
 import { type Standing, standingOf } from '../markets/summary.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { instrumentOf } from '../service/instruments.ts'
@@ -77,7 +77,7 @@ export function describeState({ state, tradingMode, hasEnded, at }: Standing): s
   const named = words(state, 'STATE_')
   const mode = words(tradingMode, 'TRADING_MODE_')
   const first = named.slice(0, 1).toUpperCase() + named.slice(1)
-  if (hasEnded) return at === null ? first : `${first} since ${formatTime(at).slice(0, 16)} UTC`
+  if (hasEnded) return at === null ? first : `${first} since ${formatMinute(at)} UTC`
   const plain = ['continuous', 'unspecified', 'no trading'].includes(mode) || mode.startsWith(named)
   return plain ? first : `${first} · ${mode}`
 }

@@ -4,7 +4,7 @@ import { createLineChart } from '../charts/line-chart.ts'
 import { LineLegend } from '../charts/line-legend.tsx'
 import type { Unit } from '../figures/amount.ts'
 import { approximate, type Decimal, writeDecimal } from '../figures/decimal.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
 import { nanosecondsOf, secondsOf } from '../series/series.ts'
 import { isDark } from '../theme.ts'
@@ -43,7 +43,7 @@ export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
             ) : (
               <>
                 <Amount text={writeDecimal(totals[last]!)} unit={unit} places={2} signed /> ·{' '}
-                {formatTime(times[last]!).slice(0, 16)}
+                {formatMinute(times[last]!)}
               </>
             )
           return { marketId, said }

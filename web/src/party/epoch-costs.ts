@@ -1,7 +1,7 @@
 import type { LiquidityProviderEpoch } from 'lyra-client'
 import { formatAmountWithUnit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute } from '../figures/format-time.ts'
 import { lostToPenalty, sumOf } from '../providers/epochs.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
 
@@ -35,7 +35,7 @@ export function describeCosts(rows: readonly LiquidityProviderEpoch[]): { what: 
       most:
         parts.length === 0
           ? ''
-          : `Epoch ${groupDigits(epoch)}, ended ${formatTime(timestamp).slice(0, 16)} UTC, cost the most: ${written(lost)} (${parts.join(', ')}).`,
+          : `Epoch ${groupDigits(epoch)}, ended ${formatMinute(timestamp)} UTC, cost the most: ${written(lost)} (${parts.join(', ')}).`,
     }
   })
 }

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { add, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
 import { DAY, SECOND, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
@@ -75,7 +75,7 @@ export function Payments({ partyId }: { partyId: string }) {
             onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null, day: null })}
           />
           <p class="range-said">
-            {formatTime(range.from).slice(0, 16)} to {formatTime(range.to).slice(0, 16)} UTC
+            {formatMinute(range.from)} to {formatMinute(range.to)} UTC
           </p>
           <Pending query={query} what="funding payments" tall />
           {data !== null && data.list.length === 0 && (
@@ -150,7 +150,7 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
       {more && (
         <p class="notice">
           This range has more than {groupDigits(`${list.length}`)} payments: those before{' '}
-          {formatTime(list.at(-1)!.timestamp).slice(0, 16)} are not shown or added. Choose a shorter range.
+          {formatMinute(list.at(-1)!.timestamp)} are not shown or added. Choose a shorter range.
         </p>
       )}
       <div class="asset-totals">
@@ -274,7 +274,7 @@ function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: reado
         <tbody>
           {days.map(({ start }, day) => (
             <tr key={`${start}`}>
-              <th scope="row">{formatTime(start).slice(0, 10)}</th>
+              <th scope="row">{formatDay(start)}</th>
               {columns.map(({ marketId, title, texts, ...column }) => (
                 <td key={marketId} data-label={title} class="figure-column">
                   {texts[day] == null ? '–' : <Amount {...STYLE} {...column} text={texts[day]} bare />}

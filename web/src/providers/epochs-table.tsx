@@ -2,7 +2,7 @@ import type { LiquidityProviderEpoch } from 'lyra-client'
 import { inUnit, placesOf } from '../figures/amount.ts'
 import { parseDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatSecond } from '../figures/format-time.ts'
 import { setParams } from '../location.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { SortField, SortHeader } from '../parts/sort-controls.tsx'
@@ -91,7 +91,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
             {first === 0 && now?.sla && now.sla.lastEpochFractionOfTimeOnBook === rows[0]?.timeOnBook && (
               <tr class="estimate">
                 <th scope="row">{groupDigits(`${BigInt(rows[0].epoch) + 1n}`)}</th>
-                <td data-label="Runs since (UTC)">runs since {formatTime(rows[0].timestamp).slice(0, 19)}</td>
+                <td data-label="Runs since (UTC)">runs since {formatSecond(rows[0].timestamp)}</td>
                 {cell(columns[2]!, now.sla.currentEpochFractionOfTimeOnBook)}
                 <td class="unpaid" colSpan={6}>
                   known when it ends
@@ -110,7 +110,7 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
               <tr key={row.epoch}>
                 <th scope="row">{groupDigits(row.epoch)}</th>
                 <td data-label={columns[1]!.title} title={`${row.timestamp} ns, block ${row.atBlock}`}>
-                  {formatTime(row.timestamp).slice(0, 19)}
+                  {formatSecond(row.timestamp)}
                 </td>
                 {columns.slice(2).map((column) => cell(column, column.read(row)))}
               </tr>,

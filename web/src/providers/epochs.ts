@@ -2,7 +2,7 @@ import type { LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
 import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
 import { add, multiply, ONE, parseDecimal, ratio, writeDecimal } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
-import { formatTime } from '../figures/format-time.ts'
+import { formatMinute } from '../figures/format-time.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { isPenalty, showPart } from './columns.ts'
 import { isBelow } from './provider-figure.tsx'
@@ -125,15 +125,13 @@ export function describeDearest(
   const earlier = rows.slice(rows.indexOf(row) + 1)
   const before = earlier[0]
   const isNext = before !== undefined && BigInt(before.epoch) + 1n === BigInt(row.epoch)
-  const begun = isNext ? `From ${minuteOf(before.timestamp)} to ` : 'Ended '
+  const begun = isNext ? `From ${formatMinute(before.timestamp)} to ` : 'Ended '
   const bond = isPenalty(row.bondPenalty) ? ` and ${showPart(row.bondPenalty!)} of its bond` : ''
   return {
     what: `Epoch ${groupDigits(row.epoch)} cost the most of these ${rows.length}: ${formatAmountWithUnit(lost, unit, { places: 2 })}, ${showPart(row.feePenalty!)} of its fees${bond}.`,
-    why: `${begun}${minuteOf(row.timestamp)} UTC. ${whyPenalised(row, earlier, terms)}${notes}`,
+    why: `${begun}${formatMinute(row.timestamp)} UTC. ${whyPenalised(row, earlier, terms)}${notes}`,
   }
 }
-
-const minuteOf = (timestamp: string) => formatTime(timestamp).slice(0, 16)
 
 /** Penalties are equal if they differ by less: the core cuts them at 16 places. */
 const NEAR = 1e-9
