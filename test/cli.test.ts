@@ -49,9 +49,9 @@ describe('the command line', () => {
   })
 
   const wrong: Wrong[] = [
-    ['an unknown command', ['fly'], /unknown command 'fly'/, 2],
+    ['an unknown command', ['fly'], /unknown command 'fly'; see lyra --help/, 2],
     ['an unknown flag', ['ingest', '--fast', 'x'], /unknown option '--fast'/, 2],
-    ['a missing argument', ['ingest'], /missing required argument 'path'/, 2],
+    ['a missing argument', ['ingest'], /missing required argument 'path'; see lyra ingest --help/, 2],
     ['an invalid port', ['serve', '--port', '70000'], /--port.*70000.*0 to 65535/, 2],
     ['a port in the environment', ['serve'], /LYRA_PORT/, 2, { LYRA_PORT: 'x' }],
     [

@@ -65,7 +65,8 @@ function noSizes(allowed: string, others: string[]): [FaultOf, (string | bigint)
 }
 
 function invalidTrader(_: string, id: string): Fault {
-  const inner = id === '' ? 'partyId is required: 64 hex digits' : `${shown(id)} is not 64 hex digits`
+  const inner =
+    id === '' ? 'partyId (or party_id) is required: 64 hex digits' : `${shown(id)} is not 64 hex digits`
   return { detail: 10000, says: `invalid party id: ${inner}` }
 }
 

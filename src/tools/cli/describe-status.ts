@@ -30,7 +30,7 @@ export function describeStatus(report: StatusReport): string {
     entries.push(['size', formatBytes(bytes)])
     const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
-    const unknown = `unknown: ${kind === 'sqlite' ? 'a file' : 'a replica'} does not show it`
+    const unknown = `not known for a ${kind === 'sqlite' ? 'SQLite file' : 'replica'}`
     entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
     const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
     entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))

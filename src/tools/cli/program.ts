@@ -82,13 +82,25 @@ function configure(command: Command): Command {
   return command
     .exitOverride()
     .helpOption('--help', 'print this help')
-    .configureOutput({ outputError: (text, write) => write(`lyra: ${inOneLine(text)}\n`) })
+    .configureOutput({
+      outputError: (text, write) => write(`lyra: ${inOneLine(text)}${helpAfter(text, command)}\n`),
+    })
 }
+
+/** Where to read on, if an error names nothing that could be written instead. */
+const helpAfter = (text: string, command: Command) =>
+  /^error: (?:missing required argument|unknown command '[^']*'\s*$)/.test(text)
+    ? `; see ${pathOf(command)} --help`
+    : ''
+
+/** `lyra gap accept` */
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
 /** A command-line error in one line, with the suggestion that commander puts on a separate line. */
 function inOneLine(text: string): string {
   return text
-    .replace(/^error: /, '')
+    .replace(/^error: (?:command-argument value )?/, '')
     .trimEnd()
     .replaceAll('\n', ' ')
 }

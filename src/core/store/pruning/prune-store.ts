@@ -40,7 +40,7 @@ export type PruneReport = Record<string, number>
 /** `11 checkpoints, 749 funding period data points` */
 export function describePruned(report: PruneReport): string {
   return Object.entries(report)
-    .map(([name, rows]) => `${count(rows)} ${wordsOfName(name)}`)
+    .map(([name, rows]) => `${count(rows)} ${wordsOfName(rows === 1 ? name.replace(/s$/, '') : name)}`)
     .join(', ')
 }
 

@@ -109,7 +109,9 @@ export const invalidTraderId = (value: string) =>
   invalidArgument(
     DETAIL.general,
     'invalid party id',
-    value === '' ? 'partyId is required: 64 hex digits' : `${quoted(value)} is not 64 hex digits`,
+    value === ''
+      ? 'partyId (or party_id) is required: 64 hex digits'
+      : `${quoted(value)} is not 64 hex digits`,
   )
 
 export const invalidPagination = (inner: string) =>
