@@ -644,7 +644,7 @@ describe('lyra prune', () => {
     await ingestWhole(store, file)
     const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '1h'])
     assert.match(counted.stderr, /--before means 1970-01-01T01:46:40Z/)
-    assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data points, 0 funding payments\.\n$/)
+    assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data point, 0 funding payments\.\n$/)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
     await service.printed(
       /pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data points/,
