@@ -647,7 +647,7 @@ describe('lyra prune', () => {
     assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data point, 0 funding payments\.\n$/)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
     await service.printed(
-      /pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data points/,
+      /pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data point/,
     )
     await end(service)
     const dump = await dumpStore(store)
