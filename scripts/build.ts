@@ -21,7 +21,7 @@ if (status !== 0) process.exit(status ?? 1)
 // Imports by name cannot leave the folder of the package.json that maps them.
 cpSync(join(root, 'client/dist'), join(dist, 'client'), {
   recursive: true,
-  filter: (path) => !path.endsWith('.d.ts'),
+  filter: (path) => !/\.(?:d\.ts|tsbuildinfo)$/.test(path),
 })
 const imports = Object.fromEntries(
   ['client', 'core', 'service', 'tools'].map((name) => [`#${name}/*`, `./${name}/*.js`]),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
@@ -286,12 +286,15 @@ describe('the package of the client', () => {
       // The checkout is already installed.
       const lines = installLines(kind, { '~/lyra': ROOT, '~/my-bot': folder }).replace(' && npm ci', '')
       const env = { ...process.env, npm_config_offline: 'true' }
+      const built = statSync(join(ROOT, 'client/dist/connection.js')).mtimeMs
       const ran = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env })
         .outcome
       assert.equal(ran.code, 0, ran.stderr)
       t.after(() => rmSync(join(ROOT, `lyra-client-${VERSION}.tgz`), { force: true }))
       const installed = join(folder, 'node_modules/lyra-client')
       assert.deepEqual(readdirSync(installed).includes('src'), kind === 'folder')
+      const again = statSync(join(ROOT, 'client/dist/connection.js')).mtimeMs
+      assert.equal(again, built, 'programs may be loading it')
 
       const base = await sampleService(t)
       const nodes = [...new Set([process.execPath, OWN_NODE!])]
