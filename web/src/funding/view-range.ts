@@ -96,7 +96,7 @@ export function meaningOf(from: string | null, to: string | null, range: Range, 
   const isNamed = (text: string | null) => text !== null && endOf(readTime(text, last)) !== null
   const isDate = to !== null && DATE.test(to.trim())
   if (!isNamed(from) && !isNamed(to) && !isDate) return null
-  const [begin, end] = [range.from, range.to].map((ns) => formatMinute(ns - (ns % SECOND)))
+  const [begin, end] = [range.from, range.to].map(formatMinute)
   const day = isNamed(to) ? `: ${to!.trim()} is included` : isDate ? `: ${to.trim()} is not included` : ''
   return `${begin} to ${end} UTC${day}.`
 }

@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals'
 import { LyraApiError } from 'lyra-client'
-import { formatAge, formatTime } from '../figures/format-time.ts'
+import { formatAge, formatMinute, formatSecond, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
 import { connection } from './connection.ts'
 import { coverageError, coverageSamples, lastHeight, latestCoverage, readiness } from './coverage.ts'
@@ -60,7 +60,7 @@ export const freshness = computed<Freshness>(() => {
   }
   const last = BigInt(coverage.blocks.lastTimestamp)
   const age = BigInt(now.value) * 1_000_000n - last
-  const asOf = `${formatTime(last - (last % 1_000_000_000n))} UTC`
+  const asOf = `${formatSecond(last)} UTC`
   if (!isBehind.value && age <= BigInt(LIVE_MS) * 1_000_000n) {
     return {
       state: 'live',
@@ -68,7 +68,7 @@ export const freshness = computed<Freshness>(() => {
       more: `Live: the last block is ${formatAge(age)} old.`,
     }
   }
-  const minute = `${asOf.slice(0, 16)} UTC`
+  const minute = `${formatMinute(last)} UTC`
   if (hasGrown()) {
     return {
       state: 'receiving',

@@ -35,10 +35,7 @@ const COSTS_PER_SECOND = 20
 /** Resets in one chunk of a connection's data after which the rest of the chunk is not read. */
 const RESETS_AT_ONCE = 100
 
-/**
- * Connections on which nothing has arrived are looked for this often. The first time such a connection is pinged, the
- * next time closed.
- */
+/** How often to look for connections on which nothing has arrived since: one is pinged, and the next time closed. */
 const IDLE_CONNECTION_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
