@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, statSync, truncateSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
@@ -45,6 +45,12 @@ async function assertSameAsIngest(t: TestContext, kind: StoreKind, store: string
 }
 
 const last = blocks.length
+
+/** Its place among the fields that follow a thread's name in `/proc/PID/task/TID/stat` (proc_pid_stat(5)). */
+const NICENESS = 16
+
+/** Threads that give way to others: one for long pages, one for streams and exports. */
+const LONG_READERS = 2
 
 for (const kind of STORE_KINDS) {
   describe(`a core that connects (${kind.name})`, () => {
@@ -165,6 +171,27 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(readdirSync(buffer), ['.lock'], 'a committed buffer is removed')
       await assertSameAsIngest(t, kind, store)
     })
+  })
+}
+
+for (const kind of ANY_STORE_KIND) {
+  // On a busy machine, a thread of lower priority keeps locks of Node from the one that receives events, and a kill loses more.
+  test(`nothing that ingests or forwards has a lower priority (${kind.name})`, {
+    skip: process.platform !== 'linux',
+  }, async (t) => {
+    const forward = ['--forward', '127.0.0.1:9']
+    const { service, core } = await startWithCore(t, kind.create(t), temporaryFolder(t), forward)
+    await core.send(blocks)
+    await untilHeight(service, last)
+    await core.close()
+    const folder = `/proc/${service.program.child.pid}/task`
+    const priorities = readdirSync(folder).map((thread) => {
+      const [, fields] = readFileSync(join(folder, thread, 'stat'), 'latin1').split(') ')
+      return Number(fields!.split(' ')[NICENESS])
+    })
+    const lower = priorities.filter((priority) => priority > priorities[0]!)
+    assert.ok(lower.length <= LONG_READERS, `${lower.length} of ${priorities.length} threads`)
+    await stop(service)
   })
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { yieldToOthers } from '#core/yield-to-others'
 import { createLogger } from '../../log.ts'
 import type { ForwardTask, ToForwarder } from './forward-state.ts'
 import { Forwarder } from './forwarder.ts'
@@ -9,9 +8,6 @@ const UPKEEP_MS = 1_000
 
 const port = parentPort!
 const task = workerData as ForwardTask
-
-// Ingestion and readers have priority.
-yieldToOthers()
 
 const stop = new AbortController()
 const forwarder = new Forwarder(task, createLogger(task.logLevel), () => port.postMessage(forwarder.state))
