@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { RESOURCES } from '#core/resources/resources'
@@ -8,6 +10,8 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const MONITOR_PAGE = readFileSync(join(import.meta.dirname, '../docs/monitor.md'), 'utf8')
 
 for (const kind of STORE_KINDS) {
   test(`every known label is 0 from the start (${kind.name})`, async (t) => {
@@ -21,6 +25,9 @@ for (const kind of STORE_KINDS) {
     for (const { name } of RESOURCES) {
       assert.ok(text.includes(`lyra_streams{resource="${name}"} 0\n`), name)
     }
+    const named = MONITOR_PAGE.matchAll(/`((?:lyra|process)_\w+)`/g)
+    const missing = [...named].map(([, name]) => name!).filter((name) => !text.includes(`# HELP ${name} `))
+    assert.deepEqual(missing, kind.name === 'sqlite' ? [] : ['lyra_store_log_bytes'])
     // Node would list every connection for these.
     assert.doesNotMatch(text, /nodejs_active_/)
     assert.match(text, /^lyra_checkpoint_timestamp_seconds 0$/m)

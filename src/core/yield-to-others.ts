@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os'
 /**
  * Lowers this thread's priority below that of the process's other threads, on Linux, if each thread has one.
  * Elsewhere it would slow the whole process. On a busy machine, others wait for it while it holds a lock that all threads
- * share (Node's pool for files, V8's helpers): nothing that ingests may yield.
+ * share (Node's pool for files, V8's helpers): nothing that handles live events may yield.
  */
 export function yieldToOthers(): void {
   if (process.platform !== 'linux') return

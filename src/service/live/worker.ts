@@ -9,6 +9,7 @@ import { noEventsError } from '#core/records/read-records'
 import { findStore } from '#core/store/open-store'
 import { keepPruned } from '#core/store/pruning/keep-pruned'
 import { StoreAwayError, StoreRefusedError, type Writer } from '#core/store/store'
+import { yieldToOthers } from '#core/yield-to-others'
 import { commitAnnouncer } from '../commits.ts'
 import { createLogger } from '../log.ts'
 import { type LiveOptions, type LiveState, startLiveIngestion } from './live-ingestion.ts'
@@ -160,6 +161,8 @@ async function ingestEvents(): Promise<void> {
   const live = task.live === null ? null : await startLive(task.live)
   if (live !== null) post({ type: 'listening', port: live.port })
   await begun.promise
+  // Readers come first, but only where no core's events can be lost meanwhile.
+  if (live === null) yieldToOthers()
   if (task.paths.length > 0) await ingestNamedFiles()
   await live?.run()
 }
