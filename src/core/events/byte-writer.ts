@@ -1,5 +1,5 @@
-const VARINT = 0
-const LENGTH_DELIMITED = 2
+import { LENGTH_DELIMITED, VARINT } from './wire-reader.ts'
+
 const LOW_32 = 0xffff_ffffn
 
 /**
@@ -161,12 +161,12 @@ export class ByteWriter {
 }
 
 /** Written again and again: a new buffer takes longer than a small message. */
-const shared = new ByteWriter(0)
+const sharedWriter = new ByteWriter(0)
 
 /** The bytes of a message of at most `maxBytes` bytes. */
 export function encoded(message: Message, maxBytes: number): Buffer {
-  shared.length = 0
-  shared.reserve(maxBytes)
-  shared.message(message)
-  return shared.copy()
+  sharedWriter.length = 0
+  sharedWriter.reserve(maxBytes)
+  sharedWriter.message(message)
+  return sharedWriter.copy()
 }

@@ -4,7 +4,7 @@ import type { TableReader } from './table-reader.ts'
 import { keyOfRow, type RowRange, type Table, type TextCell } from './tables.ts'
 
 /** Rows that are read at a time. */
-const CHUNK_ROWS = 5_000
+const WALK_CHUNK_ROWS = 5_000
 
 /** A row by the names of its columns. */
 export type NamedRow = Record<string, TextCell>
@@ -30,9 +30,9 @@ export async function* walkTable(
     // SQLite answers synchronously: let other work, such as a signal, have its turn here.
     await nextTurn()
     signal?.throwIfAborted()
-    const rows = await reader.read(table, { after: from, upTo }, CHUNK_ROWS)
+    const rows = await reader.read(table, { after: from, upTo }, WALK_CHUNK_ROWS)
     yield rows
-    if (rows.length < CHUNK_ROWS) return
+    if (rows.length < WALK_CHUNK_ROWS) return
     from = keyOfRow(table, rows.at(-1)!)
   }
 }

@@ -23,7 +23,7 @@ export type FundingPaymentsEvent = {
 /** Part of a funding payment that a party did not receive (negative) or did not pay (positive). */
 export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId: string; amount: string }
 
-type PaymentRow = {
+type WritableRow = {
   -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
 }
 
@@ -37,7 +37,7 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
     // In the order of most indexes: there may be hundreds of thousands.
     const sorted = payments.toSorted((a, b) => (a.partyId < b.partyId ? -1 : a.partyId > b.partyId ? 1 : 0))
     const rows = sorted.map(
-      ({ partyId, amount }): PaymentRow => ({
+      ({ partyId, amount }): WritableRow => ({
         market_id: marketId,
         party_id: partyId,
         seq,
@@ -82,7 +82,7 @@ export function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): Le
 }
 
 /** A receiver of less keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0. */
-function addLoss(payment: PaymentRow, text: string): void {
+function addLoss(payment: WritableRow, text: string): void {
   const [amount, before, loss] = [payment.amount, payment.loss_amount, text].map(parseDecimal)
   // The core sends integers. Some other numbers cannot be added, and some sums cannot be stored.
   if (amount == null || before == null || loss == null) return
@@ -96,28 +96,28 @@ function addLoss(payment: PaymentRow, text: string): void {
 
 /** The payments of a block as it is added to a batch. */
 class BlockPayments {
-  readonly #latest = new Map<string, PaymentRow>()
+  readonly #latest = new Map<string, WritableRow>()
   /** Those that are not in the map yet: most blocks have no losses. */
-  #others: PaymentRow[][] = []
+  #others: WritableRow[][] = []
 
-  add(rows: PaymentRow[]): void {
+  add(rows: WritableRow[]): void {
     this.#others.push(rows)
   }
 
-  latest(marketId: string, partyId: string): PaymentRow | undefined {
+  latest(marketId: string, partyId: string): WritableRow | undefined {
     for (const row of this.#others.flat()) this.#latest.set(`${row.market_id} ${row.party_id}`, row)
     this.#others = []
     return this.#latest.get(`${marketId} ${partyId}`)
   }
 }
 
-const PAYMENTS = new WeakMap<ArrivingBlock, BlockPayments>()
+const BLOCK_PAYMENTS = new WeakMap<ArrivingBlock, BlockPayments>()
 
 function paymentsOf(block: ArrivingBlock): BlockPayments {
-  let payments = PAYMENTS.get(block)
+  let payments = BLOCK_PAYMENTS.get(block)
   if (payments === undefined) {
     payments = new BlockPayments()
-    PAYMENTS.set(block, payments)
+    BLOCK_PAYMENTS.set(block, payments)
   }
   return payments
 }

@@ -35,7 +35,7 @@ export type PointRow = RowOf<typeof dataPointTable> & { market: bigint }
 
 const ends = { first_timestamp: integer('least'), last_timestamp: integer('greatest') }
 
-const faultsOf = ({ first_timestamp: first, last_timestamp: last }: TextRow) =>
+const faultsOfEnds = ({ first_timestamp: first, last_timestamp: last }: TextRow) =>
   BigInt(first!) > BigInt(last!) ? ['it ends before it begins'] : []
 
 /** The points of a period: their first and last time, and how many they are. */
@@ -53,7 +53,7 @@ export const periodSpanTable = defineTable({
   },
   key: ['market', 'seq'],
   spread: 'market',
-  faultsOf,
+  faultsOf: faultsOfEnds,
 })
 
 /** Blocks that share one row of the next table. */
@@ -66,7 +66,7 @@ export const blockSpanTable = defineTable({
   columns: { market: marketNumber(), blocks: natural(), ...ends },
   key: ['market', 'blocks'],
   spread: 'market',
-  faultsOf,
+  faultsOf: faultsOfEnds,
 })
 
 /** Least and greatest are null if they are among first and last (domain/series.ts). */

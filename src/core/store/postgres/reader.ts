@@ -112,7 +112,7 @@ export async function openPostgresReader(
   }
 }
 
-const NOTHING = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
+const EMPTY_PAGE = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
 type Markets = {
   /** By id, cached while requested: they never change, but a schema may be created anew. */
@@ -131,7 +131,7 @@ function isInSteps({ resource, selection }: PageQuery): boolean {
 /** A page, within the caller's transaction if it has one. */
 async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection, limit } = query
-  const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readStoreState(client)) })
+  const nothing = async (): Promise<Page> => ({ ...EMPTY_PAGE, ...(await readStoreState(client)) })
   if (selectsNothing(resource, selection)) return nothing()
   const scope = resource.storage.scopeBy === 'number' ? scopeOf(resource, selection) : null
   let asColumns = isReadAsColumns(resource, markets.spread)

@@ -22,7 +22,7 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
   const found =
     query.edges === undefined
-      ? readRows(connection, query, scans.page)
+      ? readPageRows(connection, query, scans.page)
       : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return {
     ...found,
@@ -51,7 +51,7 @@ function readEdges(connection: Connection, { limit, edges: order }: PageQuery, s
   return cutEdges(bytes, count, limit, reversed)
 }
 
-function readRows(
+function readPageRows(
   connection: Connection,
   { limit }: PageQuery,
   scan: Scan,
