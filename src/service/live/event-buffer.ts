@@ -377,7 +377,7 @@ function rewrite(descriptor: number, start: number, end: number): void {
 }
 
 /** Reads bytes of a file; fewer at its end. */
-export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
+export async function readFileRange(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await open(path, 'r')
   try {
     const { size } = await handle.stat()

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { RecordFramer } from '#core/records/record-framer'
 import { EventStreamError } from '#core/records/record-position'
-import { fileName, PIECE_BYTES, PRIVATE_FILE, readRange } from '../event-buffer.ts'
+import { fileName, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
 import { BlockStretches, type Stretch } from './block-stretches.ts'
 
 /** Share of the limit used for forwarded events, in case the receiver restarts. */
@@ -98,7 +98,7 @@ export class KeptFiles {
       const { number, scannedBytes, safeBytes, framer } = file
       try {
         const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
-        const bytes = await readRange(this.#pathOf(number), scannedBytes, length)
+        const bytes = await readFileRange(this.#pathOf(number), scannedBytes, length)
         if (!this.#files.includes(file)) continue
         // The file is shorter than reported: this is its end.
         file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
@@ -133,7 +133,7 @@ export class KeptFiles {
   }
 
   read(file: number, start: number, end: number): Promise<Buffer> {
-    return readRange(this.#pathOf(file), start, end - start)
+    return readFileRange(this.#pathOf(file), start, end - start)
   }
 
   /**
