@@ -11,7 +11,7 @@ import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanRules } from './check-spans.ts'
 import { Problems } from './problems.ts'
-import { faultsOf, isUnplacedRow } from './row-rules.ts'
+import { faultsOfRow, isUnplacedRow } from './row-rules.ts'
 
 export type CheckOptions = {
   signal?: AbortSignal
@@ -87,7 +87,7 @@ async function checkTables(
       rows[table.name]! += chunk.length
       for (const row of chunk) {
         const named = namedRow(table, row)
-        const faults = faultsOf(table, named)
+        const faults = faultsOfRow(table, named)
         if (before !== null && compareKeys(table, before, row) >= 0) {
           faults.push('its key does not follow the one before')
         }

@@ -44,6 +44,6 @@ export async function compareTables<Of extends Pair<NamedRow>>(
 }
 
 /** Rows that are there already. */
-export async function* given(rows: Cells[]): AsyncGenerator<Cells[]> {
+export async function* givenRows(rows: Cells[]): AsyncGenerator<Cells[]> {
   yield rows
 }

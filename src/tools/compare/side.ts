@@ -7,7 +7,7 @@ import { CompareError } from './compare-error.ts'
 export type ComparedRow = { key: Key; exact?: Key; node: Readonly<Record<string, unknown>> }
 
 /** The coverage of a side, as far as it is reported. */
-export type Held = {
+export type SideCoverage = {
   /** Null if it does not say. */
   chainId: string | null
   /** Heights held whole or imported, ascending; of a data node of the reference all up to its own. */
@@ -25,7 +25,7 @@ export type Held = {
 /** One of the two that are compared: a store, or a service by its address. */
 export type Side = {
   name: string
-  held: Held
+  held: SideCoverage
   /** Whether its rows may change while they are read. */
   isLive: boolean
   /** Whether it is a data node of the reference: that lists less, and keeps times to the microsecond. */

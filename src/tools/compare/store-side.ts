@@ -12,7 +12,7 @@ import type { Store } from '#core/store/store'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
 import { exportRows } from '#service/export/export-rows'
 import { CompareError } from './compare-error.ts'
-import { type ComparedRow, type Held, keyOfNode, type Side } from './side.ts'
+import { type ComparedRow, keyOfNode, type Side, type SideCoverage } from './side.ts'
 
 /** Between which times the points of a run of blocks lie. */
 const READ_BLOCK_SPAN = `
@@ -24,7 +24,7 @@ const COUNT_BESIDE = `
   where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
 
 /** A side's coverage, from a coverage body. */
-export function coverageOfBody({ coverage }: CoverageBody): Held {
+export function coverageOfBody({ coverage }: CoverageBody): SideCoverage {
   const { chainId, blocks, prunedBefore } = coverage
   const heights = (ranges: readonly { from: string; to: string }[]) =>
     ranges.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))

@@ -100,7 +100,7 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     const [height, ofSecond] = row.heights as [number | null, number | null]
     const event = fundingPeriodOf(row.row, tally.leaveOut)
     if (event === null) return false
-    const startHeight = startOf(event, height, ofSecond, before)
+    const startHeight = startOfPeriod(event, height, ofSecond, before)
     before = { event, height }
     const last = places.next(height)
     const start = startHeight === height ? last : places.next(startHeight)
@@ -133,7 +133,7 @@ function periodWriter({ held, batches, tally }: StateWriting) {
  * The block in which a period starts: for a running one that of its only event; otherwise the block in which the previous
  * period ends, or else the only block of the second in which it starts.
  */
-function startOf(
+function startOfPeriod(
   { marketId, seq, start, end }: FundingPeriodEvent,
   height: number | null,
   ofSecond: number | null,

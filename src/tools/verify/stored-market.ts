@@ -29,7 +29,7 @@ export type StoredStream = {
 
 const POINTS = tableOf('funding_period_data_points')
 const SPANS = tableOf('funding_period_spans')
-const PERIODS = tableOf('funding_periods')
+export const PERIODS = tableOf('funding_periods')
 const AUCTIONS = tableOf('auctions')
 
 export type StoredMarketOptions = {

@@ -40,7 +40,7 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
     const stream = await readStream(reader)
     if (stream === null) return
     const parametersOf = withGiven(await storedParameters(reader), parameters)
-    for (const [marketId, number] of await marketsOf(reader, filter)) {
+    for (const [marketId, number] of await storedMarkets(reader, filter)) {
       tally.markets++
       const market = new StoredMarket({
         reader,
@@ -103,7 +103,7 @@ async function readStream(reader: TableReader): Promise<StoredStream | null> {
 }
 
 /** Ids of the markets with periods or points; their numbers in the store, null if no point was ever held. */
-async function marketsOf(
+async function storedMarkets(
   reader: TableReader,
   { marketId }: VerifyFilter,
 ): Promise<Map<string, string | null>> {
