@@ -15,29 +15,13 @@ import type {
 } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
-import { faultOfCheckpoint } from '#core/resources/checkpoints/arrival'
-import {
-  type FundingLossEvent,
-  type FundingPaymentsEvent,
-  faultOfLoss,
-  faultOfPayments,
-} from '#core/resources/funding-payments/arrival'
-import { faultOfDataPoint } from '#core/resources/funding-period-data-points/arrival'
+import { faultOf } from '#core/resources/arrivals'
+import type { FundingLossEvent, FundingPaymentsEvent } from '#core/resources/funding-payments/arrival'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { faultOfFundingPeriod } from '#core/resources/funding-periods/arrival'
-import {
-  assetId,
-  faultOfAsset,
-  faultOfInstrument,
-  noFunding,
-  type SentTrigger,
-  scheduleOf,
-  slaOf,
-} from '#core/resources/instruments/decode'
-import { type EpochEndEvent, epochEndArrival } from '#core/resources/liquidity-provider-history/arrival'
-import { faultOfProvision } from '#core/resources/liquidity-providers/arrival'
+import { assetId, noFunding, type SentTrigger, scheduleOf, slaOf } from '#core/resources/instruments/decode'
+import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/arrival'
 import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
-import { type PaidFeesEvent, paidFeesArrival } from '#core/resources/paid-liquidity-fees/arrival'
+import type { PaidFeesEvent } from '#core/resources/paid-liquidity-fees/arrival'
 import { keepPartyAmount } from '#core/resources/party-amounts'
 import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
 import type { CurrentRow, SourceRow } from './source.ts'
@@ -110,7 +94,7 @@ export function checkpointOf(
     atBlock: naturalOf(height),
   }
   const index = eventIndexOf(seqNum)
-  return rowUnlessFault({ event, index }, faultOfCheckpoint(event) ?? faultOfIndex(index), leaveOut)
+  return rowUnlessFault({ event, index }, faultOf(event) ?? faultOfIndex(index), leaveOut)
 }
 
 export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
@@ -125,14 +109,14 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
     timestamp: Number.isNaN(timestamp) ? 0n : fromMicroseconds(timestamp),
     twap: twap ?? '',
   }
-  return rowUnlessFault(event, faultOfDataPoint(event) ?? faultOfTime(timestamp), leaveOut)
+  return rowUnlessFault(event, faultOf(event) ?? faultOfTime(timestamp), leaveOut)
 }
 
 /** The end of an epoch; null for its start. */
 export function epochEndOf([id, endTime]: SourceRow, leaveOut: LeftOutRows): EpochEndEvent | null {
   if (endTime == null) return null
   const event: EpochEndEvent = { kind: 'epoch-end', seq: naturalOf(id) }
-  return rowUnlessFault(event, epochEndArrival.faultOf(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent | null {
@@ -144,7 +128,7 @@ export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent
     paid: [],
   }
   const amounts = parsedList(parties)
-  const fault = paidFeesArrival.faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
+  const fault = faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
   if (fault !== null) return rowUnlessFault(null, fault, leaveOut)
   for (const { party, amount } of amounts!) {
     const partyId = PARTY_ID.test(textOrEmpty(party)) ? textOrEmpty(party).toLowerCase() : ''
@@ -172,7 +156,7 @@ export function fundingPaymentOf(
     partyId: PARTIES.of(party),
     amount: lossAmount ?? '0',
   }
-  const fault = faultOfPayments(payment) ?? faultOfLoss(loss)
+  const fault = faultOf(payment) ?? faultOf(loss)
   if (fault !== null) return rowUnlessFault(null, fault, leaveOut)
   keepPartyAmount(payment.payments, { partyId: loss.partyId, amount: amount ?? '' }, leaveOut)
   return payment.payments.length === 0 ? null : { payment, loss }
@@ -187,7 +171,7 @@ export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityPro
     partyId: PARTIES.of(party),
     status: numberIn(PROVISION_STATUSES, status) as ProvisionStatus,
   }
-  return rowUnlessFault(event, faultOfProvision(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodEvent | null {
@@ -205,7 +189,7 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
     internalTwap: internal ?? null,
     externalTwap: external ?? null,
   }
-  const fault = faultOfFundingPeriod(event) ?? faultOfTime(start) ?? (end === null ? null : faultOfTime(end))
+  const fault = faultOf(event) ?? faultOfTime(start) ?? (end === null ? null : faultOfTime(end))
   return rowUnlessFault(event, fault, leaveOut)
 }
 
@@ -313,7 +297,7 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
     event.schedule = scheduleOf(triggersOf(perpetual.dataSourceSpecForSettlementSchedule))
   }
   if (event.settlementAsset !== null) event.settlementAsset = assetId(event.settlementAsset)
-  return rowUnlessFault(event, faultOfInstrument(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 /** The triggers of a `DataSourceSpec` as JSON. */
@@ -354,7 +338,7 @@ export function assetOf(row: SourceRow, leaveOut: LeftOutRows): AssetEvent | nul
     decimals: naturalOf(decimals),
     status: numberIn(ASSET_STATUSES, status),
   }
-  return rowUnlessFault(event, faultOfAsset(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 function rowUnlessFault<T>(value: T, fault: LeftOutRowReason | null, leaveOut: LeftOutRows): T | null {

@@ -3,7 +3,7 @@ import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/eve
 import type { BatchWriter } from '#core/ingest/batch-writer'
 import { projectEvent } from '#core/resources/arrivals'
 import { type Batch, put } from '#core/resources/batch'
-import { fundingPeriodTable } from '#core/resources/funding-periods/table'
+import { putFundingPeriod } from '#core/resources/funding-periods/arrival'
 import { marketDataRow } from '#core/resources/market-data/row'
 import { marketDataTable } from '#core/resources/market-data/table'
 import {
@@ -109,22 +109,7 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     if (isLastFromEvents && isStartFromEvents) return false
     const from = isStartFromEvents ? UNPLACED : start
     const to = isLastFromEvents ? UNPLACED : last
-    batches.change(0, (batch) =>
-      put(batch, fundingPeriodTable, {
-        market_id: event.marketId,
-        seq: event.seq,
-        start_timestamp: event.start,
-        start_height: from.height,
-        start_index: from.index,
-        end_timestamp: event.end,
-        funding_payment: event.fundingPayment,
-        funding_rate: event.fundingRate,
-        internal_twap: event.internalTwap,
-        external_twap: event.externalTwap,
-        height: to.height,
-        event_index: to.index,
-      }),
-    )
+    batches.change(0, (batch) => putFundingPeriod(batch, event, from, to))
     return true
   }
 }

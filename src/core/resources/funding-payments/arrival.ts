@@ -1,10 +1,11 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
+import type { DecodedEvent } from '../../events/event.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
-import { put } from '../batch.ts'
+import { createBatch, put, rowsOf } from '../batch.ts'
 import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
 import type { RowOf } from '../table.ts'
 import { fundingPaymentTable } from './table.ts'
@@ -69,13 +70,29 @@ export const fundingLossArrival: Arrival<FundingLossEvent> = {
   },
 }
 
+const PAYMENT_ARRIVALS: readonly Arrival[] = [fundingPaymentsArrival, fundingLossArrival]
+
+type PlacedEvent = { index: number; event: DecodedEvent }
+
+/** The rows of a block's payments, with the losses that belong to them. */
+export function paymentRowsOf(
+  block: Omit<ArrivingBlock, 'events'> & { height: bigint; events: readonly PlacedEvent[] },
+): readonly RowOf<typeof fundingPaymentTable>[] {
+  const batch = createBatch()
+  for (const [at, { index, event }] of block.events.entries()) {
+    const arrival = PAYMENT_ARRIVALS.find(({ kind }) => kind === event.kind)
+    arrival?.project(batch, event, { height: block.height, index }, block, at)
+  }
+  return rowsOf(batch, fundingPaymentTable)
+}
+
 /** Why all payments of an event are skipped, whatever its source; null if its valid ones are kept. */
-export function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
+function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
 }
 
-export function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutReason | null {
+function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   if (partyId === '') return 'invalid party ID'
   return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')

@@ -185,7 +185,7 @@ export function keepElement<T extends FeeShare | ProviderSla>(
     leaveOut('invalid party ID')
     return
   }
-  const fault = faultOf(element)
+  const fault = faultOfElement(element)
   if (fault !== null) {
     leaveOut(fault)
     return
@@ -195,7 +195,7 @@ export function keepElement<T extends FeeShare | ProviderSla>(
 }
 
 /** Why an element cannot be kept; null if it can. */
-function faultOf(element: FeeShare | ProviderSla): LeftOutReason | null {
+function faultOfElement(element: FeeShare | ProviderSla): LeftOutReason | null {
   for (const value of Object.values(element)) {
     if (Array.isArray(value) && value.length > MAX_PENALTIES) return 'more than 1,024 penalties in a list'
     for (const text of Array.isArray(value) ? value : [value]) {
