@@ -14,7 +14,7 @@ import { ingestFiles } from '#core/ingest/ingest-files'
 import type { EventInput } from '#core/records/event-paths'
 import { describeCutOff, noEventsError } from '#core/records/read-records'
 import { readCoverage } from '#core/store/readings/coverage'
-import { prunedBeforeOf } from '#core/store/readings/holdings'
+import { readPrunedBefore } from '#core/store/readings/holdings'
 import { openTemporaryStore } from '#core/store/sqlite/tables'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
@@ -121,11 +121,10 @@ async function compareStores(
         'the order in a block and times below a microsecond are not compared',
     )
   }
-  const [row] = await allRows(store.reader, tableOf('pruned'))
   const comparison: FileComparison = {
     ...{ store, files },
     sameLists: await sameLists(store.reader, files.reader),
-    pruned: prunedBeforeOf(row?.slice(1)),
+    pruned: await store.reader.run(readPrunedBefore()),
   }
   compareLastBlock(comparison, problems)
   const result: FilesComparison = { heights: heights.map(inText), rows: {}, allowed: {} }

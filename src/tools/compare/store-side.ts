@@ -6,7 +6,7 @@ import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table
 import type { Key, Resource, Selection } from '#core/resources/resource'
 import type { Reading } from '#core/store/pages/page'
 import { readPlace } from '#core/store/readings/arrivals'
-import { ALL_HOLDINGS, readHoldings } from '#core/store/readings/holdings'
+import { readHoldings } from '#core/store/readings/holdings'
 import { FIND_MARKET } from '#core/store/statements'
 import type { Store } from '#core/store/store'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
@@ -60,7 +60,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     await reader.close()
   }
   const { position } = snapshot
-  const holdings = await reader.read(() => readHoldings(ALL_HOLDINGS))
+  const holdings = await reader.read(readHoldings)
   if (position === null || holdings === null) {
     await close()
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
