@@ -172,7 +172,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/statements': 'FIND_MARKET',
   'core/store/store': 'StoreError',
   'core/store/tables': 'TABLES keepsPlaces tableOf',
-  'core/store/walk-table': 'RowQueue allRows compareKeys describeRow namedRow placeOfRow walkTable',
+  'core/store/walk-table': 'allRows namedRow placeOfRow walkTable',
   'core/with-open': 'withOpen',
   'service/api/questions/coverage-body': 'COVERAGE_PATH coverageBody',
   'service/export/export-rows': 'exportRows',

@@ -7,8 +7,8 @@ import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-poi
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
 import type { TableReader } from '#core/store/table-reader'
 import { type TextCell, tableOf } from '#core/store/tables'
-import { describeRow, walkTable } from '#core/store/walk-table'
-import { compareTables, givenRows, tableRules } from './compare-tables.ts'
+import { walkTable } from '#core/store/walk-table'
+import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
