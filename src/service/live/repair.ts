@@ -3,7 +3,7 @@ import { truncate, writeFile } from 'node:fs/promises'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
-import { EventStreamError } from '#core/records/record-position'
+import { isDamage } from '#core/records/record-position'
 import { StoreRefusedError } from '#core/store/store'
 import { PRIVATE_FILE, readFileRange } from './event-buffer.ts'
 
@@ -43,7 +43,7 @@ async function findLastEvent(path: string): Promise<{ goodBytes: number; sequenc
   try {
     for await (const chunk of createReadStream(path)) framer.push(chunk as Buffer)
   } catch (error) {
-    if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
+    if (!isDamage(error)) throw error
   }
   return found
 }
