@@ -6,7 +6,7 @@ import { type Row, type RowColumn, scopeOf } from '../../resources/resource.ts'
 import { READ_STATE } from '../changes.ts'
 import { cutRows } from '../pages/edges.ts'
 import { filtersBySpan, locateRows } from '../pages/locate.ts'
-import type { Page, PageQuery } from '../pages/page.ts'
+import { EMPTY_PAGE, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
@@ -111,8 +111,6 @@ export async function openPostgresReader(
     },
   }
 }
-
-const EMPTY_PAGE = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
 type Markets = {
   /** By id, cached while requested: they never change, but a schema may be created anew. */

@@ -5,7 +5,14 @@ import { liquidityProviders } from '../../resources/liquidity-providers/descript
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import { type KeyValue, keyOf, type ResourceName, type Row } from '../../resources/resource.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { Freshness, Page, PageQuery, Position, Reading } from '../pages/page.ts'
+import {
+  EMPTY_PAGE,
+  type Freshness,
+  type Page,
+  type PageQuery,
+  type Position,
+  type Reading,
+} from '../pages/page.ts'
 import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
 import { READ_POINTS_SEQ, seqOfData } from './known-seqs.ts'
@@ -98,7 +105,7 @@ export class MarketSummaries {
     const kept = this.#kept
     const state = yield* readFreshness(kept?.version ?? null)
     const { position, version } = state
-    const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, position, version }
+    const none = { ...EMPTY_PAGE, position, version }
     if (position === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
     const { rows } = yield* this.#refresh(kept, state, position, ids, adjacentRuns)

@@ -1,6 +1,6 @@
 import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
-import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
+import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
 import { pageStatement, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Connection } from './connection.ts'
@@ -13,7 +13,7 @@ import { runSqliteReading } from './run-steps.ts'
 export function readPage(connection: Connection, query: PageQuery, pauses = false): Page {
   const { resource, selection } = query
   const state = readStoreState(connection)
-  const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
+  const none = { ...EMPTY_PAGE, ...state }
   if (selectsNothing(resource, selection)) return none
   const located = runSqliteReading(connection, locateRows(resource, selection))
   if (located === null) return none
