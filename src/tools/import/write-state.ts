@@ -2,10 +2,9 @@ import { type Place, UNPLACED } from '#core/domain/place'
 import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import type { BatchWriter } from '#core/ingest/batch-writer'
 import { projectEvent } from '#core/resources/arrivals'
-import { type Batch, put } from '#core/resources/batch'
+import type { Batch } from '#core/resources/batch'
 import { putFundingPeriod } from '#core/resources/funding-periods/arrival'
-import { marketDataRow } from '#core/resources/market-data/row'
-import { marketDataTable } from '#core/resources/market-data/table'
+import { putMarketData } from '#core/resources/market-data/row'
 import {
   assetOf,
   fundingPeriodOf,
@@ -59,7 +58,7 @@ export async function writeState(writing: StateWriting): Promise<void> {
     newestWriter(writing, provisionOf, ({ provisionId }) => provisionId),
   )
   await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing, marketDataOf, projectEvent))
-  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putFigures))
+  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putMarketData))
   await write(
     STATE.assets,
     'instruments',
@@ -159,11 +158,6 @@ function marketDataWriter(
     batches.change(weight, (batch) => add(batch, event, place))
     return true
   }
-}
-
-function putFigures(batch: Batch, event: MarketDataEvent, place: Place): void {
-  const cells = marketDataRow(event, place)
-  if (cells !== null) put(batch, marketDataTable, cells)
 }
 
 /** Writes the newest row of each id. */
