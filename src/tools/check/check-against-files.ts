@@ -47,7 +47,7 @@ export type FilesComparison = {
 
 type CoveredStore = Covered & { name: string; reader: TableReader }
 
-type FileComparison = Compared & { store: CoveredStore; files: CoveredStore }
+type ComparedStores = Compared & { store: CoveredStore; files: CoveredStore }
 
 /** A temporary store has at most so many times the bytes of the event files, plain and compressed. */
 const STORE_SHARE = { plain: 0.5, gz: 3 }
@@ -121,7 +121,7 @@ async function compareStores(
         'the order in a block and times below a microsecond are not compared',
     )
   }
-  const comparison: FileComparison = {
+  const comparison: ComparedStores = {
     ...{ store, files },
     sameLists: await sameLists(store.reader, files.reader),
     pruned: await store.reader.run(readPrunedBefore()),
@@ -174,7 +174,7 @@ async function sameLists(store: TableReader, files: TableReader): Promise<Set<Te
   return new Set(same.map(([market]) => market!))
 }
 
-function compareLastBlock({ store, files }: FileComparison, problems: Problems): void {
+function compareLastBlock({ store, files }: ComparedStores, problems: Problems): void {
   if (store.height !== files.height) return
   const isImported = isWithin(store.imported, store.height)
   const expected = isImported ? cutToMicrosecond(files.timestamp) : files.timestamp
@@ -186,7 +186,7 @@ function compareLastBlock({ store, files }: FileComparison, problems: Problems):
 }
 
 /** The rules of a table's rows, which may differ as {@link allowancesOf} says. */
-function rulesOf(comparison: FileComparison, table: Table): TableRules<TablePair> {
+function rulesOf(comparison: ComparedStores, table: Table): TableRules<TablePair> {
   const { cells, rows } = allowancesOf(comparison)
   const rules = tableRules(table)
   const fieldsOf = (ours: Cells, theirs: Cells) => {
@@ -207,7 +207,7 @@ function rulesOf(comparison: FileComparison, table: Table): TableRules<TablePair
 
 /** The row of the files for the event that an imported point comes from: its time becomes the point's if it is cut. */
 async function eventOfPoint(
-  { store, files }: FileComparison,
+  { store, files }: ComparedStores,
   table: Table,
   point: Cells | null,
 ): Promise<Cells | null> {

@@ -51,7 +51,7 @@ export function describeStatus(report: StatusReport): string {
   if (blocks.imported.length > 0) {
     entries.push(['imported blocks', describeBlockRanges(blocks.imported)], ['', IMPORTED_MEANS])
   }
-  entries.push(...gapLines(blocks.gaps), ...describeLacking({ since, imported: blocks.imported }))
+  entries.push(...gapEntries(blocks.gaps), ...describeLacking({ since, imported: blocks.imported }))
   if (prunedBefore?.timestamp) entries.push(['pruned', `before ${timeText(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
@@ -102,7 +102,7 @@ function describeBlockRanges(ranges: CoverageBody['coverage']['blocks']['ranges'
   return [...shown, ...(shown.length < ranges.length ? ['...'] : [])].join(', ')
 }
 
-function gapLines(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {
+function gapEntries(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {
   if (gaps.length === 0) return [['gaps', 'none']]
   const shown = gaps
     .slice(0, SHOWN_GAPS)

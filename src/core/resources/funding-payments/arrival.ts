@@ -24,7 +24,7 @@ export type FundingPaymentsEvent = {
 /** Part of a funding payment that a party did not receive (negative) or did not pay (positive). */
 export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId: string; amount: string }
 
-type WritableRow = {
+type WritablePayment = {
   -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
 }
 
@@ -38,7 +38,7 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
     // In the order of most indexes: there may be hundreds of thousands.
     const sorted = payments.toSorted((a, b) => (a.partyId < b.partyId ? -1 : a.partyId > b.partyId ? 1 : 0))
     const rows = sorted.map(
-      ({ partyId, amount }): WritableRow => ({
+      ({ partyId, amount }): WritablePayment => ({
         market_id: marketId,
         party_id: partyId,
         seq,
@@ -99,7 +99,7 @@ function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutRe
 }
 
 /** A receiver of less keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0. */
-function addLoss(payment: WritableRow, text: string): void {
+function addLoss(payment: WritablePayment, text: string): void {
   const [amount, before, loss] = [payment.amount, payment.loss_amount, text].map(parseDecimal)
   // The core sends integers. Some other numbers cannot be added, and some sums cannot be stored.
   if (amount == null || before == null || loss == null) return
@@ -113,15 +113,15 @@ function addLoss(payment: WritableRow, text: string): void {
 
 /** The payments of a block as it is added to a batch. */
 class BlockPayments {
-  readonly #latest = new Map<string, WritableRow>()
+  readonly #latest = new Map<string, WritablePayment>()
   /** Those that are not in the map yet: most blocks have no losses. */
-  #others: WritableRow[][] = []
+  #others: WritablePayment[][] = []
 
-  add(rows: WritableRow[]): void {
+  add(rows: WritablePayment[]): void {
     this.#others.push(rows)
   }
 
-  latest(marketId: string, partyId: string): WritableRow | undefined {
+  latest(marketId: string, partyId: string): WritablePayment | undefined {
     for (const row of this.#others.flat()) this.#latest.set(`${row.market_id} ${row.party_id}`, row)
     this.#others = []
     return this.#latest.get(`${marketId} ${partyId}`)
