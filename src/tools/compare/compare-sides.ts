@@ -210,7 +210,9 @@ async function isLost(
   const [own, other] = left === null ? [b, a] : [a, b]
   if (left !== null && right !== null) return false
   if (resource.name !== 'fundingPeriodDataPoints' || marketId === null || !other.isReference) return false
-  const beside = await own.pointsBeside(marketId, row.exact ?? row.key)
+  const key = row.exact ?? row.key
+  const height = await own.blockOf(resource, marketId, key)
+  const beside = height === null ? null : await own.pointsBeside(marketId, key, height)
   return beside === null || beside > 1n
 }
 

@@ -46,8 +46,11 @@ export type Side = {
   ): AsyncIterable<readonly ComparedRow[]>
   /** The block that a row comes from; null if the side does not say. */
   blockOf(resource: Resource, marketId: string | null, key: Key): Promise<bigint | null>
-  /** How many points a data point's block has of its market, seq and source; null if the side does not say. */
-  pointsBeside(marketId: string, key: Key): Promise<bigint | null>
+  /**
+   * How many points the block of a data point, at `height`, has of its market, seq and source; null if the side
+   * does not say.
+   */
+  pointsBeside(marketId: string, key: Key, height: bigint): Promise<bigint | null>
   close(): Promise<void>
 }
 

@@ -1,7 +1,6 @@
 import { byFrom } from '#core/domain/coverage'
 import { MARKET_ID } from '#core/domain/ids'
 import { least } from '#core/domain/integers'
-import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import type { Key, Resource, Selection } from '#core/resources/resource'
 import type { Reading } from '#core/store/pages/page'
@@ -89,10 +88,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     },
     blockOf: async (resource, marketId, key) =>
       (await reader.read(() => readPlace(resource, selectionOf(marketId), key)))?.height ?? null,
-    pointsBeside: async (marketId, key) => {
-      const place = await reader.read(() => readPlace(fundingPeriodDataPoints, { marketId }, key))
-      return place === null ? null : reader.read(() => countBeside(marketId, key, place.height))
-    },
+    pointsBeside: (marketId, key, height) => reader.read(() => countBeside(marketId, key, height)),
     close,
   }
 }
