@@ -19,7 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { VERSION } from '#service/version'
+import { PROGRAM_VERSION } from '#service/version'
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = join(ROOT, 'dist/packages')
@@ -48,7 +48,7 @@ try {
   for (const { node, debian } of ARCHITECTURES) {
     if (values.only !== undefined && values.only !== node) continue
     const tree = makeTree(app, node)
-    packArchive(tree, `lyra-${VERSION}-linux-${node}`)
+    packArchive(tree, `lyra-${PROGRAM_VERSION}-linux-${node}`)
     packDeb(tree, debian)
   }
   writeSums()
@@ -105,8 +105,8 @@ function billOfMaterials(packages: readonly Packed[]): string {
       component: {
         type: 'application',
         name: 'lyra-node',
-        version: VERSION,
-        purl: purl('lyra-node', VERSION),
+        version: PROGRAM_VERSION,
+        purl: purl('lyra-node', PROGRAM_VERSION),
       },
     },
     components: [
@@ -235,12 +235,12 @@ function packDeb(tree: string, architecture: string): void {
   writeFileSync(
     join(control, 'control'),
     readFileSync(join(ROOT, 'deploy/deb/control'), 'utf8')
-      .replace('@VERSION@', VERSION)
+      .replace('@VERSION@', PROGRAM_VERSION)
       .replace('@REVISION@', String(DEB_REVISION))
       .replace('@ARCHITECTURE@', architecture)
       .replace('@KILOBYTES@', String(kilobytes)),
   )
-  const file = join(OUT, `lyra_${VERSION}-${DEB_REVISION}_${architecture}.deb`)
+  const file = join(OUT, `lyra_${PROGRAM_VERSION}-${DEB_REVISION}_${architecture}.deb`)
   // The umask of this shell could let others write.
   run('chmod', ['-R', 'go-w', root], work)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], work, {

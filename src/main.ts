@@ -9,13 +9,13 @@ const compiled = getCompileCacheDir()
 // Threads and further processes find it there; the folder itself is named after the version of Node.
 if (compiled !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(compiled)
 // Before anything else is loaded: what serves for weeks, or moves much, is to give memory back.
-const LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
+const HEAP_LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   // Of thousands of connections most objects live longer than one collection anyway.
   ['serve', ['--max-semi-space-size=8']],
   // Most memory is for sorted rows: the bytes read are short-lived, a few megabytes.
   ['import', ['--max-semi-space-size=8']],
 ])
-const limits = LIMITS.get(process.argv[2])
+const limits = HEAP_LIMITS.get(process.argv[2])
 if (limits !== undefined) {
   const { collectEarly, restartWithAllocatorLimit } = await import('#service/serve/memory')
   restartWithAllocatorLimit(limits)

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
-import { fileName } from '#service/live/event-buffer'
+import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
@@ -244,7 +244,7 @@ describe('a receiver of forwarded events', () => {
     mkdirSync(buffer)
     let sequence = 1n
     for (const [index, events] of blocks.slice(0, 400).entries()) {
-      writeFileSync(join(buffer, fileName(index + 1)), frame(events, sequence))
+      writeFileSync(bufferPath(buffer, index + 1), frame(events, sequence))
       sequence += BigInt(events.length)
     }
     const receiver = await startReceiver(t)

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { add, compare, divide, multiply, ofInteger, parseDecimal, textOfDecimal } from '#core/domain/decimal'
+import {
+  add,
+  compareDecimals,
+  divide,
+  multiply,
+  ofInteger,
+  parseDecimal,
+  textOfDecimal,
+} from '#core/domain/decimal'
 import type { FundingParameters } from '#core/events/event'
 import {
   enterAuction,
@@ -279,7 +287,7 @@ describe('decimals', () => {
     fc.assert(
       fc.property(numbers, ([digits, scale]) => {
         const read = parseDecimal(textOfDecimal({ digits, scale }))!
-        assert.equal(compare(read, { digits, scale }), 0)
+        assert.equal(compareDecimals(read, { digits, scale }), 0)
       }),
     )
     const rows = [
@@ -298,7 +306,10 @@ describe('decimals', () => {
     const tenth = parseDecimal('0.1')!
     assert.equal(textOfDecimal(add(tenth, parseDecimal('0.20')!)), '0.3')
     assert.equal(textOfDecimal(multiply(tenth, parseDecimal('-0.1')!)), '-0.01')
-    assert.deepEqual([compare(tenth, parseDecimal('0.10')!), compare(tenth, parseDecimal('0.2')!)], [0, -1])
+    assert.deepEqual(
+      [compareDecimals(tenth, parseDecimal('0.10')!), compareDecimals(tenth, parseDecimal('0.2')!)],
+      [0, -1],
+    )
   })
 })
 

@@ -11,7 +11,7 @@ import { Metadata, status } from '@grpc/grpc-js'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { RESOURCES } from '#core/resources/resources'
 import { HEALTH, PROTOS, TRADING_DATA } from '#service/api/protos'
-import { commit, VERSION } from '#service/version'
+import { commit, PROGRAM_VERSION } from '#service/version'
 import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { startNginx } from './fixtures/nginx.ts'
@@ -222,7 +222,7 @@ for (const kind of ANY_STORE_KIND) {
         const { status: code, text, headers } = await send(base, path)
         return { code, body: JSON.parse(text), height: headers['x-block-height'] }
       }
-      const ours = { version: VERSION, commitHash: commit() ?? '' }
+      const ours = { version: PROGRAM_VERSION, commitHash: commit() ?? '' }
       assert.deepEqual({ ...(await call('Ping', {})).message }, {})
       assert.deepEqual({ ...(await call('Info', {})).message }, ours)
       // Which program this is does not depend on the store.

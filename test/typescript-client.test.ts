@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { VERSION } from '#service/version'
+import { PROGRAM_VERSION } from '#service/version'
 import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
 import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/src/index.ts'
 import { documentedPages } from './fixtures/documentation.ts'
@@ -290,7 +290,7 @@ describe('the package of the client', () => {
       const ran = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env })
         .outcome
       assert.equal(ran.code, 0, ran.stderr)
-      t.after(() => rmSync(join(ROOT, `lyra-client-${VERSION}.tgz`), { force: true }))
+      t.after(() => rmSync(join(ROOT, `lyra-client-${PROGRAM_VERSION}.tgz`), { force: true }))
       const installed = join(folder, 'node_modules/lyra-client')
       assert.deepEqual(readdirSync(installed).includes('src'), kind === 'folder')
       const again = statSync(join(ROOT, 'client/dist/connection.js')).mtimeMs

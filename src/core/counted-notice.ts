@@ -1,4 +1,4 @@
-const SPAN_MS = 60_000
+const NOTICE_SPAN_MS = 60_000
 
 /** Forwards the first of many notices, and then once a minute the last one with the number since. */
 export function countedNotice(notice: (message: string) => void): (message: string) => void {
@@ -12,7 +12,7 @@ export function countedNotice(notice: (message: string) => void): (message: stri
       notice(`${last} (${further} times more within a minute)`)
       further = 0
       begin()
-    }, SPAN_MS).unref()
+    }, NOTICE_SPAN_MS).unref()
   }
   return (message) => {
     last = message

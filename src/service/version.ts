@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export const COMMIT_FILE = 'commit.txt'
 
 /** The program's version, from its package. */
-export const VERSION: string = (
+export const PROGRAM_VERSION: string = (
   JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 ).version
 

@@ -1,4 +1,4 @@
-const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
+const NUMBER_PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
 /**
  * Compares stored decimal numbers (events/left-out.ts) exactly: negative if `a` is less than `b`, positive if it is
@@ -6,8 +6,9 @@ const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
  */
 export function compareNumbers(a: string, b: string): number {
   if (a === b) return 0
-  if (isWhole(a) && isWhole(b)) return a.length === b.length ? (a < b ? -1 : 1) : a.length - b.length
-  const [x, y] = [partsOf(a), partsOf(b)]
+  if (isPositiveInteger(a) && isPositiveInteger(b))
+    return a.length === b.length ? (a < b ? -1 : 1) : a.length - b.length
+  const [x, y] = [numberParts(a), numberParts(b)]
   if (x.sign !== y.sign) return x.sign - y.sign
   if (x.sign === 0) return 0
   if (x.exponent !== y.exponent) return x.exponent < y.exponent ? -x.sign : x.sign
@@ -19,7 +20,7 @@ export function compareNumbers(a: string, b: string): number {
 const DIGIT_0 = 0x30
 
 /** Whether a text is a whole number of 1 or more without sign, as prices mostly are. */
-function isWhole(text: string): boolean {
+function isPositiveInteger(text: string): boolean {
   return text.charCodeAt(0) !== DIGIT_0 && isDigits(text)
 }
 
@@ -35,15 +36,15 @@ export function isDigits(text: string): boolean {
 /** A number as 0.DIGITS times 10 to the power of the exponent; the first digit is not 0, or there is none. */
 type Parts = { sign: -1 | 0 | 1; exponent: bigint; digits: string }
 
-const ZERO: Parts = { sign: 0, exponent: 0n, digits: '' }
+const ZERO_PARTS: Parts = { sign: 0, exponent: 0n, digits: '' }
 
-function partsOf(text: string): Parts {
-  const match = PARTS.exec(text)
-  if (match === null) return ZERO
+function numberParts(text: string): Parts {
+  const match = NUMBER_PARTS.exec(text)
+  if (match === null) return ZERO_PARTS
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
   const all = whole + fraction
   const digits = all.replace(/^0+/, '')
-  if (digits === '') return ZERO
+  if (digits === '') return ZERO_PARTS
   const zeros = all.length - digits.length
   return { sign: sign === '-' ? -1 : 1, exponent: BigInt(exponent) + BigInt(whole.length - zeros), digits }
 }

@@ -172,7 +172,7 @@ export function describeLacking({
       const ranges = imported.filter(({ lacks = [] }) => lacks.includes(resource))
       return [
         resource,
-        `not imported in ${describeRanges(ranges, SHOWN_RANGES)}: its source did not have it, or the import was interrupted; then run it again`,
+        `not imported in ${describeRanges(ranges, LISTED_RANGES)}: its source did not have it, or the import was interrupted; then run it again`,
       ]
     }),
   ]
@@ -189,7 +189,7 @@ export function lackingIn(coverage: Coverage | null): string[] {
 }
 
 /** Ranges of heights that are listed one by one. */
-const SHOWN_RANGES = 5
+const LISTED_RANGES = 5
 
 /** The parts of ranges that no other range covers; both lists are ascending and without overlap. */
 export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {

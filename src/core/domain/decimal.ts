@@ -32,7 +32,7 @@ export function parseDecimal(text: string): Decimal | null {
 
 export function add(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
-  return { digits: digitsAt(a, scale) + digitsAt(b, scale), scale }
+  return { digits: digitsAtScale(a, scale) + digitsAtScale(b, scale), scale }
 }
 
 export function subtract(a: Decimal, b: Decimal): Decimal {
@@ -54,7 +54,7 @@ export function divide(a: Decimal, b: Decimal): Decimal {
 }
 
 /** Below 0 if `a` is less than `b`, above 0 if it is more, 0 if they are equal. */
-export function compare(a: Decimal, b: Decimal): number {
+export function compareDecimals(a: Decimal, b: Decimal): number {
   const { digits } = subtract(a, b)
   return digits < 0n ? -1 : digits > 0n ? 1 : 0
 }
@@ -75,7 +75,7 @@ export function textOfDecimal({ digits, scale }: Decimal): string {
   return digits < 0n ? `-${unsigned}` : unsigned
 }
 
-function digitsAt({ digits, scale }: Decimal, wanted: number): bigint {
+function digitsAtScale({ digits, scale }: Decimal, wanted: number): bigint {
   return digits * 10n ** BigInt(wanted - scale)
 }
 

@@ -1,6 +1,6 @@
 import { count } from './words.ts'
 
-const UNITS = [
+const DURATION_UNITS = [
   ['day', 86_400],
   ['h', 3_600],
   ['min', 60],
@@ -14,7 +14,7 @@ const MANY_DAYS = 10
 export function describeDuration(seconds: number): string {
   let rest = Math.max(0, Math.round(seconds))
   const parts: string[] = []
-  for (const [unit, length] of UNITS) {
+  for (const [unit, length] of DURATION_UNITS) {
     const number = Math.floor(rest / length)
     rest -= number * length
     if (number === 0 && parts.length === 0 && unit !== 's') continue

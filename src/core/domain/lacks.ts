@@ -25,7 +25,7 @@ export function lacksAfter(place: Place, coverage: Coverage): Lacks {
   const { first } = coverage
   // A follower cannot have received rows that the store does not have.
   const tail = place.height < first ? { height: first, index: 0 } : place
-  return { first, gaps: lastOf(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
+  return { first, gaps: lastGaps(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
 }
 
 /** The ranges missing for a follower that has received everything stored. */
@@ -41,7 +41,7 @@ export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
   const { first, height } = coverage
   const tail = lacks.tail.height < first ? { height: first, index: 0 } : lacks.tail
   if (tail.height <= height) held.push({ ...tail, to: height })
-  return joined(held)
+  return joinAdjacent(held)
 }
 
 /** The missing ranges below the tail, from the first stored height on. */
@@ -56,11 +56,11 @@ export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): L
     split(range, coverage).flatMap(({ range: part, isHeld }) => (isHeld ? afterPlace(part, place) : [part])),
   )
   const first = least([lacks.first, coverage.first])
-  if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
+  if (!isBefore(lacks.tail, place)) return { first, gaps: lastGaps(joinAdjacent(kept)), tail: lacks.tail }
   // Incomplete blocks below the position are sent, or sent again, once complete.
   if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
   kept.push(...lackedWithin(coverage, lacks.tail.height, place.height - 1n))
-  return { first, gaps: lastOf(joined(kept)), tail: place }
+  return { first, gaps: lastGaps(joinAdjacent(kept)), tail: place }
 }
 
 /** A part of a range, and whether its blocks are held whole. */
@@ -106,7 +106,7 @@ function lackedWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRange[
 }
 
 /** Ranges, with adjacent ones joined. */
-function joined(ranges: readonly PlaceRange[]): PlaceRange[] {
+function joinAdjacent(ranges: readonly PlaceRange[]): PlaceRange[] {
   const result: PlaceRange[] = []
   for (const range of ranges) {
     const last = result.at(-1)
@@ -118,6 +118,6 @@ function joined(ranges: readonly PlaceRange[]): PlaceRange[] {
   return result
 }
 
-function lastOf(ranges: readonly PlaceRange[]): readonly PlaceRange[] {
+function lastGaps(ranges: readonly PlaceRange[]): readonly PlaceRange[] {
   return ranges.length > MAX_GAPS ? ranges.slice(-MAX_GAPS) : ranges
 }

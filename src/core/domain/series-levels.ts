@@ -1,5 +1,6 @@
 import { MIN_INT64 } from './integers.ts'
 import { indexAt } from './series.ts'
+import { SECOND } from './time.ts'
 
 /*
  * Series are read from buckets of several lengths, which are made from the points after these are stored: for each run, all
@@ -15,16 +16,16 @@ export const BASE = levelOf(30n, null)
 const MINUTES_5 = levelOf(300n, BASE)
 const MINUTES_30 = levelOf(1_800n, MINUTES_5)
 const HOURS_4 = levelOf(14_400n, MINUTES_30)
-const DAY = levelOf(86_400n, HOURS_4)
+const HOURS_24 = levelOf(86_400n, HOURS_4)
 
 /** Shortest first; each after the one that it is made from. */
 export const LEVELS: readonly Level[] = [
-  ...[BASE, MINUTES_5, MINUTES_30, HOURS_4, DAY],
-  ...[levelOf(7n * DAY.seconds, DAY), levelOf(365n * DAY.seconds, DAY)],
+  ...[BASE, MINUTES_5, MINUTES_30, HOURS_4, HOURS_24],
+  ...[levelOf(7n * HOURS_24.seconds, HOURS_24), levelOf(365n * HOURS_24.seconds, HOURS_24)],
 ]
 
 function levelOf(seconds: bigint, of: Level | null): Level {
-  return { seconds, nanoseconds: seconds * 1_000_000_000n, of }
+  return { seconds, nanoseconds: seconds * SECOND, of }
 }
 
 /** The shortest bucket that a time is in, Unix nanoseconds. */

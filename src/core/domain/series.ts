@@ -31,7 +31,7 @@ export function bucketOf({ seq, price, twap }: SeriesPoint): Bucket {
 }
 
 /** Adds a bucket of later points to one. */
-export function join(bucket: Bucket, later: Bucket): void {
+export function joinBucket(bucket: Bucket, later: Bucket): void {
   bucket.count += later.count
   joinSummary(bucket.price, later.price)
   if (later.seq === bucket.seq) joinSummary(bucket.twap, later.twap)

@@ -1,12 +1,17 @@
 import { nearestInt64 } from './integers.ts'
 
-const WRITTEN = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/
+const DATE_AND_TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/
 const AGE = /^([1-9]\d{0,5})([hdw])$/
 
-const MINUTE = 60_000_000_000n
+/** Lengths of time, in nanoseconds. */
+export const SECOND = 1_000_000_000n
+const MINUTE = 60n * SECOND
 const HOUR = 60n * MINUTE
+export const DAY = 24n * HOUR
+
 /** Nanoseconds of the units of an age. */
-export const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
+export const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: DAY, w: 7n * DAY }
 
 /** A time as it was written: in Unix nanoseconds, an age in nanoseconds, or why it is not a time. */
 export type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
@@ -19,7 +24,7 @@ export function readTime(text: string): WrittenTime {
   }
   const age = AGE.exec(text)
   if (age !== null) return { age: BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
-  const match = WRITTEN.exec(text)
+  const match = DATE_AND_TIME.exec(text)
   if (match === null) return { fault: 'It is not a time.' }
   const [, date, time, fraction, zone] = match
   const read = calendarTime({ date: date!, time, fraction, zone })
@@ -66,7 +71,7 @@ function offsetOf(zone = 'Z'): bigint | null {
 
 /** A time in Unix nanoseconds by RFC 3339, in UTC, to the last digit that is not 0, or to the nanosecond. */
 export function formatTime(timestamp: bigint, precision?: 'all digits'): string {
-  const fraction = ((timestamp % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n
+  const fraction = ((timestamp % SECOND) + SECOND) % SECOND
   const date = new Date(Number((timestamp - fraction) / 1_000_000n))
   // A synthetic stream may contain times outside the calendar: show the number.
   if (Number.isNaN(date.getTime())) return timestamp.toString()

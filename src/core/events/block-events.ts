@@ -1,6 +1,6 @@
 import { MAX_INT64 } from '../domain/integers.ts'
 import type { Envelope } from './bus-event.ts'
-import { LENGTH_DELIMITED, MalformedMessageError, VARINT, WireReader } from './wire-reader.ts'
+import { bytesOf, MalformedMessageError, uint, WireReader } from './wire-reader.ts'
 
 /** `BeginBlock`: height, time in Unix nanoseconds, block hash. */
 export type BeginBlock = { height: bigint; timestamp: bigint; hash: string }
@@ -13,9 +13,9 @@ export function decodeBeginBlock({ bytes, bodyStart, bodyEnd }: Envelope): Begin
   reader.reset(bytes, bodyStart, bodyEnd)
   while (reader.at < bodyEnd) {
     const tag = reader.tag()
-    if (tag === ((1 << 3) | VARINT)) block.height = reader.uint64()
-    else if (tag === ((2 << 3) | VARINT)) block.timestamp = reader.int64()
-    else if (tag === ((3 << 3) | LENGTH_DELIMITED)) block.hash = reader.text()
+    if (tag === uint(1)) block.height = reader.uint64()
+    else if (tag === uint(2)) block.timestamp = reader.int64()
+    else if (tag === bytesOf(3)) block.hash = reader.text()
     else reader.skip(tag)
   }
   if (block.height > MAX_INT64) throw new MalformedMessageError(`a block height of ${block.height}`)

@@ -1,4 +1,4 @@
-import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.ts'
+import { bytesOf, LENGTH_DELIMITED, uint, WireReader } from './wire-reader.ts'
 
 /** Field numbers of `BusEvent`'s oneof (docs/events.md, envelope). */
 export const EVENT_KIND = {
@@ -17,9 +17,9 @@ export const EVENT_KIND = {
 
 const FIRST_KIND = 101
 
-const ID = (1 << 3) | LENGTH_DELIMITED
-const VERSION = (4 << 3) | VARINT
-const CHAIN_ID = (5 << 3) | LENGTH_DELIMITED
+const ID = bytesOf(1)
+const VERSION = uint(4)
+const CHAIN_ID = bytesOf(5)
 
 /**
  * The envelope of an event, its body not decoded: positions within the record's bytes. One object serves

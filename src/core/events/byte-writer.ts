@@ -1,5 +1,5 @@
-const VARINT = 0
-const LENGTH_DELIMITED = 2
+import { bytesOf, uint } from './wire-reader.ts'
+
 const LOW_32 = 0xffff_ffffn
 
 /**
@@ -81,14 +81,14 @@ export class ByteWriter {
   /** An integer field, 0 to 2^53 - 1. */
   #uint(field: number, value: number): void {
     if (value === 0) return
-    this.#varint((field << 3) | VARINT)
+    this.#varint(uint(field))
     this.#varint(value)
   }
 
   /** A signed or unsigned 64-bit integer field. */
   #int64(field: number, value: bigint): void {
     if (value === 0n) return
-    this.#varint((field << 3) | VARINT)
+    this.#varint(uint(field))
     const low = Number(value & LOW_32)
     const high = Number((value >> 32n) & LOW_32)
     // 28 bits of the low half make four groups of seven; the rest is small enough for a plain number.
@@ -104,7 +104,7 @@ export class ByteWriter {
 
   #text(field: number, value: string): void {
     if (value === '') return
-    this.#varint((field << 3) | LENGTH_DELIMITED)
+    this.#varint(bytesOf(field))
     this.#varint(value.length)
     const { bytes } = this
     let at = this.length
@@ -114,14 +114,14 @@ export class ByteWriter {
 
   /** A text or bytes field whose content is at hand as bytes. */
   #content(field: number, value: Uint8Array): void {
-    this.#varint((field << 3) | LENGTH_DELIMITED)
+    this.#varint(bytesOf(field))
     this.#varint(value.length)
     this.raw(value)
   }
 
   /** Opens a nested message; the returned position belongs to `close`. */
   open(field: number): number {
-    this.#varint((field << 3) | LENGTH_DELIMITED)
+    this.#varint(bytesOf(field))
     return ++this.length
   }
 
@@ -161,12 +161,12 @@ export class ByteWriter {
 }
 
 /** Written again and again: a new buffer takes longer than a small message. */
-const shared = new ByteWriter(0)
+const sharedWriter = new ByteWriter(0)
 
 /** The bytes of a message of at most `maxBytes` bytes. */
 export function encoded(message: Message, maxBytes: number): Buffer {
-  shared.length = 0
-  shared.reserve(maxBytes)
-  shared.message(message)
-  return shared.copy()
+  sharedWriter.length = 0
+  sharedWriter.reserve(maxBytes)
+  sharedWriter.message(message)
+  return sharedWriter.copy()
 }

@@ -2,7 +2,7 @@ import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
 import { copyBytes, equalBytes } from './equal-bytes.ts'
 
 /** Ids remembered: more than there are markets and parties with provisions on any network. */
-const SLOTS = 4096
+const ID_SLOTS = 4096
 
 /** Digits at an id's end that choose its slot. */
 const CHOOSING_DIGITS = 4
@@ -15,7 +15,7 @@ type KnownId = { bytes: DataView; id: string }
  */
 export class KnownIds {
   readonly #pattern: RegExp
-  readonly #known: (KnownId | null)[] = new Array(SLOTS).fill(null)
+  readonly #known: (KnownId | null)[] = new Array(ID_SLOTS).fill(null)
 
   /** `pattern` matches the texts that are ids. */
   constructor(pattern: RegExp) {
@@ -24,7 +24,7 @@ export class KnownIds {
 
   /** The id in `bytes[start..end)` in lower case; null if it is not an id. */
   read(bytes: Buffer, start: number, end: number): string | null {
-    const slot = slotOf(bytes, start, end)
+    const slot = slotOfId(bytes, start, end)
     const known = this.#known[slot]!
     if (known !== null && equalBytes(known.bytes, bytes, start, end)) return known.id
     const text = bytes.toString('latin1', start, end)
@@ -38,8 +38,8 @@ export class KnownIds {
 export const MARKET_IDS = new KnownIds(MARKET_ID)
 export const PARTY_IDS = new KnownIds(PARTY_ID)
 
-function slotOf(bytes: Buffer, start: number, end: number): number {
+function slotOfId(bytes: Buffer, start: number, end: number): number {
   let slot = 0
   for (let at = Math.max(start, end - CHOOSING_DIGITS); at < end; at++) slot = slot * 31 + bytes[at]!
-  return slot % SLOTS
+  return slot % ID_SLOTS
 }

@@ -7,7 +7,7 @@ export class MalformedMessageError extends Error {
 }
 
 /** Wire types of the protobuf encoding. */
-export const VARINT = 0
+const VARINT = 0
 const FIXED64 = 1
 export const LENGTH_DELIMITED = 2
 const FIXED32 = 5

@@ -44,7 +44,7 @@ export type MarketVerifier = {
   forget(): void
 }
 
-const METHODS: Record<TwapMethod, (period: TwapPeriod) => SourceTwap> = {
+const TWAP_METHODS: Record<TwapMethod, (period: TwapPeriod) => SourceTwap> = {
   'plain-formula': createPlainTwap,
   'running-sum': createRunningSum,
 }
@@ -64,7 +64,7 @@ export type CurrentPeriod = TwapPeriod & {
  * sent it; one that was in progress before the first event is not known.
  */
 export function createMarketVerifier(method: TwapMethod): MarketVerifier {
-  const createSource = METHODS[method]
+  const createSource = TWAP_METHODS[method]
   let auctions = noAuctions()
   let current: CurrentPeriod | null = null
   /** Internal points sent before the first period: they belong to it without new events. */

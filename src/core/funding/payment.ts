@@ -1,6 +1,6 @@
 import {
   add,
-  compare,
+  compareDecimals,
   type Decimal,
   divide,
   multiply,
@@ -66,11 +66,11 @@ export function fundingPayment(period: PeriodFacts, terms: FundingTerms): Fundin
   }
   if (terms.scalingFactor !== null) payment = multiply(payment, terms.scalingFactor)
   let rate = period.externalTwap === 0n ? ZERO : divide(payment, external)
-  if (terms.upperBound !== null && compare(rate, terms.upperBound) > 0) {
+  if (terms.upperBound !== null && compareDecimals(rate, terms.upperBound) > 0) {
     rate = terms.upperBound
     payment = multiply(rate, external)
   }
-  if (terms.lowerBound !== null && compare(rate, terms.lowerBound) < 0) {
+  if (terms.lowerBound !== null && compareDecimals(rate, terms.lowerBound) < 0) {
     rate = terms.lowerBound
     payment = multiply(rate, external)
   }
@@ -85,8 +85,8 @@ function interest({ internalTwap, externalTwap, start, end }: PeriodFacts, terms
   const unclamped = subtract(grown, ofInteger(internalTwap))
   const lowest = multiply(external, terms.clampLowerBound)
   const highest = multiply(external, terms.clampUpperBound)
-  if (compare(unclamped, lowest) < 0) return lowest
-  return compare(unclamped, highest) > 0 ? highest : unclamped
+  if (compareDecimals(unclamped, lowest) < 0) return lowest
+  return compareDecimals(unclamped, highest) > 0 ? highest : unclamped
 }
 
 function numberOf(text: string): Decimal | null {

@@ -1,4 +1,4 @@
-const SECOND = 1_000_000_000n
+import { SECOND } from '../domain/time.ts'
 
 /** Cuts a time (Unix nanoseconds) down to its second, as the core does with block times in TWAPs. */
 export function wholeSecond(time: bigint): bigint {

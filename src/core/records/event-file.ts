@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { gunzip, isGzip } from './gunzip.ts'
 
-const CHUNK_BYTES = 256 * 1024
+const READ_CHUNK_BYTES = 256 * 1024
 
 /** Progress of reading a source, in bytes as stored (compressed if the file is). */
 export type ReadProgress = {
@@ -23,10 +23,10 @@ export async function* readEventFile(
   path: string,
   progress: ReadProgress,
   signal?: AbortSignal,
-  chunkBytes = CHUNK_BYTES,
+  chunkBytes = READ_CHUNK_BYTES,
 ): AsyncGenerator<Buffer, void, undefined> {
   progress.isCutShort = false
-  const source = openSource(path, chunkBytes)
+  const source = openByteStream(path, chunkBytes)
   const stop = () => source.destroy()
   signal?.addEventListener('abort', stop, { once: true })
   try {
@@ -46,7 +46,7 @@ export async function* readEventFile(
   }
 }
 
-function openSource(path: string, chunkBytes: number): Readable {
+function openByteStream(path: string, chunkBytes: number): Readable {
   if (path === '-') return process.stdin
   if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
     // A pipe without a writer would block a thread until one opens it, and the process with it.

@@ -11,7 +11,7 @@ const HEAD_BYTES = 16 * 1024
 type FileStart = [height: bigint, index: bigint, sequence: bigint]
 
 /** A file with an unreadable first event is last: its fault is reported after the others are ingested. */
-const UNKNOWN: FileStart = [1n << 64n, 0n, 0n]
+const UNKNOWN_START: FileStart = [1n << 64n, 0n, 0n]
 
 /**
  * Sorts event files by content (docs/events.md, event files): by the id of the first event, then by the sequence number
@@ -59,7 +59,7 @@ async function readStart(path: string, signal: AbortSignal | undefined): Promise
     const id = bytes.toString('latin1', envelope.idStart, Math.min(envelope.idEnd, envelope.idStart + 40))
     const [, height, index] = /^(\d+)-(\d+)$/.exec(id) ?? []
     const sequence = bytes.readBigUInt64BE(from - RECORD_HEADER_BYTES + 4)
-    start = height === undefined ? UNKNOWN : [BigInt(height), BigInt(index!), sequence]
+    start = height === undefined ? UNKNOWN_START : [BigInt(height), BigInt(index!), sequence]
   })
   try {
     for await (const chunk of readEventFile(path, { bytesRead: 0 }, signal, HEAD_BYTES)) {
@@ -69,5 +69,5 @@ async function readStart(path: string, signal: AbortSignal | undefined): Promise
   } catch {
     // The first record may be complete although later ones are damaged.
   }
-  return start ?? UNKNOWN
+  return start ?? UNKNOWN_START
 }

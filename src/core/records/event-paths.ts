@@ -23,7 +23,7 @@ export class EventPathError extends Error {
 }
 
 /** System error codes of an unreadable path. */
-const CAUSES: Record<string, string> = {
+const PATH_CAUSES: Record<string, string> = {
   ENOENT: 'no such file or directory',
   ENOTDIR: 'no such file or directory',
   EACCES: 'no permission to read it',
@@ -37,7 +37,7 @@ const CAUSES: Record<string, string> = {
 export function explainPathError(path: string, error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
-  return new EventPathError(`${path}: ${CAUSES[code] ?? message}`, { cause: error })
+  return new EventPathError(`${path}: ${PATH_CAUSES[code] ?? message}`, { cause: error })
 }
 
 function explainPathErrors<T>(path: string, work: () => T): T {

@@ -1,6 +1,6 @@
 import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:zlib'
 
-const CHUNK_BYTES = 512 * 1024
+const INFLATED_CHUNK_BYTES = 512 * 1024
 
 /** A member up to this size, compressed and inflated, is inflated at once: a file may contain very many such members. */
 const MAX_SMALL_BYTES = 16 * 1024
@@ -11,11 +11,11 @@ const SMALL_BATCH_BYTES = 64 * 1024
 /** And once it is of so many members: each is a piece of memory of at least 1 KiB. */
 const SMALL_BATCH_MEMBERS = 1_000
 
-const PIECE_BYTES = 1024
+const SMALL_MEMBER_CHUNK_BYTES = 1024
 
 const MAGIC = [0x1f, 0x8b] as const
 const DEFLATE = 8
-const HEADER_BYTES = 10
+const GZIP_HEADER_BYTES = 10
 const TRAILER_BYTES = 8
 
 /** Flags of a member's header: optional fields after its ten bytes. */
@@ -103,7 +103,7 @@ class SmallMembers {
 function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | null {
   if (compressed.length === 0) return null
   try {
-    const options = { maxOutputLength: MAX_SMALL_BYTES, chunkSize: PIECE_BYTES, info: true }
+    const options = { maxOutputLength: MAX_SMALL_BYTES, chunkSize: SMALL_MEMBER_CHUNK_BYTES, info: true }
     // With `info`, the result includes the engine, which knows how much it has used (Node's zlib).
     const { buffer, engine } = inflateRawSync(compressed, options) as unknown as {
       buffer: Buffer
@@ -117,7 +117,7 @@ function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | nul
 
 /** A member after its header, whatever its size. */
 async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefined> {
-  const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES })
+  const inflate = createInflateRaw({ chunkSize: INFLATED_CHUNK_BYTES })
   let checksum = 0
   let length = 0
   try {
@@ -134,7 +134,7 @@ async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefin
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'Z_BUF_ERROR') throw new CutShortError()
     if (!code?.startsWith('Z_')) throw error
-    throw damaged(source, message, error)
+    throw damagedGzip(source, message, error)
   } finally {
     inflate.destroy()
   }
@@ -143,7 +143,7 @@ async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefin
 
 function checkTrailer(source: ByteSource, trailer: Buffer, checksum: number, length: number): void {
   if (trailer.readUInt32LE(0) !== checksum || trailer.readUInt32LE(4) !== length % 2 ** 32) {
-    throw damaged(source, 'its check sum is wrong')
+    throw damagedGzip(source, 'its check sum is wrong')
   }
 }
 
@@ -176,15 +176,15 @@ async function skipHeader(source: ByteSource): Promise<void> {
     )
   }
   if (magic.length < 2) throw new CutShortError()
-  const [method, flags] = await source.read(HEADER_BYTES - 2)
-  if (method !== DEFLATE || (flags! & FLAG.reserved) !== 0) throw damaged(source, 'an unknown header')
+  const [method, flags] = await source.read(GZIP_HEADER_BYTES - 2)
+  if (method !== DEFLATE || (flags! & FLAG.reserved) !== 0) throw damagedGzip(source, 'an unknown header')
   if (flags! & FLAG.extra) await source.skip((await source.read(2)).readUInt16LE())
   if (flags! & FLAG.name) await source.skipText()
   if (flags! & FLAG.comment) await source.skipText()
   if (flags! & FLAG.headerCrc) await source.skip(2)
 }
 
-function damaged(source: ByteSource, what: string, cause?: unknown): CompressionError {
+function damagedGzip(source: ByteSource, what: string, cause?: unknown): CompressionError {
   return new CompressionError(
     `the gzip data is damaged before byte ${source.offset} of the compressed file (${what})`,
     {

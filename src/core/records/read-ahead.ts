@@ -10,7 +10,7 @@ import type { ReadFailure, ReadPiece } from './reading-thread.ts'
 const MIN_BYTES = 4 * 1024 * 1024
 
 /** Shared blocks, each owned by one thread at a time: the most that is read ahead. */
-const BLOCKS = 4
+const SHARED_BLOCKS = 4
 const BLOCK_BYTES = 1024 * 1024
 
 /** The thread's garbage is chunks of bytes; the sooner it is collected the better. */
@@ -41,17 +41,17 @@ async function* readInThread(
     workerData: path,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
-  const blocks = Array.from({ length: BLOCKS }, () => new SharedArrayBuffer(BLOCK_BYTES))
+  const blocks = Array.from({ length: SHARED_BLOCKS }, () => new SharedArrayBuffer(BLOCK_BYTES))
   for (const block of blocks) worker.postMessage(block)
   let turn = 0
   try {
     for await (const [piece] of on(worker, 'message', { signal }) as AsyncIterable<[ReadPiece]>) {
       const { length, end, ...read } = piece
       Object.assign(progress, read, { bytesRead: bytesBefore + read.bytesRead })
-      const block = blocks[turn++ % BLOCKS]!
+      const block = blocks[turn++ % SHARED_BLOCKS]!
       if (length > 0) yield Buffer.from(block, 0, length)
       if (end === 'whole') return
-      if (end !== undefined) throw errorOf(end)
+      if (end !== undefined) throw readErrorOf(end)
       worker.postMessage(block)
     }
   } catch (error) {
@@ -61,7 +61,7 @@ async function* readInThread(
   }
 }
 
-function errorOf({ message, isCompression, code, syscall }: ReadFailure): Error {
+function readErrorOf({ message, isCompression, code, syscall }: ReadFailure): Error {
   if (isCompression) return new CompressionError(message)
   return Object.assign(new Error(message), code === undefined ? {} : { code, syscall })
 }

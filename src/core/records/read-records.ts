@@ -7,7 +7,7 @@ import { RecordFramer, type RecordSink } from './record-framer.ts'
 import { EventStreamError, type RecordPosition } from './record-position.ts'
 
 /** A commit in progress continues after every piece. */
-const PIECE_BYTES = 64 * 1024
+const FRAMED_PIECE_BYTES = 64 * 1024
 
 export type ReadRecordsOptions = {
   /** The file; `-` for standard input. */
@@ -48,8 +48,8 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
   const framer = new RecordFramer(path, options.sink)
   try {
     for await (const chunk of readAhead(path, progress, signal)) {
-      for (let at = 0; at < chunk.length && !signal?.aborted; at += PIECE_BYTES) {
-        framer.push(chunk.subarray(at, at + PIECE_BYTES))
+      for (let at = 0; at < chunk.length && !signal?.aborted; at += FRAMED_PIECE_BYTES) {
+        framer.push(chunk.subarray(at, at + FRAMED_PIECE_BYTES))
         await onChunk()
       }
       if (signal?.aborted) break

@@ -1,3 +1,5 @@
+import { MalformedMessageError } from '../events/wire-reader.ts'
+
 /** Position of a record, for later error messages. */
 export type RecordPosition = {
   /** The file's path, `-` for standard input, or the peer's address for a live stream. */
@@ -11,6 +13,11 @@ export type RecordPosition = {
 /** `perps.evts.gz, record 12, offset 3456`. */
 export function describePosition(position: RecordPosition): string {
   return `${position.source}, record ${position.record}, offset ${position.offset}`
+}
+
+/** Whether an error says that bytes are no events. */
+export function isDamage(error: unknown): error is Error {
+  return error instanceof EventStreamError || error instanceof MalformedMessageError
 }
 
 /** Input that is not an event stream, or not one that may be ingested: names what, where and what to do. */

@@ -1,7 +1,7 @@
 import type { Place } from '../domain/place.ts'
 import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
-import { type LeftOutSink, unlessFault } from '../events/left-out.ts'
+import { type LeftOutReason, type LeftOutSink, unlessFault } from '../events/left-out.ts'
 import type { Arrival, ArrivingBlock } from './arrival.ts'
 import type { Batch } from './batch.ts'
 import { KEPT } from './kept.ts'
@@ -44,6 +44,11 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
   const event = arrival?.decode(bodyOf(envelope), leaveOut) ?? null
   // Other kinds are ignored here, and handled in their own folder.
   return event === null ? null : unlessFault(event as MarketEvent, arrival!.faultOf(event), leaveOut)
+}
+
+/** Why an event is left out, whatever source it is from; null if it is kept. */
+export function faultOf(event: DecodedEvent): LeftOutReason | null {
+  return BY_KIND.get(event.kind)!.faultOf(event)
 }
 
 /** A context for events that are not from a block. */

@@ -185,11 +185,11 @@ function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): Valu
 
 /** Texts that need no escaping in JSON: without quotes, backslashes and control characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes exactly these.
-const PLAIN = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
+const UNESCAPED = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
 
 /** A text as a JSON string. */
 export function jsonText(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
+  return UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
 /** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */

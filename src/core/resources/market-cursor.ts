@@ -8,7 +8,7 @@ import { LISTS } from './resources.ts'
  * resumes in the middle of a market, even if markets were added or removed since.
  */
 
-const WRITTEN = /^x([A-Za-z0-9_-]{43})(.+)$/
+const MARKET_CURSOR = /^x([A-Za-z0-9_-]{43})(.+)$/
 
 /** The cursor of a row in the list of all markets, of a resource whose rows are bound to one. */
 export function encodeMarketCursor(resource: Resource, marketId: string, row: Row | Key): string {
@@ -26,7 +26,7 @@ export function decodeMarketCursor(
   text: string,
 ): { marketId: string; key: Key } | CursorFault {
   if (text === '') return 'empty'
-  const match = WRITTEN.exec(text)
+  const match = MARKET_CURSOR.exec(text)
   if (match === null)
     return LISTS.some(({ cursor }) => cursor.isOne(text)) ? 'of another resource' : 'garbled'
   const [, written, rest] = match as unknown as [string, string, string]

@@ -1,6 +1,5 @@
+import { DAY } from '../domain/time.ts'
 import type { Field } from './field.ts'
-
-const DAY = 86_400_000_000_000n
 
 /** The windows that rates are averaged over: their names, and lengths in nanoseconds. */
 export const AVERAGE_WINDOWS: readonly { name: string; length: bigint }[] = [

@@ -122,7 +122,7 @@ export type Resource = Omit<Description, 'storage' | 'cursor' | 'filters' | 'req
 export function defineResource(description: Description): Resource {
   const { name, key, scope, fields, storage, cursor, required = {} } = description
   const { table } = storage
-  const columns = columnsOf(description)
+  const columns = rowColumns(description)
   const names = columns.map((column) => column.name)
   const filters = description.filters.map(filterOf)
   if (typeof table !== 'string') {
@@ -157,7 +157,7 @@ function finalRowOf(fields: readonly Field[], columns: readonly string[]): ((row
 }
 
 /** The columns of a row, those after the key in the order of the table; of several tables, in that of the fields. */
-function columnsOf({ name, key, fields, storage: { table, from } }: Description): RowColumn[] {
+function rowColumns({ name, key, fields, storage: { table, from } }: Description): RowColumn[] {
   const shown = new Map(shownColumns(fields))
   const own = typeof table === 'string' ? [] : table.columns
   const types = new Map(own.map((column) => [column.name, column.rowType]))

@@ -104,7 +104,7 @@ export function defineTable<const Of extends Columns>({
 }
 
 /** Creates columns of a type; each kind defines its valid values. */
-const columnsOf =
+const columnType =
   <Value extends Cell>(type: ColumnType, rowType: RowType, isRight: Column['isRight']) =>
   (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isRight })
 
@@ -113,54 +113,54 @@ const isLowerCase = (value: string) => value === value.toLowerCase()
 const isBetween = (least: number, most: number) => (value: string) =>
   /^-?\d+$/.test(value) && Number(value) >= least && Number(value) <= most
 
-export const integer = columnsOf<bigint>('integer', 'int64', () => true)
+export const integer = columnType<bigint>('integer', 'int64', () => true)
 
 /** An integer from 0 on. */
-export const natural = columnsOf<bigint>('integer', 'int64', (value) => /^\d+$/.test(value))
+export const natural = columnType<bigint>('integer', 'int64', (value) => /^\d+$/.test(value))
 
-export const positive = columnsOf<bigint>('integer', 'int64', (value) => /^[1-9]\d*$/.test(value))
+export const positive = columnType<bigint>('integer', 'int64', (value) => /^[1-9]\d*$/.test(value))
 
 /** An integer of a small range. */
 export const small = (least: number, most: number, merge?: MergeRule): Column<number> =>
-  columnsOf<number>('integer', 'small', isBetween(least, most))(merge)
+  columnType<number>('integer', 'small', isBetween(least, most))(merge)
 
 /** The number that a store has for a market; in a batch the market's id, which is replaced when the row is written. */
-export const marketNumber = columnsOf<bigint | string>('integer', 'int64', () => true)
+export const marketNumber = columnType<bigint | string>('integer', 'int64', () => true)
 
-export const marketId = columnsOf<string>(
+export const marketId = columnType<string>(
   'text',
   'line',
   (value) => MARKET_ID.test(value) && isLowerCase(value),
 )
-export const partyId = columnsOf<string>(
+export const partyId = columnType<string>(
   'text',
   'line',
   (value) => PARTY_ID.test(value) && isLowerCase(value),
 )
-export const lowerCase = columnsOf<string>('text', 'line', isLowerCase)
-export const text = columnsOf<string>('text', 'text', () => true)
+export const lowerCase = columnType<string>('text', 'line', isLowerCase)
+export const text = columnType<string>('text', 'text', () => true)
 
 /** A short text on one line that is never empty. */
-export const line = columnsOf<string>('text', 'line', (value) => value !== '' && !value.includes('\n'))
+export const line = columnType<string>('text', 'line', (value) => value !== '' && !value.includes('\n'))
 
-export const hash = columnsOf<string>('text', 'hash', () => true)
+export const hash = columnType<string>('text', 'hash', () => true)
 
 /** JSON that is answered as it stands. */
-export const json = columnsOf<string>('text', 'json', () => true)
+export const json = columnType<string>('text', 'json', () => true)
 
 /** An integer from 0 on that may be beyond 64 bits, signed. */
-export const naturalText = columnsOf<string>('text', 'line', (value) => /^\d+$/.test(value))
+export const naturalText = columnType<string>('text', 'line', (value) => /^\d+$/.test(value))
 
 /** One of some words. */
 export const oneOf = (...words: readonly string[]): Column<string> =>
-  columnsOf<string>('text', 'line', (value) => words.includes(value))()
+  columnType<string>('text', 'line', (value) => words.includes(value))()
 
 /** A decimal number as the core writes it. */
 export const decimal = ({ orEmpty = false } = {}): Column<string> =>
-  columnsOf<string>('text', 'line', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
-export const digits = columnsOf<string>('digits', 'digits', (value) => DECIMAL.test(value))
+  columnType<string>('text', 'line', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
+export const digits = columnType<string>('digits', 'digits', (value) => DECIMAL.test(value))
 
-export const boolean = columnsOf<boolean>('boolean', 'small', isBetween(0, 1))
+export const boolean = columnType<boolean>('boolean', 'small', isBetween(0, 1))
 
 /** A column that may have no value. */
 export const orNull = <Value extends Cell>(column: Column<Value>): Column<Value | null> =>

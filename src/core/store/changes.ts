@@ -14,7 +14,7 @@ export type Change = { resource: ResourceName; scope: string | null }
 export type StoreVersion = { version: bigint; mark: string }
 
 /** Commits whose changes a store remembers: a reader looks again long before there are so many more. */
-const REMEMBERED = 64
+const REMEMBERED_COMMITS = 64
 
 /** A commit with more changes is stored as one that changes the rows of all markets of these resources. */
 const MAX_CHANGES = 200
@@ -26,7 +26,7 @@ const EVERYTHING = '*'
 export const EVERY_CHANGE = null
 
 /** A commit, and the position as of now. */
-const STATE = `cast(changes.version as text), cast(mark as text),
+const COMMIT_STATE = `cast(changes.version as text), cast(mark as text),
     cast(stream.height as text), cast(stream.timestamp as text)`
 
 /** How many columns that is. */
@@ -34,13 +34,13 @@ export const STATE_COLUMNS = 4
 
 /** One row per commit from a given one on, with the current position and the commit's changes. */
 export const READ_CHANGES = `
-  select ${STATE}, scopes
+  select ${COMMIT_STATE}, scopes
   from changes left join stream on true
   where changes.version >= $1 order by changes.version`
 
 /** The newest commit, with the position. */
 export const READ_STATE = `
-  select ${STATE}
+  select ${COMMIT_STATE}
   from changes left join stream on true
   order by changes.version desc limit 1`
 
@@ -48,7 +48,7 @@ const INSERT_CHANGES = `
   insert into changes (version, mark, scopes) select max(version) + 1, $1, $2 from changes`
 
 const FORGET_CHANGES = `
-  delete from changes where version <= (select max(version) from changes) - ${REMEMBERED}`
+  delete from changes where version <= (select max(version) from changes) - ${REMEMBERED_COMMITS}`
 
 /**
  * The statements that store a commit's changes: the last ones of its transaction, one transaction at a time.
@@ -58,7 +58,7 @@ const FORGET_CHANGES = `
 export function noteChanges(changes: readonly Change[] | null): { text: string; values: KeyValue[] }[] {
   const mark = BigInt(Math.floor(Math.random() * Number.MAX_SAFE_INTEGER))
   return [
-    { text: INSERT_CHANGES, values: [mark, writeChanges(changes)] },
+    { text: INSERT_CHANGES, values: [mark, changesText(changes)] },
     { text: FORGET_CHANGES, values: [] },
   ]
 }
@@ -89,19 +89,19 @@ export function changesOf(batch: Batch): Change[] {
 }
 
 /** A change as it is written in the store. */
-type Written = [ResourceName, string | null]
+type WrittenChange = [ResourceName, string | null]
 
-function writeChanges(changes: readonly Change[] | null): string {
+function changesText(changes: readonly Change[] | null): string {
   if (changes === null) return EVERYTHING
   if (changes.length > MAX_CHANGES) {
     const resources = new Set(changes.map(({ resource }) => resource))
-    return writeChanges([...resources].map((resource) => ({ resource, scope: null })))
+    return changesText([...resources].map((resource) => ({ resource, scope: null })))
   }
-  return JSON.stringify(changes.map(({ resource, scope }): Written => [resource, scope]))
+  return JSON.stringify(changes.map(({ resource, scope }): WrittenChange => [resource, scope]))
 }
 
 /** The changes that a store has recorded; null for everything. */
 export function readChanges(text: string): Change[] | null {
   if (text === EVERYTHING) return null
-  return (JSON.parse(text) as Written[]).map(([resource, scope]) => ({ resource, scope }))
+  return (JSON.parse(text) as WrittenChange[]).map(([resource, scope]) => ({ resource, scope }))
 }

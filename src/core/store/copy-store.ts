@@ -10,7 +10,7 @@ import { keyOfRow, type RowRange, rangeClauses, TABLES, type Table, type TextCel
 import { walkTable } from './walk-table.ts'
 
 /** Rows that are read, compared and written at a time. */
-const CHUNK_ROWS = 10_000
+const COPY_CHUNK_ROWS = 10_000
 
 /** A table in both stores after the copy. */
 export type TableDigest = { table: string; rows: number; sha256: string }
@@ -52,7 +52,7 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 }
 
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
-  if (placeOf(from) === placeOf(to))
+  if (locationOf(from) === locationOf(to))
     throw new StoreError(`${to.name}: is the store to copy; copy to another store`)
   const source = await readStore(from, readCoverage)
   if (source === null) throw new StoreError(`${from.name}: is empty; there is nothing to copy`)
@@ -73,7 +73,7 @@ async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
 }
 
 /** Two spellings of a file's path are one store. */
-const placeOf = ({ name }: Store) => (isPostgresAddress(name) ? name : resolve(name))
+const locationOf = ({ name }: Store) => (isPostgresAddress(name) ? name : resolve(name))
 
 async function copyTable(
   table: Table,
@@ -86,10 +86,10 @@ async function copyTable(
   let written = 0
   for (let done = false; !done; ) {
     signal?.throwIfAborted()
-    const chunk = await source.read(table, { after, upTo: null }, CHUNK_ROWS)
-    done = chunk.length < CHUNK_ROWS
+    const chunk = await source.read(table, { after, upTo: null }, COPY_CHUNK_ROWS)
+    done = chunk.length < COPY_CHUNK_ROWS
     const upTo: readonly TextCell[] | null = done ? null : keyOfRow(table, chunk.at(-1)!)
-    const known = await copied.read(table, { after, upTo }, CHUNK_ROWS + 1)
+    const known = await copied.read(table, { after, upTo }, COPY_CHUNK_ROWS + 1)
     if (JSON.stringify(known) !== JSON.stringify(chunk)) {
       await replaceRows(target, table, { after, upTo }, chunk)
       written += chunk.length

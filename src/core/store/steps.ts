@@ -45,7 +45,7 @@ export function* runTogether(all: readonly Steps[]): Steps {
     if (waiting.length === 0) return
     const alike = Map.groupBy(waiting, ({ wanted }) => kindOf(wanted.value as WriteStep))
     for (const some of alike.values()) {
-      const results = yield joined(some.map(({ wanted }) => wanted.value as WriteStep))
+      const results = yield joinSteps(some.map(({ wanted }) => wanted.value as WriteStep))
       let at = 0
       for (const one of some) {
         const step = one.wanted.value as WriteStep
@@ -60,7 +60,7 @@ export function* runTogether(all: readonly Steps[]): Steps {
 /** Steps of one kind can be joined to one. */
 const kindOf = (step: WriteStep): unknown => ('text' in step ? step.text : step.table)
 
-function joined(steps: readonly WriteStep[]): WriteStep {
+function joinSteps(steps: readonly WriteStep[]): WriteStep {
   const [first] = steps as [WriteStep]
   if ('text' in first) {
     return { text: first.text, values: steps.flatMap((step) => ('text' in step ? step.values : [])) }

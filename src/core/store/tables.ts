@@ -91,7 +91,7 @@ export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): tabl
 /** The rows that are pruned, in words. */
 export const PRUNED_ROWS = listed(PRUNED_TABLES.map(({ counted }) => wordsOfName(counted)))
 
-const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
+const TABLES_BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
 
 /**
  * The table of a name.
@@ -99,7 +99,7 @@ const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
  * @throws {TypeError} if there is none.
  */
 export function tableOf(name: string): Table {
-  const table = BY_NAME.get(name)
+  const table = TABLES_BY_NAME.get(name)
   if (table === undefined) throw new TypeError(`store/tables.ts describes no table ${name}`)
   return table
 }

@@ -7,7 +7,7 @@ import type { Maker } from './maker.ts'
 import type { BodyForm, Lane, Made, Question } from './questions/question.ts'
 
 /** The bytes of an answer as they were sent. */
-export type Sent = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
+export type SentAnswer = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
 
 /** A request for an answer, and the way to send it. */
 export type Asking<Asked> = {
@@ -24,7 +24,7 @@ export type Asking<Asked> = {
   answered: Closing
   sendKept(kept: KeptAnswer, position: Position): void
   /** Sends an answer; returns the part to cache, or null. */
-  sendMade(made: Made): Promise<Sent | null>
+  sendMade(made: Made): Promise<SentAnswer | null>
 }
 
 /**
@@ -83,7 +83,7 @@ export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions):
       if (await sendKeptAtOnce(asking)) return
       const made = await maker.make(question, asked, asking.form)
       if (made === null) throw emptyStore()
-      let sent: Sent | null = null
+      let sent: SentAnswer | null = null
       try {
         if (made.refusal !== undefined) throw invalidParameter(made.refusal)
         sent = await asking.sendMade(made)

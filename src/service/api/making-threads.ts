@@ -12,7 +12,7 @@ const USUAL_THREADS = 2
 const ROWS_AHEAD = 1_000
 
 /** Memory that waits to go back to a thread; what many clients leave at once is not kept. */
-const MAX_FREE_BYTES = 2 * 1024 * 1024
+const MAX_RETURNING_BYTES = 2 * 1024 * 1024
 
 /** Start data of a thread: the store's name, and whether it generates long answers. */
 export type MakingThreadTask = ThreadsOptions & { store: string; isLong: boolean }
@@ -102,7 +102,7 @@ function startMakingThread(task: MakingThreadTask, log: Logger): MakingThread {
       const { block, length, ...others } = made
       const release = () => {
         const bytes = free.reduce((sum, { byteLength }) => sum + byteLength, block.byteLength)
-        if (bytes <= MAX_FREE_BYTES) free.push(block)
+        if (bytes <= MAX_RETURNING_BYTES) free.push(block)
       }
       return { ...others, body: Buffer.from(block, 0, length), release }
     },

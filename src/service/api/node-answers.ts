@@ -1,6 +1,6 @@
 import type { Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import { commit, VERSION } from '../version.ts'
+import { commit, PROGRAM_VERSION } from '../version.ts'
 import { emptyStore } from './http/errors.ts'
 
 /** An answer, and the last block if that is known. */
@@ -21,7 +21,7 @@ export function createNodeAnswers(reader: Reader): NodeAnswers {
     message,
     position: await lastPosition().catch(() => null),
   })
-  const infoOf = () => ({ version: VERSION, commitHash: commit() ?? '' })
+  const infoOf = () => ({ version: PROGRAM_VERSION, commitHash: commit() ?? '' })
   let info: object | null = null
   return {
     ping: () => withLastPosition({}),

@@ -1,6 +1,6 @@
 import { EXPORT_TYPES } from '../export/export-bytes.ts'
 import type { KeptAnswer } from './answer-cache.ts'
-import type { Answers, Sent } from './answers.ts'
+import type { Answers, SentAnswer } from './answers.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
 import { acceptsGzip, compressed, matchesTag } from './http/negotiation.ts'
 import { parseQuery, queryOf } from './http/query-string.ts'
@@ -41,7 +41,7 @@ export async function sendMade(
   exchange: Exchange,
   { body: made, checkSum, file, position }: Omit<Made, 'position'> & { position: Made['position'] | null },
   isGzipped: boolean,
-): Promise<Sent | null> {
+): Promise<SentAnswer | null> {
   const plain = file === undefined ? exchange.pretty(made) : made
   const sum = plain === made && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`

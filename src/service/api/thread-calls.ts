@@ -42,7 +42,7 @@ type FromThread<Answer> =
   | { type: 'answer'; id: number; answer: Answer }
   | { type: 'error'; id: number; error: SentError }
 
-type Waiting<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
+type WaitingCall<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
 
 /** Starts a thread, and again after it has failed. Its module calls {@link answerCalls}. */
 export function startThread<Asked, Answer>({
@@ -52,7 +52,7 @@ export function startThread<Asked, Answer>({
   what,
   isLate = false,
 }: ThreadOptions): ThreadCalls<Asked, Answer> {
-  const waiting = new Map<number, Waiting<Answer>>()
+  const waiting = new Map<number, WaitingCall<Answer>>()
   let count = 0
   let isClosed = false
   let isRunning = false

@@ -122,7 +122,7 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
       },
     }
   }
-  const columns: ExportColumn[] = [{ name, kind: kindOf(form), nullable, ...decimalOf(field) }]
+  const columns: ExportColumn[] = [{ name, kind: columnKind(form), nullable, ...decimalOf(field) }]
   if (column === 'scope') return { columns, add: (cells, _, scope) => cells.push(scope) }
   const names = namesOf(form)
   return {
@@ -161,7 +161,7 @@ export function cellsOfNode(fields: readonly Field[], node: object | null): Cell
   })
 }
 
-function kindOf(form: Field['form']): ColumnKind {
+function columnKind(form: Field['form']): ColumnKind {
   if (form === 'time') return 'time'
   return form === 'integer' || form === 'signed' ? 'integer' : 'text'
 }

@@ -24,10 +24,11 @@ export function decimalDigits(
   const { scale, isRounded = false, mayBeEmpty } = column.decimal
   if (text === '' && mayBeEmpty === true) return null
   const number = parseDecimal(text)
-  const digits = number === null ? null : digitsAt(number, scale, isRounded)
+  const digits = number === null ? null : roundedDigits(number, scale, isRounded)
   if (digits === null || digits >= LIMIT || digits <= -LIMIT) {
     throw new ExportError(
-      `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} in the row ${describe(resource, exported)}, ` +
+      `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} ` +
+        `in the row ${describeExportedRow(resource, exported)}, ` +
         `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); ${remedy}, which writes these columns as text`,
     )
   }
@@ -35,7 +36,7 @@ export function decimalDigits(
 }
 
 /** Rounded half away from zero, or null where digits would be lost. */
-function digitsAt(
+function roundedDigits(
   { digits, scale }: { digits: bigint; scale: number },
   wanted: number,
   isRounded: boolean,
@@ -47,7 +48,7 @@ function digitsAt(
 }
 
 /** A row by its market and its key. */
-function describe({ key, scope }: Resource, { row, selection }: ExportedRow): string {
+function describeExportedRow({ key, scope }: Resource, { row, selection }: ExportedRow): string {
   const parts = key.map(({ column }, index) => `${column} ${row[index]}`)
   return (scope === null ? parts : [`market ${selection[scope]}`, ...parts]).join(', ')
 }

@@ -113,7 +113,7 @@ async function writeResources(options: FolderOptions): Promise<{ rows: number; f
   for (const resource of RESOURCES) {
     const folder = join(options.folder, resource.kebabName)
     if (isWrittenByMarket(resource)) {
-      for await (const marketId of marketsOf(resource, options)) {
+      for await (const marketId of marketsOfResource(resource, options)) {
         const ofMarket = { folder: join(folder, `marketId=${marketId}`), selection: { marketId } }
         total.files += await writeParts({ ...options, ...ofMarket, resource, onRows })
       }
@@ -123,7 +123,7 @@ async function writeResources(options: FolderOptions): Promise<{ rows: number; f
 }
 
 /** The markets of a resource's rows, by id; one may have no rows left. */
-async function* marketsOf(
+async function* marketsOfResource(
   resource: Resource,
   { snapshot }: FolderOptions,
 ): AsyncGenerator<string, void, undefined> {

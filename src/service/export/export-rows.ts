@@ -8,7 +8,7 @@ import { readNextMarket } from '#core/store/readings/exports'
 import type { Snapshot } from '#core/store/store'
 
 /** Rows read at a time: few enough that other work waits for milliseconds only. */
-const CHUNK_ROWS = 1000
+const EXPORT_CHUNK_ROWS = 1000
 
 /** All rows of a selection, in the order of the key, or those after a row. */
 export type ExportQuery = {
@@ -45,13 +45,13 @@ export async function* exportRows(
   source: RowSource,
   signal?: AbortSignal,
 ): AsyncGenerator<ExportedRow[], void, undefined> {
-  for await (const part of partsOf(query, source)) {
+  for await (const part of marketQueries(query, source)) {
     const { resource, selection } = part
     const cursorOf =
       query.list === undefined
         ? (row: Row) => encodeCursor(resource, selection, row)
         : (row: Row) => encodeMarketCursor(resource, selection.marketId!, row)
-    yield* rowsOf(part, cursorOf, source, signal)
+    yield* selectedRows(part, cursorOf, source, signal)
   }
 }
 
@@ -62,14 +62,14 @@ export async function* exportLines(
   signal?: AbortSignal,
 ): AsyncGenerator<Lines, void, undefined> {
   const cursors = query.list === undefined ? 'own' : 'of all markets'
-  for await (const part of partsOf(query, source)) {
+  for await (const part of marketQueries(query, source)) {
     let { cursor } = part
     for (;;) {
       await nextTurn()
       signal?.throwIfAborted()
-      const lines = await source.lines({ ...part, cursor, limit: CHUNK_ROWS, cursors })
+      const lines = await source.lines({ ...part, cursor, limit: EXPORT_CHUNK_ROWS, cursors })
       // Before the memory is used for other lines.
-      cursor = lines.count < CHUNK_ROWS ? null : lastKeyOf(part, lines.text, cursors)
+      cursor = lines.count < EXPORT_CHUNK_ROWS ? null : lastKeyOf(part, lines.text, cursors)
       if (lines.count > 0) yield lines
       if (cursor === null) break
     }
@@ -87,7 +87,7 @@ function lastKeyOf({ resource, selection }: ExportQuery, text: Uint8Array, curso
 }
 
 /** A query part by part: as it is, or market by market. */
-async function* partsOf(
+async function* marketQueries(
   query: ExportQuery,
   source: Pick<Snapshot, 'read'>,
 ): AsyncGenerator<ExportQuery, void, undefined> {
@@ -96,14 +96,14 @@ async function* partsOf(
     yield query
     return
   }
-  for await (const marketId of marketsOf(query, list, source)) {
+  for await (const marketId of listedMarkets(query, list, source)) {
     const from = marketId === list.market ? cursor : null
     yield { resource, selection: { ...selection, marketId }, descending, cursor: from }
   }
 }
 
 /** The markets of a list from that of the cursor on, whether or not rows of that one are still there. */
-async function* marketsOf(
+async function* listedMarkets(
   { resource, selection: { marketId }, descending }: ExportQuery,
   { market }: { market: string | null },
   source: Pick<Snapshot, 'read'>,
@@ -121,7 +121,7 @@ async function* marketsOf(
   }
 }
 
-async function* rowsOf(
+async function* selectedRows(
   { resource, selection, descending, cursor }: ExportQuery,
   cursorOf: (row: Row) => string,
   source: RowSource,
@@ -131,7 +131,7 @@ async function* rowsOf(
   for (;;) {
     await nextTurn()
     signal?.throwIfAborted()
-    const asked = { resource, selection, descending, cursor: from, limit: CHUNK_ROWS }
+    const asked = { resource, selection, descending, cursor: from, limit: EXPORT_CHUNK_ROWS }
     const { rows, more } = await source.page(asked)
     if (rows.length > 0) yield rows.map((row) => ({ row, cursor: cursorOf(row), selection }))
     if (!more) return

@@ -13,7 +13,7 @@ const GROUP_ROWS = 32_768
  * Times are of UTC, written as such without a zone: DuckDB and pandas keep all nine digits of these, and cut those
  * with a zone to microseconds.
  */
-const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>> = {
+const PARQUET_TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   list: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   integer: { type: 'INT64' },
@@ -33,7 +33,7 @@ export type ParquetOptions = {
 }
 
 /** The columns of a resource's Parquet, each with its place among the cells of a row. */
-function columnsOf(
+function parquetColumns(
   resource: Resource,
   { asText, withoutMarket }: ParquetOptions,
 ): (ExportColumn & { at: number })[] {
@@ -57,9 +57,9 @@ export async function* parquetOf(
   const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
   const { remedy = 'export with --text', groupRows = GROUP_ROWS } = options
   const { cells } = exportTableOf(resource)
-  const columns = columnsOf(resource, options)
+  const columns = parquetColumns(resource, options)
   const bytes = new ByteWriter()
-  const file = new ParquetWriter({ writer: bytes, schema: schemaOf(columns), createdBy: 'lyra' })
+  const file = new ParquetWriter({ writer: bytes, schema: parquetSchema(columns), createdBy: 'lyra' })
   const group = columns.map((column) => createColumn(column, groupRows))
   let rows = 0
 
@@ -125,10 +125,10 @@ function taken(bytes: ByteWriter): Uint8Array {
   return copy
 }
 
-function schemaOf(columns: readonly ExportColumn[]): SchemaElement[] {
+function parquetSchema(columns: readonly ExportColumn[]): SchemaElement[] {
   const elements = columns.map(({ name, kind, nullable, decimal: form }): SchemaElement => {
     const repetition_type = nullable ? 'OPTIONAL' : 'REQUIRED'
-    if (form === undefined) return { ...TYPES[kind], name, repetition_type }
+    if (form === undefined) return { ...PARQUET_TYPES[kind], name, repetition_type }
     const decimal = { precision: DECIMAL_PRECISION, scale: form.scale }
     return {
       ...{ name, repetition_type, type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 },

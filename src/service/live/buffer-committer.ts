@@ -16,7 +16,7 @@ import type { BufferPosition } from './event-buffer.ts'
 import { untilGapClosed } from './gap-closing.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
-const RETRY_MS = 1_000
+const COMMIT_RETRY_MS = 1_000
 
 export type CommitterOptions = {
   store: Store
@@ -74,7 +74,7 @@ export class BufferCommitter {
           from = await untilGapClosed(error, this.#file, this.#buffer, store, signal)
         // Waiting cannot repair the input.
         else if (error instanceof EventStreamError) await once(signal, 'abort')
-        else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+        else await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }
     return null

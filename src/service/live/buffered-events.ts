@@ -2,7 +2,7 @@ import {
   type BufferPiece,
   type BufferPosition,
   PIECE_BYTES,
-  readRange,
+  readFileRange,
   type SafeFile,
 } from './event-buffer.ts'
 
@@ -31,7 +31,7 @@ export class BufferedEvents {
       const offset = file === undefined || file.number > from.file ? 0 : from.offset
       if (file !== undefined && (offset < file.safeBytes || file.isEnded)) {
         const { number, path, safeBytes, isEnded } = file
-        const bytes = await readRange(path, offset, Math.min(PIECE_BYTES, safeBytes - offset))
+        const bytes = await readFileRange(path, offset, Math.min(PIECE_BYTES, safeBytes - offset))
         const end = offset + bytes.length
         const lastOfFile = isEnded && end >= safeBytes
         const next = lastOfFile ? { file: number + 1, offset: 0 } : { file: number, offset: end }

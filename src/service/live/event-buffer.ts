@@ -120,7 +120,7 @@ export class EventBuffer {
     this.#options = options
     if (options.archive !== null) mkdirSync(options.archive, PRIVATE_FOLDER)
     for (const number of fileNumbers(options.folder)) {
-      const path = join(options.folder, fileName(number))
+      const path = bufferPath(options.folder, number)
       this.#files.push(newFile(number, path, null, statSync(path).size))
     }
     const taken = [
@@ -333,7 +333,7 @@ export class EventBuffer {
 
   #createFile(): BufferFile {
     const number = this.#nextNumber++
-    const path = join(this.#options.folder, fileName(number))
+    const path = bufferPath(this.#options.folder, number)
     const descriptor = openSync(path, 'w+', PRIVATE_FILE)
     syncFolder(this.#options.folder)
     this.#options.follower?.opened(number, path)
@@ -347,9 +347,9 @@ function newFile(number: number, path: string, descriptor: number | null, safeBy
   return { path, number, safeBytes, writtenBytes: 0, wholeBytes: 0, descriptor, isFull: false }
 }
 
-/** The name of a buffer file. */
-export function fileName(number: number): string {
-  return `lyra-buffer-${String(number).padStart(16, '0')}.bevt`
+/** The path of a buffer file. */
+export function bufferPath(folder: string, number: number): string {
+  return join(folder, `lyra-buffer-${String(number).padStart(16, '0')}.bevt`)
 }
 
 /** The numbers of the buffer files in a folder, ascending. */
@@ -377,7 +377,7 @@ function rewrite(descriptor: number, start: number, end: number): void {
 }
 
 /** Reads bytes of a file; fewer at its end. */
-export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
+export async function readFileRange(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await open(path, 'r')
   try {
     const { size } = await handle.stat()
@@ -391,5 +391,5 @@ export async function readRange(path: string, offset: number, length: number): P
 
 /** The paths of the buffer files in a folder, ascending; none if there is no folder. */
 export function bufferPaths(folder: string): string[] {
-  return existsSync(folder) ? fileNumbers(folder).map((number) => join(folder, fileName(number))) : []
+  return existsSync(folder) ? fileNumbers(folder).map((number) => bufferPath(folder, number)) : []
 }

@@ -3,7 +3,7 @@ import { describeDuration } from '#core/domain/duration'
 import type { ConnectionFault } from './pair-socket.ts'
 
 /** Each kind of fault is logged once, and further ones are counted in one line per such span. */
-const SPAN_MS = 60_000
+const FAULT_SPAN_MS = 60_000
 
 type Span = { since: number; further: number; last: string }
 
@@ -30,7 +30,7 @@ export class FaultLog {
   /** Logs the counts of spans that have ended; `all`: of running ones, too. */
   flush(all = false): void {
     for (const [fault, { since, further, last }] of this.#spans) {
-      if (!all && performance.now() - since < SPAN_MS) continue
+      if (!all && performance.now() - since < FAULT_SPAN_MS) continue
       this.#spans.delete(fault)
       if (further === 0) continue
       const span = describeDuration((performance.now() - since) / 1_000)

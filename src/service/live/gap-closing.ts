@@ -4,9 +4,8 @@ import type { GapError } from '#core/blocks/block'
 import { holdAll } from '#core/domain/coverage'
 import { decodeBeginBlock } from '#core/events/block-events'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
-import { MalformedMessageError } from '#core/events/wire-reader'
 import { RecordFramer } from '#core/records/record-framer'
-import { EventStreamError } from '#core/records/record-position'
+import { isDamage } from '#core/records/record-position'
 import type { Reading } from '#core/store/pages/page'
 import { readStore } from '#core/store/read-store'
 import { readAcceptedGaps, readPosition } from '#core/store/readings/coverage'
@@ -82,7 +81,7 @@ async function findBlock(
     try {
       framer.push(piece.bytes)
     } catch (error) {
-      if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
+      if (!isDamage(error)) throw error
       // The search stops at a damaged record, which is reported once the gap is closed in another way.
       if (found === null) await once(signal, 'abort')
       return found

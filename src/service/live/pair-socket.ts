@@ -9,7 +9,7 @@ import { RefusedMessageError } from './incoming-check.ts'
 export const HANDSHAKE = Buffer.from([0x00, 0x53, 0x50, 0x00, 0x00, 0x10, 0x00, 0x00])
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
-export const KEEP_ALIVE_MS = 10_000
+export const TCP_KEEP_ALIVE_MS = 10_000
 const LENGTH_BYTES = 8
 
 /** A core that is silent for so long is replaced by another one that connects. */
@@ -80,7 +80,7 @@ export type PairSocket = {
 }
 
 /** A connection. */
-type Connection = {
+type CoreConnection = {
   socket: Socket
   peer: string
   /** Time of the last event, or of the handshake. */
@@ -98,12 +98,13 @@ type Connection = {
  */
 export async function listenPair(options: PairOptions, listener: PairListener): Promise<PairSocket> {
   const { allowed, silenceMs = SILENCE_MS } = options
-  let core: Connection | null = null
-  const handshaking = new Set<Connection>()
+  let core: CoreConnection | null = null
+  const handshaking = new Set<CoreConnection>()
   let paused = false
 
   /** While reading is paused, silence of the core means nothing. */
-  const isSilent = ({ lastEventAt }: Connection) => !paused && performance.now() - lastEventAt >= silenceMs
+  const isSilent = ({ lastEventAt }: CoreConnection) =>
+    !paused && performance.now() - lastEventAt >= silenceMs
 
   function accept(socket: Socket): void {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`
@@ -124,7 +125,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       turnDown('second core', 'refused, another core is connected')
       return
     }
-    const connection: Connection = {
+    const connection: CoreConnection = {
       socket,
       peer,
       lastEventAt: 0,
@@ -213,7 +214,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
   }
 }
 
-type Receiver = {
+type PairReceiver = {
   /** Called after the handshake; destroys the socket if another core is connected. */
   onHandshake(): void
   onMessage(message: Buffer): void
@@ -222,14 +223,14 @@ type Receiver = {
 }
 
 /** Performs the handshake and splits the data into messages: 8 bytes of big-endian length, then the message. */
-function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Receiver): void {
+function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: PairReceiver): void {
   let isHandshakeDone = false
   let pending: Buffer[] = []
   let pendingBytes = 0
   let neededBytes = HANDSHAKE.length
 
   socket.setNoDelay(true)
-  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
   const timer = setTimeout(() => refuse('broken handshake', 'no handshake within 5 s'), HANDSHAKE_TIMEOUT_MS)
   socket.once('close', () => clearTimeout(timer))
   socket.write(HANDSHAKE)

@@ -3,9 +3,9 @@ import { truncate, writeFile } from 'node:fs/promises'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
-import { EventStreamError } from '#core/records/record-position'
+import { isDamage } from '#core/records/record-position'
 import { StoreRefusedError } from '#core/store/store'
-import { PRIVATE_FILE, readRange } from './event-buffer.ts'
+import { PRIVATE_FILE, readFileRange } from './event-buffer.ts'
 
 /** The bytes that were cut off and moved to another file. */
 export type CutTail = { bytes: number; keptIn: string }
@@ -18,8 +18,8 @@ export type CutTail = { bytes: number; keptIn: string }
  * @throws {StoreRefusedError} if the rest cannot be written: nothing is cut then.
  */
 export async function repairLastFile(path: string): Promise<CutTail | null> {
-  const { goodBytes, sequence } = await readRecords(path)
-  const tail = await readRange(path, goodBytes, Number.MAX_SAFE_INTEGER)
+  const { goodBytes, sequence } = await findLastEvent(path)
+  const tail = await readFileRange(path, goodBytes, Number.MAX_SAFE_INTEGER)
   if (tail.length === 0 || hasEndOfBlock(tail, sequence)) return null
   const keptIn = `${path}.damaged`
   await writeFile(keptIn, tail, { mode: PRIVATE_FILE, flush: true }).catch((error: Error) => {
@@ -32,7 +32,7 @@ export async function repairLastFile(path: string): Promise<CutTail | null> {
 }
 
 /** The end of a file's last complete event, and its sequence number; -1 before the first. */
-async function readRecords(path: string): Promise<{ goodBytes: number; sequence: bigint }> {
+async function findLastEvent(path: string): Promise<{ goodBytes: number; sequence: bigint }> {
   const envelope = createEnvelope()
   const found = { goodBytes: 0, sequence: -1n }
   const framer = new RecordFramer(path, (record, start, end, { offset }) => {
@@ -43,7 +43,7 @@ async function readRecords(path: string): Promise<{ goodBytes: number; sequence:
   try {
     for await (const chunk of createReadStream(path)) framer.push(chunk as Buffer)
   } catch (error) {
-    if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
+    if (!isDamage(error)) throw error
   }
   return found
 }

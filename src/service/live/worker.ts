@@ -58,16 +58,18 @@ const AWAY_MS = 1_000
 
 const port = parentPort!
 const task = workerData as WorkerTask
+const { paths, allowGap, strict, logLevel } = task
 const post = (message: WorkerMessage) => port.postMessage(message)
 
 const stop = new AbortController()
+const { signal } = stop
 const begun = Promise.withResolvers<void>()
 port.on('message', (message: ToWorker) => {
   if (message === 'stop') stop.abort()
   begun.resolve()
 })
 
-const log = createLogger(task.logLevel)
+const log = createLogger(logLevel)
 const store = findStore(task.store)
 await store.load?.()
 post({ type: 'running' })
@@ -89,16 +91,16 @@ function reportRead(): void {
 
 /** Opens the store for writing; with live ingestion, waits for an unreachable store. Null once it is stopped. */
 async function openWriter(): Promise<Writer | null> {
-  while (!stop.signal.aborted) {
+  while (!signal.aborted) {
     try {
       return await store.openWriter({
-        signal: stop.signal,
+        signal,
         onNotice: (message) => log.warn(message),
         onStandby,
       })
     } catch (error) {
       if (task.live === null || !(error instanceof StoreAwayError)) throw error
-      await sleep(AWAY_MS, undefined, { signal: stop.signal }).catch(() => {})
+      await sleep(AWAY_MS, undefined, { signal }).catch(() => {})
     }
   }
   return null
@@ -108,14 +110,14 @@ async function ingestNamedFiles(): Promise<void> {
   const writer = await openWriter()
   if (writer === null) return
   try {
-    const input = findEventFiles(task.paths)
+    const input = findEventFiles(paths)
     const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,
-      allowGap: task.allowGap,
-      strict: task.strict,
-      signal: stop.signal,
+      allowGap,
+      strict,
+      signal,
       onProgress: ({ records, leftOut }) => {
         read = { records, leftOut: Object.fromEntries(leftOut) }
       },
@@ -142,10 +144,10 @@ async function startLive(live: LiveTask) {
     ...live,
     store,
     log,
-    logLevel: task.logLevel,
-    allowGap: task.allowGap,
-    strict: task.strict,
-    signal: stop.signal,
+    logLevel,
+    allowGap,
+    strict,
+    signal,
     onStandby,
     onState: (state) => post({ type: 'live', state }),
     onCommit: commits.announce,
@@ -163,7 +165,7 @@ async function ingestEvents(): Promise<void> {
   await begun.promise
   // Readers come first, but only where no core's events can be lost meanwhile.
   if (live === null) yieldToOthers()
-  if (task.paths.length > 0) await ingestNamedFiles()
+  if (paths.length > 0) await ingestNamedFiles()
   await live?.run()
 }
 
@@ -172,7 +174,7 @@ try {
   const keepUp = async (keep: bigint) => {
     await begun.promise
     const onAttempt = (hasFailed: boolean) => post({ type: 'pruned', hasFailed })
-    await keepPruned({ store, keep, log, signal: stop.signal, onAttempt })
+    await keepPruned({ store, keep, log, signal, onAttempt })
   }
   await Promise.all([ingestEvents(), keep === null ? null : keepUp(keep)])
 } catch (error) {

@@ -9,7 +9,7 @@ import type { IngestionState } from '../api/http/readiness.ts'
 import { makerOf } from '../api/maker.ts'
 import { startMakingThreads } from '../api/making-threads.ts'
 import { longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
-import { VERSION } from '../version.ts'
+import { PROGRAM_VERSION } from '../version.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
 import type { IngestionNews } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
@@ -33,7 +33,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   const store = findStore(settings.store)
   const warn = (message: string) => log.warn(message)
   const isReadOnly = isReader(settings)
-  const reader = await openReader(settings, warn)
+  const reader = await openOrAwaitReader(settings, warn)
   const speaksGrpc = settings.grpc !== null
   const maker = store.isEmbedded
     ? startMakingThreads(store.name, log, { isReadOnly, speaksGrpc })
@@ -70,7 +70,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       corsOrigins: settings.corsOrigin,
       rateLimit: settings.rateLimit,
       trustProxy: settings.trustProxy,
-      version: VERSION,
+      version: PROGRAM_VERSION,
       commitsTo: settings.store,
       storeName: store.publicName,
       cacheBytes: settings.cacheMb * 1024 * 1024,
@@ -125,7 +125,10 @@ function disksOf({ store, listen, buffer }: ServeSettings): Record<string, strin
 }
 
 /** Opens the store, or waits for it if it may appear later. */
-async function openReader(settings: ServeSettings, onNotice: (message: string) => void): Promise<Reader> {
+async function openOrAwaitReader(
+  settings: ServeSettings,
+  onNotice: (message: string) => void,
+): Promise<Reader> {
   const store = findStore(settings.store)
   const options = { isReadOnly: isReader(settings), onNotice }
   try {

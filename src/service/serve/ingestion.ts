@@ -29,7 +29,7 @@ export function startIngestion(
   notify: (news: IngestionNews) => void,
 ): Ingestion {
   const { store, listen, paths, keep, allowGap, strict, logLevel } = settings
-  const progress = new Progress(settings, log, notify)
+  const progress = new ThreadProgress(settings, log, notify)
   const { promises } = progress
   if (paths.length === 0 && listen === null && keep === null)
     return { ...promises, begin: () => {}, stop: async () => {} }
@@ -49,7 +49,7 @@ function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb 
 }
 
 /** Passes on the reports of an ingestion's thread, and settles the promises that wait for it. */
-class Progress {
+class ThreadProgress {
   readonly #log: Logger
   readonly #notify: (news: IngestionNews) => void
   readonly #listen: ServeSettings['listen']

@@ -51,7 +51,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   try {
     // A core sends everything once: it can connect before all else.
     await ingestion.listening
-    if (!readsOnly && (await migrate(settings, log))) await checkChain(settings)
+    if (!readsOnly && (await migrateStore(settings, log))) await checkChain(settings)
     answering = await startAnswering(settings, log)
   } catch (error) {
     await stop()
@@ -86,7 +86,7 @@ async function newerSchema({ checkSchema }: Pick<Answering, 'checkSchema'>): Pro
  * Makes the store, or brings its schema up to date, and returns whether it could be reached: a service that waits for a
  * core buffers what that sends.
  */
-async function migrate({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
+async function migrateStore({ store, listen }: ServeSettings, log: Logger): Promise<boolean> {
   try {
     await findStore(store).migrate((message) => log.info(message))
     return true

@@ -5,17 +5,14 @@ import { isBefore } from '#core/domain/place'
 import { sharedRuns } from '#core/shared-runs'
 import type { Pass } from '#core/store/readings/point-arrivals'
 import type { ChunkReader } from './chunk-reader.ts'
-import { allDrained, type Follower, idText, type Start, sendToAll } from './follower.ts'
+import { allDrained, type Follower, idText, LAG_WAIT_MS, type Start, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
 
 /** How often a follower without a row for a while is sent its cursor, milliseconds. */
 const CURSOR_INTERVAL_MS = 5_000
 
-/** How long a feed waits for a replica that lags, or for the first block of a store, milliseconds. */
-const LAG_WAIT_MS = 500
-
 /** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
-type Level = { lacks: Lacks; coverage: Coverage }
+type FeedProgress = { lacks: Lacks; coverage: Coverage }
 
 /**
  * The rows of one selection as they arrive, for any number of followers: read once, sent to all, in the order of the
@@ -25,7 +22,7 @@ export class ArrivalFeed implements Feed {
   readonly #chunks: ChunkReader
   /** Followers that have received everything sent by the feed. */
   readonly #followers = new Set<Follower>()
-  #level: Level | null = null
+  #level: FeedProgress | null = null
   /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
   readonly #pulls = sharedRuns(() => this.#pullAll())
   readonly #laterPulls = sharedRuns(() => sleep(LAG_WAIT_MS).then(this.#pulls.fresh))
@@ -87,7 +84,7 @@ export class ArrivalFeed implements Feed {
       if (coverage !== null) this.#advance({ lacks: lacksAfterAll(coverage), coverage })
       return
     }
-    let level: Level = this.#level
+    let level: FeedProgress = this.#level
     let pass: Pass | null = null
     for (;;) {
       const chunk = await this.#chunks.read('live', level.lacks, pass === null ? null : level.coverage, pass)
@@ -103,7 +100,7 @@ export class ArrivalFeed implements Feed {
     }
   }
 
-  #advance(level: Level): void {
+  #advance(level: FeedProgress): void {
     this.#level = level
     for (const wake of this.#waiting.values()) wake()
     this.#waiting.clear()

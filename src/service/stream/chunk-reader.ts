@@ -10,7 +10,7 @@ import type { ReadingLane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** Rows that are sent at a time, at most; fewer if they are long. */
-const CHUNK_ROWS = 500
+const STREAM_CHUNK_ROWS = 500
 
 /** Reads the next events of a stream, once it is their turn; null if the store does not hold as much. */
 export type ReadChunk = (query: ArrivalQuery, lane: ReadingLane) => Promise<Chunk | null>
@@ -35,7 +35,7 @@ export class ChunkReader {
   readonly #resource: Resource
   readonly #selection: Selection
   readonly #read: ReadChunk
-  #limit = CHUNK_ROWS
+  #limit = STREAM_CHUNK_ROWS
 
   constructor(resource: Resource, selection: Selection, read: ReadChunk) {
     this.#resource = resource
@@ -75,14 +75,14 @@ export class ChunkReader {
 /** The result of a query, as events. */
 export function chunkOf(query: ArrivalQuery, arrivals: Arrivals): Chunk {
   const { coverage, pass } = arrivals
-  const { bytes, cutAfter, limit } = textOf(query, arrivals)
+  const { bytes, cutAfter, limit } = eventsText(query, arrivals)
   const reached = cutAfter ?? arrivals.reached
   const lacks = advance(query.lacks, coverage, reached)
   return { bytes, coverage, lacks, pass, isLast: reached === null, limit }
 }
 
 /** The text of rows; `cutAfter`: the position of the last row, if the piece ends early. */
-function textOf(
+function eventsText(
   query: ArrivalQuery,
   { rows, coverage, reached }: Arrivals,
 ): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
@@ -112,7 +112,7 @@ function textOf(
   return {
     bytes: Buffer.from(pieces.join('')),
     cutAfter: null,
-    limit: isShort ? Math.min(CHUNK_ROWS, 2 * limit) : limit,
+    limit: isShort ? Math.min(STREAM_CHUNK_ROWS, 2 * limit) : limit,
   }
 }
 

@@ -6,6 +6,9 @@ import type { Resource } from '#core/resources/resource'
 /** Bytes that are sent at a time, at most: but for a single row that is longer. */
 export const MAX_PIECE_BYTES = 256 * 1024
 
+/** How long to wait for a replica that lags, or for the first block of a store, milliseconds. */
+export const LAG_WAIT_MS = 500
+
 /** How long a feed waits, between two pieces, for followers to take the first one, milliseconds. */
 const PIECE_WAIT_MS = 250
 

@@ -12,7 +12,7 @@ const GAP_INTERVAL_MS = 1_000
 const REPORTS_MS = 10_000
 
 /** How often a stream on which nothing comes says that it is alive. */
-const KEEP_ALIVE_MS = 15_000
+const HEARTBEAT_MS = 15_000
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
@@ -32,7 +32,7 @@ export type HubOptions = {
 }
 
 /** A feed with followers. */
-type Followed = {
+type FollowedFeed = {
   feed: Feed
   pulls: SharedRuns<void>
   followers: Set<Follower>
@@ -47,7 +47,7 @@ type Followed = {
  */
 export class Hub {
   readonly #options: HubOptions
-  readonly #byKey = new Map<string, Followed>()
+  readonly #byKey = new Map<string, FollowedFeed>()
   readonly #keyOf = new Map<Follower, string>()
   /** Runs while anyone follows. */
   #timer: NodeJS.Timeout | null = null
@@ -112,8 +112,8 @@ export class Hub {
     this.#timer = null
   }
 
-  #followFirst(key: string, feed: Feed): Followed {
-    const followed: Followed = {
+  #followFirst(key: string, feed: Feed): FollowedFeed {
+    const followed: FollowedFeed = {
       feed,
       pulls: sharedRuns(() => this.#pull(followed)),
       followers: new Set(),
@@ -148,7 +148,7 @@ export class Hub {
   }
 
   /** Feeds do not wait for each other. A failed one is read again at the next poll. */
-  async #pull(followed: Followed): Promise<void> {
+  async #pull(followed: FollowedFeed): Promise<void> {
     const position = this.#height
     try {
       await followed.feed.pull()
@@ -170,7 +170,7 @@ export class Hub {
 
   #keepAlive(): void {
     const now = performance.now()
-    if (now - this.#keptAliveAt < KEEP_ALIVE_MS) return
+    if (now - this.#keptAliveAt < HEARTBEAT_MS) return
     this.#keptAliveAt = now
     for (const { feed } of this.#byKey.values()) feed.keepAlive()
   }

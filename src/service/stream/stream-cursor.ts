@@ -13,14 +13,14 @@ const CHECK_CHARACTERS = 4
 
 /** The cursor of a follower with these missing ranges. */
 export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
-  const parts = headOf(resource, selection)
+  const parts = streamCursorHead(resource, selection)
   const { first, tail, gaps } = lacks
   parts.push(
-    digits(first),
-    [...[tail.height, BigInt(tail.index)].map(digits), ...(tail.within ?? [])].join('-'),
+    digitsOf(first),
+    [...[tail.height, BigInt(tail.index)].map(digitsOf), ...(tail.within ?? [])].join('-'),
   )
   for (const { height, index, to, within = [] } of gaps) {
-    parts.push([...[height, BigInt(index), to - height].map(digits), ...within].join('-'))
+    parts.push([...[height, BigInt(index), to - height].map(digitsOf), ...within].join('-'))
   }
   const text = parts.join('_')
   return `${text}_${checkSum(text)}`
@@ -33,12 +33,12 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, lac
 export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
   const end = text.length - CHECK_CHARACTERS - 1
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
-  const head = `${headOf(resource, selection).join('_')}_`
+  const head = `${streamCursorHead(resource, selection).join('_')}_`
   if (!text.startsWith(head)) return null
   return lacksOf(text.slice(head.length, end).split('_'), idColumns({ resource, selection }).length)
 }
 
-function headOf(resource: Resource, selection: Selection): string[] {
+function streamCursorHead(resource: Resource, selection: Selection): string[] {
   const { scope } = resource
   const tag = `s${resource.tag}`
   // No tag ends with a letter: the other ids of the resource begin otherwise, whatever their market.
@@ -98,7 +98,7 @@ function isSound({ first, gaps, tail }: Lacks): boolean {
   return end < tail.height
 }
 
-function digits(value: bigint): string {
+function digitsOf(value: bigint): string {
   return value.toString(RADIX)
 }
 

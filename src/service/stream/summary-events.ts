@@ -7,10 +7,10 @@ import { idText, MAX_PIECE_BYTES } from './follower.ts'
 
 const [, ...PARTS] = marketSummaries.fields
 
-const COLUMNS = marketSummaries.storage.columns.map(({ name }) => name)
+const SUMMARY_COLUMNS = marketSummaries.storage.columns.map(({ name }) => name)
 
 /** Each writes an object of one part. */
-const PART_WRITERS = PARTS.map((part) => nodeWriter([part], COLUMNS))
+const PART_WRITERS = PARTS.map((part) => nodeWriter([part], SUMMARY_COLUMNS))
 
 /** The parts of a summary that differ from an earlier one, with the market's id, as JSON; null if all are equal. */
 export function changeNode(row: Row, before: Row | undefined): string | null {
@@ -24,7 +24,7 @@ export function changeNode(row: Row, before: Row | undefined): string | null {
 }
 
 /** Events in pieces of a bounded length. Only the last event has an id: before it, the state is incomplete. */
-export function piecesOf(nodes: readonly string[], id: string): Buffer[] {
+export function eventPieces(nodes: readonly string[], id: string): Buffer[] {
   if (nodes.length === 0) return [Buffer.from(idText(id))]
   const pieces: Buffer[] = []
   let text = ''
@@ -43,7 +43,7 @@ export function piecesOf(nodes: readonly string[], id: string): Buffer[] {
 const HEAD = `s${marketSummaries.tag}`
 const READING = /^[0-9a-z]{1,13}-[0-9a-z]{1,13}-[0-9a-z]{1,13}$/
 
-const headOf = (marketId: string | null) =>
+const summaryIdHead = (marketId: string | null) =>
   marketId === null ? `${HEAD}a_` : `${HEAD}_${fingerprintOf(marketId)}_`
 
 export function nameOfReading({ position, version: { version } }: ChangedSummaries): string {
@@ -52,12 +52,12 @@ export function nameOfReading({ position, version: { version } }: ChangedSummari
 }
 
 export function encodeSummaryId(marketId: string | null, reading: string): string {
-  return headOf(marketId) + reading
+  return summaryIdHead(marketId) + reading
 }
 
 /** The name of the reading in an id; null for an id of another stream. */
 export function decodeSummaryId(marketId: string | null, id: string): string | null {
-  const head = headOf(marketId)
+  const head = summaryIdHead(marketId)
   const reading = id.slice(head.length)
   return id.startsWith(head) && READING.test(reading) ? reading : null
 }

@@ -7,18 +7,15 @@ import type {
   SummariesQuery,
   SummariesVersion,
 } from '#core/store/readings/market-summaries'
-import { allDrained, type Follower, idText, sendToAll } from './follower.ts'
+import { allDrained, type Follower, idText, LAG_WAIT_MS, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
-import { changeNode, encodeSummaryId, nameOfReading, piecesOf } from './summary-events.ts'
+import { changeNode, encodeSummaryId, eventPieces, nameOfReading } from './summary-events.ts'
 
 /** Shortest interval of reading the store, milliseconds: the fastest pace of a follower. */
 const READ_INTERVAL_MS = 1_000
 
-/** How long a follower waits for a replica that lags, milliseconds. */
-const LAG_WAIT_MS = 500
-
 /** Readings whose ids are known. */
-const REMEMBERED = 1_000
+const REMEMBERED_READINGS = 1_000
 
 /** Reads the summaries that have changed; null while the store holds no block. */
 export type ReadSummaries = (query: SummariesQuery) => Promise<ChangedSummaries | null>
@@ -27,7 +24,7 @@ export type ReadSummaries = (query: SummariesQuery) => Promise<ChangedSummaries 
 export type SummaryPace = { marketId: string | null; everyMs: number }
 
 /** A state that was sent to a group. */
-type Sent = {
+type SentState = {
   /** Number of the reading, and its id. */
   reading: number
   id: string
@@ -42,7 +39,7 @@ type Group = SummaryPace & {
   followers: Set<Follower>
   /** Number of new followers that do not have that state yet. */
   joining: number
-  sent: Sent | null
+  sent: SentState | null
   sentAt: number
   /** Whether followers have received only a part of the news. */
   isSending: boolean
@@ -93,18 +90,18 @@ export class SummaryFeed implements Feed {
    * @param after name of a reading in its last id; if it is known, only markets that have changed since are sent
    */
   async join(follower: Follower, pace: SummaryPace, after: string | null): Promise<void> {
-    const group = this.#groups.get(keyOf(pace)) ?? {
+    const group = this.#groups.get(paceKey(pace)) ?? {
       ...{ ...pace, followers: new Set<Follower>() },
       ...{ joining: 0, sent: null, sentAt: Number.NEGATIVE_INFINITY, isSending: false },
     }
     // Without followers, commits are not reported.
     if (this.#groups.size === 0) this.#isStale = true
-    this.#groups.set(keyOf(pace), group)
+    this.#groups.set(paceKey(pace), group)
     group.joining++
     try {
       while (group.sent === null && !follower.isClosed) await this.#begin(group)
       let had = after === null ? undefined : this.#readings.get(after)
-      for (let sent: Sent | null = null; !follower.isClosed && sent !== group.sent; had = sent.reading) {
+      for (let sent: SentState | null = null; !follower.isClosed && sent !== group.sent; had = sent.reading) {
         sent = group.sent!
         const pieces = this.#textSince(sent, had)
         // Followers that join at the same time receive the same bytes.
@@ -136,7 +133,7 @@ export class SummaryFeed implements Feed {
 
   #forgetIfEmpty(group: Group): void {
     if (group.joining > 0 || group.followers.size > 0) return
-    this.#groups.delete(keyOf(group))
+    this.#groups.delete(paceKey(group))
     if (this.#groups.size === 0) clearTimeout(this.#timer)
   }
 
@@ -153,7 +150,7 @@ export class SummaryFeed implements Feed {
     return this.#markets === null || (marketId !== null && this.#markets.has(marketId))
   }
 
-  #latestOf({ marketId }: SummaryPace): Sent {
+  #latestOf({ marketId }: SummaryPace): SentState {
     const rows = new Map<string, Row>()
     for (const id of marketId === null ? this.#entries.keys() : [marketId]) {
       const entry = this.#entries.get(id)
@@ -163,10 +160,10 @@ export class SummaryFeed implements Feed {
   }
 
   /** A state as text, or only its markets that have changed since a reading. */
-  #textSince(sent: Sent, reading: number | undefined): readonly Buffer[] {
+  #textSince(sent: SentState, reading: number | undefined): readonly Buffer[] {
     const { rows, id } = sent
     const textOf = (some: readonly Row[]) =>
-      piecesOf(
+      eventPieces(
         some.map((row) => marketSummaries.node(row, {})),
         id,
       )
@@ -214,7 +211,7 @@ export class SummaryFeed implements Feed {
     // Followers that join during the loop receive the new state at once.
     const followers = [...group.followers]
     group.isSending = true
-    for (const [index, piece] of piecesOf(nodes, sent.id).entries()) {
+    for (const [index, piece] of eventPieces(nodes, sent.id).entries()) {
       if (index > 0) await allDrained(followers)
       sendToAll(followers, piece)
     }
@@ -281,9 +278,9 @@ export class SummaryFeed implements Feed {
     this.#name = name
     this.#readings.delete(name)
     this.#readings.set(name, reading)
-    if (this.#readings.size > REMEMBERED) this.#readings.delete(this.#readings.keys().next().value!)
+    if (this.#readings.size > REMEMBERED_READINGS) this.#readings.delete(this.#readings.keys().next().value!)
     return true
   }
 }
 
-const keyOf = ({ marketId, everyMs }: SummaryPace) => `${marketId} ${everyMs}`
+const paceKey = ({ marketId, everyMs }: SummaryPace) => `${marketId} ${everyMs}`

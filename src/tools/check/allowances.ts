@@ -24,7 +24,7 @@ export type Compared = {
 }
 
 /** A column in which a row of the store differs from one of the files. */
-type Cell = { table: Table; name: string; a: NamedRow; b: NamedRow }
+type DifferingCell = { table: Table; name: string; a: NamedRow; b: NamedRow }
 
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
@@ -52,7 +52,7 @@ const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =
 
 /** Allowed differences between the rows of a store and those of event files: in cells, and whole rows. */
 export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
-  cells: Allowances<Cell>
+  cells: Allowances<DifferingCell>
   rows: Allowances<TablePair>
 } {
   const isImported = ({ height }: NamedRow) => isWithin(store.imported, BigInt(height!))

@@ -14,7 +14,7 @@ import { ingestFiles } from '#core/ingest/ingest-files'
 import type { EventInput } from '#core/records/event-paths'
 import { describeCutOff, noEventsError } from '#core/records/read-records'
 import { readCoverage } from '#core/store/readings/coverage'
-import { prunedBeforeOf } from '#core/store/readings/holdings'
+import { readPrunedBefore } from '#core/store/readings/holdings'
 import { openTemporaryStore } from '#core/store/sqlite/tables'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
@@ -45,9 +45,9 @@ export type FilesComparison = {
   allowed: Record<string, Record<string, number>>
 }
 
-type Side = Covered & { name: string; reader: TableReader }
+type CoveredStore = Covered & { name: string; reader: TableReader }
 
-type Comparison = Compared & { store: Side; files: Side }
+type ComparedStores = Compared & { store: CoveredStore; files: CoveredStore }
 
 /** A temporary store has at most so many times the bytes of the event files, plain and compressed. */
 const STORE_SHARE = { plain: 0.5, gz: 3 }
@@ -88,8 +88,8 @@ export async function checkAgainstFiles(
     try {
       return await withOpen(store.openTableReader(), async (reader) =>
         compareStores(
-          await openSide(store.name, reader),
-          await openSide('the event files', tables),
+          await coveredStore(store.name, reader),
+          await coveredStore('the event files', tables),
           check,
           options,
         ),
@@ -103,8 +103,8 @@ export async function checkAgainstFiles(
 }
 
 async function compareStores(
-  store: Side,
-  files: Side,
+  store: CoveredStore,
+  files: CoveredStore,
   { problems, notes }: StoreCheck,
   { signal, onStep }: FilesCheckOptions,
 ): Promise<FilesComparison> {
@@ -121,11 +121,10 @@ async function compareStores(
         'the order in a block and times below a microsecond are not compared',
     )
   }
-  const [row] = await allRows(store.reader, tableOf('pruned'))
-  const comparison: Comparison = {
+  const comparison: ComparedStores = {
     ...{ store, files },
     sameLists: await sameLists(store.reader, files.reader),
-    pruned: prunedBeforeOf(row?.slice(1)),
+    pruned: await store.reader.run(readPrunedBefore()),
   }
   compareLastBlock(comparison, problems)
   const result: FilesComparison = { heights: heights.map(inText), rows: {}, allowed: {} }
@@ -150,7 +149,7 @@ async function compareStores(
 }
 
 /** @throws {CompareError} for an empty store. */
-async function openSide(name: string, reader: TableReader): Promise<Side> {
+async function coveredStore(name: string, reader: TableReader): Promise<CoveredStore> {
   const coverage = await reader.run(readCoverage())
   if (coverage === null) throw new CompareError(`nothing to compare: no block is in ${name}`)
   const heights = without([{ from: coverage.first, to: coverage.height }], coverage.gaps)
@@ -175,7 +174,7 @@ async function sameLists(store: TableReader, files: TableReader): Promise<Set<Te
   return new Set(same.map(([market]) => market!))
 }
 
-function compareLastBlock({ store, files }: Comparison, problems: Problems): void {
+function compareLastBlock({ store, files }: ComparedStores, problems: Problems): void {
   if (store.height !== files.height) return
   const isImported = isWithin(store.imported, store.height)
   const expected = isImported ? cutToMicrosecond(files.timestamp) : files.timestamp
@@ -187,7 +186,7 @@ function compareLastBlock({ store, files }: Comparison, problems: Problems): voi
 }
 
 /** The rules of a table's rows, which may differ as {@link allowancesOf} says. */
-function rulesOf(comparison: Comparison, table: Table): TableRules<TablePair> {
+function rulesOf(comparison: ComparedStores, table: Table): TableRules<TablePair> {
   const { cells, rows } = allowancesOf(comparison)
   const rules = tableRules(table)
   const fieldsOf = (ours: Cells, theirs: Cells) => {
@@ -208,7 +207,7 @@ function rulesOf(comparison: Comparison, table: Table): TableRules<TablePair> {
 
 /** The row of the files for the event that an imported point comes from: its time becomes the point's if it is cut. */
 async function eventOfPoint(
-  { store, files }: Comparison,
+  { store, files }: ComparedStores,
   table: Table,
   point: Cells | null,
 ): Promise<Cells | null> {

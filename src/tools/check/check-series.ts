@@ -7,8 +7,8 @@ import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-poi
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
 import type { TableReader } from '#core/store/table-reader'
 import { type TextCell, tableOf } from '#core/store/tables'
-import { describeRow, walkTable } from '#core/store/walk-table'
-import { compareTables, given, tableRules } from './compare-tables.ts'
+import { walkTable } from '#core/store/walk-table'
+import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
@@ -54,24 +54,30 @@ async function checkLevel(
     for (const part of without([{ from, to: end - 1n }], stale)) {
       const made: TextCell[][] = []
       const range = { from: part.from, to: part.to + 1n }
-      await reader.run(bucketRows(run, level, range, (row) => made.push(textsOf(row))))
-      const held = stored.filter((row) => bucketOf(row) >= part.from && bucketOf(row) <= part.to)
-      await compareTables(SERIES, [given(held), given(made)], ['in the store', inMade], RULES, problems)
+      await reader.run(bucketRows(run, level, range, (row) => made.push(bucketCells(row))))
+      const held = stored.filter((row) => bucketStart(row) >= part.from && bucketStart(row) <= part.to)
+      await compareTables(
+        SERIES,
+        [givenRows(held), givenRows(made)],
+        ['in the store', inMade],
+        RULES,
+        problems,
+      )
     }
     if (end > from) from = end
   }
   for await (const chunk of walkTable(reader, SERIES, all, signal)) {
     rows += chunk.length
     for (const row of chunk)
-      if (bucketOf(row) >= to) problems.add(describeRow(SERIES, row), 'it is not made yet')
+      if (bucketStart(row) >= to) problems.add(describeRow(SERIES, row), 'it is not made yet')
     const last = chunk.at(-1)
-    if (last !== undefined) await compare(bucketOf(last) < to ? bucketOf(last) + 1n : to, chunk)
+    if (last !== undefined) await compare(bucketStart(last) < to ? bucketStart(last) + 1n : to, chunk)
   }
   await compare(to, [])
   return rows
 }
 
-const bucketOf = (row: readonly TextCell[]) => BigInt(row[3]!)
+const bucketStart = (row: readonly TextCell[]) => BigInt(row[3]!)
 
-const textsOf = (row: BucketRow): TextCell[] =>
+const bucketCells = (row: BucketRow): TextCell[] =>
   Object.values(row).map((cell) => (cell === null ? null : String(cell)))

@@ -2,11 +2,11 @@ import type { TableReader } from '#core/store/table-reader'
 import type { RowRange, Table, TextCell } from '#core/store/tables'
 import { type NamedRow, walkTable } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
-import { type Cells, compareTables, given, tableRules } from './compare-tables.ts'
+import { type Cells, compareTables, givenRows, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
 
 /** Times between which some points lie, and how many these are. */
-type Times = { first: bigint; last: bigint; points: number }
+type SpanTimes = { first: bigint; last: bigint; points: number }
 
 export type SpanRules = {
   /** The spans of a market: a table whose key is the market and a period, or a run of blocks. */
@@ -21,7 +21,7 @@ export type SpanRules = {
 
 export type SpanCheck = {
   /** Registers a market, so that its spans are compared even without points. */
-  expect(market: TextCell): Map<bigint, Times>
+  expect(market: TextCell): Map<bigint, SpanTimes>
   add(point: NamedRow): void
   /** Compares the spans added since the last call. */
   compare(): Promise<void>
@@ -33,10 +33,10 @@ export function createSpanCheck(
   reader: TableReader,
   problems: Problems,
 ): SpanCheck {
-  const markets = new Map<TextCell, Map<bigint, Times>>()
+  const markets = new Map<TextCell, Map<bigint, SpanTimes>>()
   const rules = { ...tableRules(table), allowances }
   const expect = (market: TextCell) => {
-    const found = markets.get(market) ?? new Map<bigint, Times>()
+    const found = markets.get(market) ?? new Map<bigint, SpanTimes>()
     markets.set(market, found)
     return found
   }
@@ -61,7 +61,7 @@ export function createSpanCheck(
           ...others(of, points),
         ])
         const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)
-        const sides = [walkTable(reader, table, range), given(made)] as const
+        const sides = [walkTable(reader, table, range), givenRows(made)] as const
         await compareTables(
           table,
           sides,

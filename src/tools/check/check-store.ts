@@ -6,12 +6,13 @@ import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
 import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
-import { allRows, compareKeys, describeRow, namedRow, walkTable } from '#core/store/walk-table'
+import { allRows, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanRules } from './check-spans.ts'
+import { compareKeys, describeRow } from './compare-tables.ts'
 import { Problems } from './problems.ts'
-import { faultsOf, isUnplacedRow } from './row-rules.ts'
+import { faultsOfRow, isUnplacedRow } from './row-rules.ts'
 
 export type CheckOptions = {
   signal?: AbortSignal
@@ -87,7 +88,7 @@ async function checkTables(
       rows[table.name]! += chunk.length
       for (const row of chunk) {
         const named = namedRow(table, row)
-        const faults = faultsOf(table, named)
+        const faults = faultsOfRow(table, named)
         if (before !== null && compareKeys(table, before, row) >= 0) {
           faults.push('its key does not follow the one before')
         }

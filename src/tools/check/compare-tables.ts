@@ -1,5 +1,5 @@
 import type { Table, TextCell } from '#core/store/tables'
-import { compareKeys, describeRow, type NamedRow, namedRow } from '#core/store/walk-table'
+import { type NamedRow, namedRow } from '#core/store/walk-table'
 import {
   compareRows,
   describePair,
@@ -11,6 +11,22 @@ import type { Problems } from './problems.ts'
 
 /** A row as read. */
 export type Cells = readonly TextCell[]
+
+/** How the keys of two rows of a table stand to each other: numbers by their value, texts by their bytes. */
+export function compareKeys({ columns, keyLength }: Table, a: Cells, b: Cells): number {
+  for (let index = 0; index < keyLength; index++) {
+    const [left, right] = [a[index], b[index]]
+    if (left === right) continue
+    if (columns[index]!.type === 'text') return Buffer.compare(Buffer.from(left!), Buffer.from(right!))
+    return BigInt(left!) < BigInt(right!) ? -1 : 1
+  }
+  return 0
+}
+
+/** `funding_period_data_points (1, 2, 1696500003000000000, 0)` */
+export function describeRow(table: Table, row: Cells): string {
+  return `${table.name} (${row.slice(0, table.keyLength).join(', ')})`
+}
 
 export type TableRules<Of extends Pair<NamedRow> = Pair<NamedRow>> = RowRules<Cells, Of>
 
@@ -44,6 +60,6 @@ export async function compareTables<Of extends Pair<NamedRow>>(
 }
 
 /** Rows that are there already. */
-export async function* given(rows: Cells[]): AsyncGenerator<Cells[]> {
+export async function* givenRows(rows: Cells[]): AsyncGenerator<Cells[]> {
   yield rows
 }

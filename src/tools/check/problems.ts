@@ -2,7 +2,7 @@
 export type Problem = { where: string; what: string }
 
 /** Problems that are reported one by one; a damaged store may have one for each row. */
-const MAX_REPORTED = 100
+const MAX_REPORTED_PROBLEMS = 100
 
 /** Gathers problems: the first are kept, all are counted. */
 export class Problems {
@@ -11,6 +11,6 @@ export class Problems {
 
   add(where: string, what: string): void {
     this.count++
-    if (this.reported.length < MAX_REPORTED) this.reported.push({ where, what })
+    if (this.reported.length < MAX_REPORTED_PROBLEMS) this.reported.push({ where, what })
   }
 }

@@ -3,7 +3,7 @@ import type { Table } from '#core/store/tables'
 import { type NamedRow, placeOfRow } from '#core/store/walk-table'
 
 /** Faults within a row, in words; empty if there are none. */
-export function faultsOf({ columns, faultsOf }: Table, row: NamedRow): string[] {
+export function faultsOfRow({ columns, faultsOf }: Table, row: NamedRow): string[] {
   const faults = columns.flatMap(({ name, isRight }) => {
     const value = row[name]!
     return value === null || isRight(value) ? [] : [`${name} is ${JSON.stringify(value)}`]

@@ -66,12 +66,12 @@ async function check(
     const { count, reported } = problems
     printJson({ ok: count === 0, problemCount: count, problems: reported, notes, rows, compared })
   } else {
-    console.log(describe(store.name, result, compared))
+    console.log(describeCheck(store.name, result, compared))
   }
   if (problems.count > 0) process.exitCode = EXIT.failure
 }
 
-function describe(
+function describeCheck(
   name: string,
   { problems, notes, rows }: StoreCheck,
   compared: FilesComparison | null,

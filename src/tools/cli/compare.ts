@@ -64,7 +64,7 @@ async function compare(
   if (result === null) return
   const differs = result.resources.some(({ difference }) => difference !== null)
   if (json) printJson({ same: !differs, ...result })
-  else console.log(describe(result))
+  else console.log(describeComparison(result))
   if (differs) process.exitCode = EXIT.failure
 }
 
@@ -74,7 +74,7 @@ function openSide(name: string, signal: AbortSignal): Promise<Side> {
   return isAddress(name) ? openServiceSide(name, signal) : openStoreSide(findStore(name), signal)
 }
 
-function describe({ a, b, heights, resources }: Comparison): string {
+function describeComparison({ a, b, heights, resources }: Comparison): string {
   const lines = [
     ...[`A: ${printable(a)}`, `B: ${printable(b)}`],
     ...[`in both: ${describeRanges(heights, SHOWN_RANGES)}`, ''],
@@ -107,10 +107,12 @@ function describePart({
       ? ''
       : `, ${count(lost)} that a data node does not keep (it keeps one point per block, period and source)`
   const head = `${title}: ${count(same)} rows match${rest}${gone}`
-  return difference === null ? [head] : [`${head}; the first difference:`, ...describeDifference(difference)]
+  return difference === null
+    ? [head]
+    : [`${head}; the first difference:`, ...describeRowDifference(difference)]
 }
 
-function describeDifference({ marketId, key, ...pair }: Difference): string[] {
+function describeRowDifference({ marketId, key, ...pair }: Difference): string[] {
   const parts = Object.entries({ ...(marketId === null ? {} : { market_id: marketId }), ...key })
   const row = (node: Difference['a']) => (node === null ? 'no such row' : JSON.stringify(node))
   return [

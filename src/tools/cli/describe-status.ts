@@ -19,7 +19,7 @@ const IMPORTED_MEANS =
   'without some points, all auctions, the order within a block, and times below a microsecond. ' +
   'If you have the event files, ingest them into a new store, then import the other blocks'
 
-const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
+const timeText = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
 /** The state of a store or service, as a table for people. */
 export function describeStatus(report: StatusReport): string {
@@ -45,14 +45,14 @@ export function describeStatus(report: StatusReport): string {
   }
   entries.push(['chain', printable(coverage.chainId)])
   const age = `${describeDuration(lastBlock.ageSeconds)} old`
-  entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
+  entries.push(['last block', `${lastBlock.height}, ${timeText(lastBlock.timestamp)}, ${age}`])
   const { blocks, since, prunedBefore } = coverage
-  entries.push(['whole blocks', blocks.ranges.length === 0 ? 'none' : describeRanges(blocks.ranges)])
+  entries.push(['whole blocks', blocks.ranges.length === 0 ? 'none' : describeBlockRanges(blocks.ranges)])
   if (blocks.imported.length > 0) {
-    entries.push(['imported blocks', describeRanges(blocks.imported)], ['', IMPORTED_MEANS])
+    entries.push(['imported blocks', describeBlockRanges(blocks.imported)], ['', IMPORTED_MEANS])
   }
-  entries.push(...describeGaps(blocks.gaps), ...describeLacking({ since, imported: blocks.imported }))
-  if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
+  entries.push(...gapEntries(blocks.gaps), ...describeLacking({ since, imported: blocks.imported }))
+  if (prunedBefore?.timestamp) entries.push(['pruned', `before ${timeText(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
 }
@@ -97,12 +97,12 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
   return printable(parts.join(', '))
 }
 
-function describeRanges(ranges: CoverageBody['coverage']['blocks']['ranges']): string {
+function describeBlockRanges(ranges: CoverageBody['coverage']['blocks']['ranges']): string {
   const shown = ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
   return [...shown, ...(shown.length < ranges.length ? ['...'] : [])].join(', ')
 }
 
-function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {
+function gapEntries(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {
   if (gaps.length === 0) return [['gaps', 'none']]
   const shown = gaps
     .slice(0, SHOWN_GAPS)
@@ -111,7 +111,7 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
 }
 
 /** A resource's part of a coverage, or a market's: numbers and times as text. */
-type HeldRows = {
+type ReportedRows = {
   marketId?: string
   count: string
   firstTimestamp?: string | null
@@ -124,11 +124,13 @@ function describeRows(coverage: CoverageBody['coverage']): string[] {
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
   for (const resource of RESOURCES) {
     // A service of another version may not have it.
-    const held = (coverage as unknown as Record<string, HeldRows | HeldRows[] | undefined>)[resource.name]
+    const held = (coverage as unknown as Record<string, ReportedRows | ReportedRows[] | undefined>)[
+      resource.name
+    ]
     for (const found of [held ?? []].flat()) {
       const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = found
-      const last = atBlock === undefined ? time(lastTimestamp) : `block ${atBlock}`
-      rows.push([wordsOf(resource), marketId, count(BigInt(number)), time(firstTimestamp), last])
+      const last = atBlock === undefined ? timeText(lastTimestamp) : `block ${atBlock}`
+      rows.push([wordsOf(resource), marketId, count(BigInt(number)), timeText(firstTimestamp), last])
     }
   }
   return table(rows, [2])

@@ -11,13 +11,13 @@ import type {
 } from '../verify/tally.ts'
 import { table } from './table.ts'
 
-const METHOD_NAMES: Record<TwapMethod, string> = {
+export const METHOD_NAMES: Record<TwapMethod, string> = {
   'running-sum': 'as the core computes them',
   'plain-formula': 'by the plain formula',
 }
 
 /** Why TWAPs, payments, rates and estimates are unknown, in words. */
-const REASONS: Record<UnknownReason | FundingUnknownReason, string> = {
+const UNKNOWN_REASONS: Record<UnknownReason | FundingUnknownReason, string> = {
   'events missing': 'events before them are missing: the period was not seen from its start',
   imported:
     'cannot be checked: they belong to imported blocks, or to a period that contains imported blocks; an import has neither all points nor their order',
@@ -56,7 +56,7 @@ export function describeVerification(report: VerifyReport, method: TwapMethod): 
     ),
   ]
   lines.push(...describeUnknown(report.unknownReasons))
-  for (const difference of report.differences) lines.push('', ...describeDifference(difference))
+  for (const difference of report.differences) lines.push('', ...describeTwapDifference(difference))
   const hidden = report.differenceCount - report.differences.length
   if (hidden > 0) lines.push('', `and ${count(hidden)} more periods and sources that differ`)
   lines.push(...describeFunding(report.funding, row))
@@ -65,7 +65,7 @@ export function describeVerification(report: VerifyReport, method: TwapMethod): 
 
 function describeUnknown(reasons: Partial<Record<FundingUnknownReason, number>>): string[] {
   const lines = Object.entries(reasons).map(
-    ([reason, times]) => `unknown: ${count(times)}, ${REASONS[reason as FundingUnknownReason]}`,
+    ([reason, times]) => `unknown: ${count(times)}, ${UNKNOWN_REASONS[reason as FundingUnknownReason]}`,
   )
   return lines.length === 0 ? [] : ['', ...lines]
 }
@@ -106,7 +106,7 @@ function describeFundingDifference(difference: FundingDifference): string[] {
   ]
 }
 
-function describeDifference(difference: TwapDifference): string[] {
+function describeTwapDifference(difference: TwapDifference): string[] {
   const { marketId, seq, source, sent, expected } = difference
   const { cause, agreedBefore, further } = difference
   return [

@@ -19,7 +19,7 @@ const OF_ONE = [
 
 /** `lyra export all`: writes every resource into a folder, in place of an earlier export. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
-  const folder = folderOf(options, command)
+  const folder = outputFolder(options, command)
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
   const progress = rowProgress(log)
@@ -49,7 +49,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
  *
  * @throws {InvalidSettingError} if there is none, and for options of one resource.
  */
-function folderOf({ out, format }: ExportCommandOptions, command: Command): string {
+function outputFolder({ out, format }: ExportCommandOptions, command: Command): string {
   const given = (name: string) => command.getOptionValueSource(name) === 'cli'
   const foreign = OF_ONE.find(given)
   if (foreign !== undefined) {

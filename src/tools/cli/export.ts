@@ -38,9 +38,11 @@ lyra export all --out DIR writes every resource as Parquet, by market. Run it ag
 const ALL = 'all'
 
 /** Each resource by its name on the command line. */
-const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
+const RESOURCES_BY_NAME = new Map(
+  RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]),
+)
 
-type Restriction = keyof GivenFilters | keyof Times
+type Restriction = keyof GivenFilters | keyof TimeBounds
 
 /** The parameters of the API for the options that restrict the rows. */
 const RESTRICTIONS = {
@@ -88,10 +90,12 @@ export function command(): Command {
     .description(
       'Writes all rows of a resource to a file or standard output, with the same fields as the API.',
     )
-    .argument('<resource>', `${[...BY_NAME.keys()].join(', ')}, or ${ALL}`, (name) => {
-      const resource = name === ALL ? ALL : BY_NAME.get(name)
+    .argument('<resource>', `${[...RESOURCES_BY_NAME.keys()].join(', ')}, or ${ALL}`, (name) => {
+      const resource = name === ALL ? ALL : RESOURCES_BY_NAME.get(name)
       if (resource === undefined) {
-        throw new InvalidArgumentError(`It must be one of ${[...BY_NAME.keys()].join(', ')}, ${ALL}.`)
+        throw new InvalidArgumentError(
+          `It must be one of ${[...RESOURCES_BY_NAME.keys()].join(', ')}, ${ALL}.`,
+        )
       }
       return resource
     })
@@ -135,7 +139,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   const store = findStore(options.store)
   const query = queryOfOptions(resource, {
     ...options,
-    ...(await timesOf(store, options)),
+    ...(await timeBounds(store, options)),
     ...(await wholeIds(store, options)),
   })
   const { out, force, format, text, times } = options
@@ -150,7 +154,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
     withSnapshot(store, async (snapshot) => {
       async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
-        yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
+        yield* shownBytes(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
         if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
       }
       await write(out, all())
@@ -173,10 +177,10 @@ async function wholeIds(store: Store, options: GivenFilters): Promise<GivenFilte
   return ids
 }
 
-type Times = { from: bigint | undefined; to: bigint | undefined }
+type TimeBounds = { from: bigint | undefined; to: bigint | undefined }
 
 /** The times that the options name; ages are counted back from the last block of the store. */
-async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promise<Times> {
+async function timeBounds(store: Store, { from, to }: ExportCommandOptions): Promise<TimeBounds> {
   const times = (last: bigint) => {
     const of = (given: GivenTime | undefined) => (given?.by === 'age' ? last - given.age : given?.before)
     return { from: of(from), to: of(to) }
@@ -188,14 +192,14 @@ async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promis
 }
 
 /** The options that restrict the rows and are given. */
-function given(options: Partial<Record<Restriction, unknown>>): Restriction[] {
+function givenRestrictions(options: Partial<Record<Restriction, unknown>>): Restriction[] {
   return (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
 }
 
 /** Refuses options that the resource does not take, whatever their values are. */
 function refuseForeign(resource: Resource, options: ExportCommandOptions): void {
   const allowed = restrictionsOf(resource)
-  const foreign = given(options).find((name) => !allowed.includes(name))
+  const foreign = givenRestrictions(options).find((name) => !allowed.includes(name))
   if (foreign === undefined) return
   const flags = allowed.map((name) => `--${flagOf(name)}`).join(', ')
   throw new InvalidSettingError(
@@ -206,9 +210,9 @@ function refuseForeign(resource: Resource, options: ExportCommandOptions): void 
 /** The rows that the options ask for, checked as a request to the API is. */
 function queryOfOptions(
   resource: Resource,
-  options: Omit<ExportCommandOptions, keyof Times> & Times,
+  options: Omit<ExportCommandOptions, keyof TimeBounds> & TimeBounds,
 ): ExportQuery {
-  const restrictions = given(options)
+  const restrictions = givenRestrictions(options)
   const { market } = options
   const isOfMarket = resource.scope !== null
   const isOfAll = isOfMarket
@@ -252,12 +256,12 @@ async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string
   return `no matching ${resource.kebabName.replaceAll('-', ' ')}${of}: 0 rows written`
 }
 
-type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number) => void }
+type ExportReading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number) => void }
 
-async function* bytesOf(
+async function* shownBytes(
   query: ExportQuery,
   { format, text: asText, times, out }: ExportCommandOptions,
-  { snapshot, ...reading }: Reading,
+  { snapshot, ...reading }: ExportReading,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   const isShown = out === undefined && process.stdout.isTTY && format !== 'parquet'
   for await (const bytes of exportBytes({ ...query, times }, format, snapshot, { asText, ...reading })) {

@@ -5,7 +5,7 @@ import { EventStreamError } from '#core/records/record-position'
 import { StoreError } from '#core/store/store'
 import { ExportError } from '#service/export/export-error'
 import { ListenError } from '#service/serve/listen'
-import { commit, VERSION } from '#service/version'
+import { commit, PROGRAM_VERSION } from '#service/version'
 import { CompareError } from '../compare/compare-error.ts'
 import { DialError } from '../generate/dial-error.ts'
 import { GenerateOptionError } from '../generate/options.ts'
@@ -60,7 +60,11 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   await reportErrors(async () => {
     const program = new Command('lyra')
       .description('Serves funding, liquidity and checkpoint data of a Vega network.')
-      .version(args.includes('--version') ? describeVersion() : VERSION, '--version', 'print the version')
+      .version(
+        args.includes('--version') ? describeVersion() : PROGRAM_VERSION,
+        '--version',
+        'print the version',
+      )
     for (const command of await loadCommands(args[0])) program.addCommand(command)
     configure(program)
     await program.parseAsync(args, { from: 'user' })
@@ -70,7 +74,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 /** The version, and the commit if it is known: `0.2.0 (0123456789ab)`. */
 function describeVersion(): string {
   const known = commit()
-  return known === null ? VERSION : `${VERSION} (${known})`
+  return known === null ? PROGRAM_VERSION : `${PROGRAM_VERSION} (${known})`
 }
 
 export async function runCommand(command: Command, args: readonly string[]): Promise<void> {
@@ -90,12 +94,12 @@ function configure(command: Command): Command {
 /** Where to read on, if an error names nothing that could be written instead. */
 const helpAfter = (text: string, command: Command) =>
   /^error: (?:missing required argument|unknown command '[^']*'\s*$)/.test(text)
-    ? `; see ${pathOf(command)} --help`
+    ? `; see ${commandPath(command)} --help`
     : ''
 
 /** `lyra gap accept` */
-const pathOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+const commandPath = (command: Command): string =>
+  command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`
 
 /** A command-line error in one line, with the suggestion that commander puts on a separate line. */
 function inOneLine(text: string): string {
@@ -110,12 +114,12 @@ async function reportErrors(run: () => Promise<unknown>): Promise<void> {
   try {
     await run()
   } catch (error) {
-    process.exitCode = report(error)
+    process.exitCode = reportError(error)
   }
 }
 
 /** Reports what went wrong, in one line if the fault is not ours; returns the exit code. */
-function report(error: unknown): number {
+function reportError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {
     console.error(`lyra: ${printable(error.message)}`)

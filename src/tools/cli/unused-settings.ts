@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ServeSettings } from '#service/serve/settings'
 
 /** Settings without effect unless another one is set. */
-const NEEDED: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
+const NEEDED_SETTINGS: readonly [setting: keyof ServeSettings, flag: string, needs: string][] = [
   ['listenFrom', '--listen-from', '--listen'],
   ['chain', '--chain', '--listen'],
   ['keepBuffer', '--keep-buffer', '--listen'],
@@ -18,7 +18,7 @@ export function unusedSettings(command: Command, { listen, forward, paths }: Ser
     '--forward': forward === null,
     '--listen or a file': listen === null && paths.length === 0,
   }
-  const unused = NEEDED.filter(([setting, , needs]) => {
+  const unused = NEEDED_SETTINGS.filter(([setting, , needs]) => {
     const source = command.getOptionValueSource(setting)
     const isGiven = source === 'default' ? command.opts()[setting] === true : source !== undefined
     return isGiven && isOff[needs as keyof typeof isOff]

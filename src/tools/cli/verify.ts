@@ -14,7 +14,7 @@ import type { GivenParameters } from '../verify/parameters.ts'
 import { severalMarkets, type VerifyReport } from '../verify/tally.ts'
 import { verifyFiles } from '../verify/verify-files.ts'
 import { verifyStore } from '../verify/verify-store.ts'
-import { describeVerification } from './describe-verification.ts'
+import { describeVerification, METHOD_NAMES } from './describe-verification.ts'
 import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
 import { interruptible } from './interrupt.ts'
@@ -27,8 +27,6 @@ import {
 } from './options.ts'
 import { printJson } from './output.ts'
 import { progressLines } from './progress.ts'
-
-const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
 
 const NOTES = `
 From event files, reads every event in stream order. From a store, reads its points, auctions and the last event of each
@@ -49,10 +47,10 @@ type VerifyCommandOptions = CommonOptions & {
   seq: bigint | null
   method: TwapMethod
   json: boolean
-} & { [flag in keyof typeof PARAMETERS]: string | null }
+} & { [flag in keyof typeof FUNDING_FLAGS]: string | null }
 
 /** Flags of funding parameters: each with its field and meaning. */
-const PARAMETERS = {
+const FUNDING_FLAGS = {
   interestRate: ['interestRate', 'interest rate per year, such as 0.1'],
   clampLowerBound: ['clampLowerBound', 'minimum interest component, as a fraction of the external TWAP'],
   clampUpperBound: ['clampUpperBound', 'maximum interest component, as a fraction of the external TWAP'],
@@ -85,10 +83,10 @@ export function command(): Command {
     .addOption(
       new Option('--method <name>', 'compute averages as the core does, or by the plain formula')
         .env('LYRA_VERIFY_METHOD')
-        .choices(METHODS)
+        .choices(Object.keys(METHOD_NAMES))
         .default('running-sum'),
     )
-  for (const [name, [, description]] of Object.entries(PARAMETERS)) {
+  for (const [name, [, description]] of Object.entries(FUNDING_FLAGS)) {
     const flag = wordsOfName(name, '-')
     const variable = `LYRA_VERIFY_${flag.replaceAll('-', '_').toUpperCase()}`
     verification.addOption(
@@ -114,8 +112,8 @@ function parseParameter(text: string): string {
 /** The funding parameters that flags give. */
 function givenParameters(options: VerifyCommandOptions): GivenParameters {
   const given: GivenParameters = {}
-  for (const [flag, [parameter]] of Object.entries(PARAMETERS)) {
-    const text = options[flag as keyof typeof PARAMETERS]
+  for (const [flag, [parameter]] of Object.entries(FUNDING_FLAGS)) {
+    const text = options[flag as keyof typeof FUNDING_FLAGS]
     if (text !== null) given[parameter] = text
   }
   return given
@@ -145,7 +143,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     const shared = {
       ...{ method, filter: { marketId: options.market, seq: options.seq }, signal },
       parameters: givenParameters(options),
-      onProgress: progressLines(log, describeProgress),
+      onProgress: progressLines(log, describeVerified),
     }
     const [store] = stores
     if (store !== undefined) {
@@ -167,7 +165,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   else if (isInterrupted) process.exitCode = EXIT.interrupted
 }
 
-function describeProgress({ dataPoints, differenceCount, funding }: VerifyReport): string {
+function describeVerified({ dataPoints, differenceCount, funding }: VerifyReport): string {
   const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
   return `${count(points)} data points so far, ${differenceCount + funding.differenceCount} differences`
 }

@@ -2,7 +2,7 @@ import { describeRanges, type HeightRange, intersection, merged } from '#core/do
 import { CompareError } from './compare-error.ts'
 
 /** Ranges of heights that an error lists. */
-const SHOWN_RANGES = 5
+const RANGES_IN_ERROR = 5
 
 /** A side's blocks; the chain is null if unknown. */
 type Blocks = { name: string; chainId: string | null; heights: readonly HeightRange[] }
@@ -18,7 +18,7 @@ export function commonHeights(a: Blocks, b: Blocks): HeightRange[] {
   if (heights.length > 0) return heights
   const said = [a, b].map(
     ({ name, chainId, heights }) =>
-      `${name}: ${describeRanges(heights, SHOWN_RANGES)} of chain ${chainId ?? 'unknown'}`,
+      `${name}: ${describeRanges(heights, RANGES_IN_ERROR)} of chain ${chainId ?? 'unknown'}`,
   )
   throw new CompareError(`nothing to compare: no block is in both. ${said.join('; ')}`)
 }

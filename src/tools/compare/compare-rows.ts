@@ -1,4 +1,4 @@
-import { RowQueue } from '#core/store/walk-table'
+import { RowQueue } from '../verify/row-queue.ts'
 
 /** Two rows of one key that differ in fields, or a row that only one side has. */
 export type Pair<Row> = {

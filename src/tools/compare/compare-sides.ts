@@ -169,7 +169,7 @@ async function compareRowsOf(compared: RowsCompared): Promise<PartialComparison>
   const { a, b, resource, marketId, atHeight } = compared
   const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
   const [rowsA, rowsB] = [a, b].map((side) =>
-    inOrder(cut(side.rows(resource, marketId, atHeight), compared), side.name),
+    inOrder(cutToMicroseconds(side.rows(resource, marketId, atHeight), compared), side.name),
   )
   const rules: RowRules<ComparedRow, Pair<ComparedRow>> = {
     order: (x, y) => compareResourceKeys(x.key, y.key),
@@ -188,7 +188,7 @@ async function compareRowsOf(compared: RowsCompared): Promise<PartialComparison>
 }
 
 /** Rows with their times cut to the microsecond, if one side is a data node of the reference: it keeps no more digits. */
-async function* cut(
+async function* cutToMicroseconds(
   chunks: AsyncIterable<readonly ComparedRow[]>,
   { a, b, resource }: RowsCompared,
 ): AsyncGenerator<readonly ComparedRow[], void, undefined> {
@@ -210,7 +210,9 @@ async function isLost(
   const [own, other] = left === null ? [b, a] : [a, b]
   if (left !== null && right !== null) return false
   if (resource.name !== 'fundingPeriodDataPoints' || marketId === null || !other.isReference) return false
-  const beside = await own.pointsBeside(marketId, row.exact ?? row.key)
+  const key = row.exact ?? row.key
+  const height = await own.blockOf(resource, marketId, key)
+  const beside = height === null ? null : await own.pointsBeside(marketId, key, height)
   return beside === null || beside > 1n
 }
 

@@ -3,7 +3,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { COVERAGE_PATH } from '#service/api/questions/coverage-body'
 import { parsedAnswer, ServiceError, serviceAt, wholeCoverage } from '../status/service-status.ts'
 import { CompareError } from './compare-error.ts'
-import { type ComparedRow, HeightMovedError, type Held, keyOfNode, type Side } from './side.ts'
+import { type ComparedRow, HeightMovedError, keyOfNode, type Side, type SideCoverage } from './side.ts'
 import { coverageOfBody } from './store-side.ts'
 
 /** The longest page that both Lyra and the reference have. */
@@ -51,7 +51,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
     isReference,
     height,
     async *rows(resource, marketId, atHeight) {
-      const [path, filters] = targetOf(resource, marketId)
+      const [path, filters] = listTarget(resource, marketId)
       let after = ''
       for (;;) {
         const query = new URLSearchParams({
@@ -80,7 +80,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
 }
 
 /** The path of a list, and the parameters that select a market. */
-function targetOf(
+function listTarget(
   resource: Resource,
   marketId: string | null,
 ): [path: string, filters: Record<string, string>] {
@@ -100,7 +100,7 @@ function isPage(page: PageBody | undefined): page is PageBody {
 }
 
 /** A data node reports neither its gaps nor its markets. */
-function heldOfReference(height: bigint): Held {
+function heldOfReference(height: bigint): SideCoverage {
   return {
     chainId: null,
     heights: height === 0n ? [] : [{ from: 1n, to: height }],

@@ -7,7 +7,7 @@ import { CompareError } from './compare-error.ts'
 export type ComparedRow = { key: Key; exact?: Key; node: Readonly<Record<string, unknown>> }
 
 /** The coverage of a side, as far as it is reported. */
-export type Held = {
+export type SideCoverage = {
   /** Null if it does not say. */
   chainId: string | null
   /** Heights held whole or imported, ascending; of a data node of the reference all up to its own. */
@@ -25,7 +25,7 @@ export type Held = {
 /** One of the two that are compared: a store, or a service by its address. */
 export type Side = {
   name: string
-  held: Held
+  held: SideCoverage
   /** Whether its rows may change while they are read. */
   isLive: boolean
   /** Whether it is a data node of the reference: that lists less, and keeps times to the microsecond. */
@@ -46,8 +46,11 @@ export type Side = {
   ): AsyncIterable<readonly ComparedRow[]>
   /** The block that a row comes from; null if the side does not say. */
   blockOf(resource: Resource, marketId: string | null, key: Key): Promise<bigint | null>
-  /** How many points a data point's block has of its market, seq and source; null if the side does not say. */
-  pointsBeside(marketId: string, key: Key): Promise<bigint | null>
+  /**
+   * How many points the block of a data point, at `height`, has of its market, seq and source; null if the side
+   * does not say.
+   */
+  pointsBeside(marketId: string, key: Key, height: bigint): Promise<bigint | null>
   close(): Promise<void>
 }
 

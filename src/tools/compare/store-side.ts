@@ -1,18 +1,17 @@
 import { byFrom } from '#core/domain/coverage'
 import { MARKET_ID } from '#core/domain/ids'
 import { least } from '#core/domain/integers'
-import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import type { Key, Resource, Selection } from '#core/resources/resource'
 import type { Reading } from '#core/store/pages/page'
 import { readPlace } from '#core/store/readings/arrivals'
-import { ALL_HOLDINGS, readHoldings } from '#core/store/readings/holdings'
+import { readHoldings } from '#core/store/readings/holdings'
 import { FIND_MARKET } from '#core/store/statements'
 import type { Store } from '#core/store/store'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
 import { exportRows } from '#service/export/export-rows'
 import { CompareError } from './compare-error.ts'
-import { type ComparedRow, type Held, keyOfNode, type Side } from './side.ts'
+import { type ComparedRow, keyOfNode, type Side, type SideCoverage } from './side.ts'
 
 /** Between which times the points of a run of blocks lie. */
 const READ_BLOCK_SPAN = `
@@ -24,7 +23,7 @@ const COUNT_BESIDE = `
   where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
 
 /** A side's coverage, from a coverage body. */
-export function coverageOfBody({ coverage }: CoverageBody): Held {
+export function coverageOfBody({ coverage }: CoverageBody): SideCoverage {
   const { chainId, blocks, prunedBefore } = coverage
   const heights = (ranges: readonly { from: string; to: string }[]) =>
     ranges.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))
@@ -60,7 +59,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     await reader.close()
   }
   const { position } = snapshot
-  const holdings = await reader.read(() => readHoldings(ALL_HOLDINGS))
+  const holdings = await reader.read(readHoldings)
   if (position === null || holdings === null) {
     await close()
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
@@ -89,10 +88,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     },
     blockOf: async (resource, marketId, key) =>
       (await reader.read(() => readPlace(resource, selectionOf(marketId), key)))?.height ?? null,
-    pointsBeside: async (marketId, key) => {
-      const place = await reader.read(() => readPlace(fundingPeriodDataPoints, { marketId }, key))
-      return place === null ? null : reader.read(() => countBeside(marketId, key, place.height))
-    },
+    pointsBeside: (marketId, key, height) => reader.read(() => countBeside(marketId, key, height)),
     close,
   }
 }

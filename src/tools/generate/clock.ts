@@ -1,6 +1,5 @@
+import { SECOND } from '#core/domain/time'
 import { HEX_LENGTH, type Random } from './random.ts'
-
-const SECOND = 1_000_000_000n
 
 /** 2024-01-01T00:00:00Z, the time of a block of height 1. */
 export const FIRST_SECOND = 1_704_067_200

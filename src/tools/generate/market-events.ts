@@ -17,7 +17,7 @@ export function writeMarket({ out }: Context, market: Market, event: EventType):
   const { mode, state } = tradingOf(market)
   out.write(event, null, {
     1: market.id,
-    2: { 1: { 2: instrument.code, 3: instrument.name, 102: perpetualOf(instrument) } },
+    2: { 1: { 2: instrument.code, 3: instrument.name, 102: perpetualMessage(instrument) } },
     3: instrument.decimals,
     // Fees: their factors.
     4: { 1: { 1: '0.0002', 2: '0.0005', 3: '0.001' } },
@@ -33,7 +33,7 @@ export function writeMarket({ out }: Context, market: Market, event: EventType):
   })
 }
 
-function perpetualOf({ asset, funding, paidEvery }: Instrument): Message {
+function perpetualMessage({ asset, funding, paidEvery }: Instrument): Message {
   return {
     1: asset.id,
     2: asset.symbol,

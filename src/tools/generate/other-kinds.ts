@@ -8,18 +8,18 @@ import type { Random } from './random.ts'
 type OtherKind = EventType & {
   share: number
   /** By the number of the field, from 1 on. */
-  fields: readonly Field[]
+  fields: readonly FieldContent[]
 }
 
 /** Content of a message field: a fixed value, or one that is made up; null: omitted. */
-type Field = number | string | Make | null
+type FieldContent = number | string | Make | null
 
 type Make = (random: Random) => FieldValue
 
 const id: Make = (random) => random.hex()
 const amount: Make = (random) => String(random.between(1, 1_000_000_000))
 const fraction: Make = (random) => random.fraction()
-const time: Make = (random) => BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n
+const timestamp: Make = (random) => BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n
 
 /**
  * Kinds without nested messages, each with all fields that a reader may require. The data node stops at an empty id,
@@ -28,19 +28,24 @@ const time: Make = (random) => BigInt(FIRST_SECOND + random.below(1_000_000)) * 
  */
 const OTHER_KINDS: readonly OtherKind[] = [
   // MarketTick: market, time.
-  { kind: 118, type: 19, share: 4553, fields: [id, time] },
+  { kind: 118, type: 19, share: 4553, fields: [id, timestamp] },
   // Account: id, owner, balance, asset, market, type (general).
   { kind: 105, type: 6, share: 788, fields: [id, id, amount, id, id, 4] },
   // DelegationBalance: party, node, amount, epoch.
   { kind: 129, type: 29, share: 661, fields: [id, id, amount, '7'] },
   // MarginLevels: four levels, party, market, asset, time, margin of orders, mode (cross), factor.
-  { kind: 108, type: 9, share: 318, fields: [amount, amount, amount, amount, id, id, id, time, '0', 1, '0'] },
+  {
+    kind: 108,
+    type: 9,
+    share: 318,
+    fields: [amount, amount, amount, amount, id, id, id, timestamp, '0', 1, '0'],
+  },
   // Order: id, market, party, side, price, size, remaining, time in force, type, created, status, reference, version.
   {
     kind: 104,
     type: 5,
     share: 294,
-    fields: [id, id, id, 1, amount, 5, 5, 1, 1, time, 1, null, 'generated', null, null, 1],
+    fields: [id, id, id, 1, amount, 5, 5, 1, 1, timestamp, 1, null, 'generated', null, null, 1],
   },
   // PositionState: party, market, size, potential buys and sells, volume-weighted prices.
   { kind: 145, type: 46, share: 282, fields: [id, id, 10, 5, 5, amount, amount] },
@@ -49,9 +54,9 @@ const OTHER_KINDS: readonly OtherKind[] = [
   // StateVar: id, event, state.
   { kind: 137, type: 38, share: 128, fields: [id, id, 'consensus_reached'] },
   // Vote: party, value (yes), proposal, time, balance and weights.
-  { kind: 110, type: 11, share: 116, fields: [id, 2, id, time, amount, fraction, fraction] },
+  { kind: 110, type: 11, share: 116, fields: [id, 2, id, timestamp, amount, fraction, fraction] },
   // Deposit: id, status (finalised), party, asset, amount, transaction, credited, created.
-  { kind: 120, type: 21, share: 60, fields: [id, 3, id, id, amount, id, time, time] },
+  { kind: 120, type: 21, share: 60, fields: [id, 3, id, id, amount, id, timestamp, timestamp] },
   // Party: id.
   { kind: 106, type: 7, share: 42, fields: [id] },
   // TxErrorEvent: party, message.
@@ -99,7 +104,7 @@ function createTable(random: Random): Template[] {
   })
 }
 
-function createBody(fields: readonly Field[], random: Random): Uint8Array {
+function createBody(fields: readonly FieldContent[], random: Random): Uint8Array {
   const body = fields.map((value, index) => [index + 1, typeof value === 'function' ? value(random) : value])
   return encoded(Object.fromEntries(body), MAX_BODY_BYTES)
 }

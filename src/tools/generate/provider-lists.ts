@@ -35,7 +35,7 @@ export function refreshLists(lists: ProviderLists, random: Random): void {
   lists.feeShares = encoded({ 26: feeShares }, maxBytes)
   const slas = listed
     .toReversed()
-    .flatMap((provision) => (random.onceIn(12) ? [] : [slaOf(provision, random)]))
+    .flatMap((provision) => (random.onceIn(12) ? [] : [slaMessage(provision, random)]))
   lists.slas = encoded({ 32: slas }, maxBytes)
 }
 
@@ -50,7 +50,7 @@ function feeShareOf(provision: Provision, supplied: number, random: Random): Mes
   }
 }
 
-function slaOf(provision: Provision, random: Random): Message {
+function slaMessage(provision: Provision, random: Random): Message {
   const { party, commitment, lastEpoch } = provision
   const volume = () => assetAmount(provision, commitment + random.below(commitment))
   return {

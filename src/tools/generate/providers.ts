@@ -21,7 +21,7 @@ const LEAST_REFRESH_BLOCKS = 10
 const MOST_REFRESH_BLOCKS = 30
 
 /** Room for a party and an amount. */
-const ELEMENT_BYTES = 128
+const PARTY_AMOUNT_BYTES = 128
 
 /** Once in so many times a market's lists are empty until they are filled anew. */
 const EMPTY_ONCE_IN = 40
@@ -42,7 +42,7 @@ export function createProviders(markets: readonly Market[], parties: number, ran
   const ofMarkets = new Map<Market, Provision[]>(markets.map((market) => [market, []]))
   for (let i = 0; i < parties; i++) {
     const party = Buffer.from(random.hex(), 'latin1')
-    for (const market of marketsOf(markets, i)) {
+    for (const market of providerMarkets(markets, i)) {
       const provision = createProvision(random, party, market, `lp-${i}`)
       provisions.push(provision)
       ofMarkets.get(market)!.push(provision)
@@ -97,7 +97,7 @@ function writePaidFees(
   const paid = listed.map((provision) => ({ party: provision.party, amount: feesPaid(provision) }))
   const total = paid.reduce((sum, { amount }) => sum + amount, 0n)
   const elements = paid.map(({ party, amount }) => ({ 1: party, 2: String(amount) }))
-  const list = encoded({ 5: elements }, ELEMENT_BYTES * elements.length)
+  const list = encoded({ 5: elements }, PARTY_AMOUNT_BYTES * elements.length)
   out.write(
     EVENT_TYPES.paidLiquidityFees,
     null,
@@ -106,7 +106,7 @@ function writePaidFees(
   )
 }
 
-function marketsOf(markets: readonly Market[], party: number): Set<Market> {
+function providerMarkets(markets: readonly Market[], party: number): Set<Market> {
   const offsets = [0]
   if (party % 3 === 0) offsets.push(1)
   if (party % 9 === 0) offsets.push(2)

@@ -3,12 +3,12 @@ import type { EventType } from './event-types.ts'
 import { HEX_LENGTH } from './random.ts'
 
 /** Size at which a chunk of records is handed out. */
-const CHUNK_BYTES = 256 * 1024
+const RECORD_CHUNK_BYTES = 256 * 1024
 
 /** Room for one record, besides what its writer says that it takes more. */
 const USUAL_RECORD_BYTES = 4 * 1024
 
-const BUFFER_BYTES = CHUNK_BYTES + USUAL_RECORD_BYTES
+const BUFFER_BYTES = RECORD_CHUNK_BYTES + USUAL_RECORD_BYTES
 
 const HEADER_BYTES = 12
 const SEQUENCE_BYTES = 8
@@ -68,7 +68,7 @@ export class RecordWriter {
     const size = out.length - recordStart - HEADER_BYTES + SEQUENCE_BYTES
     out.bytes.writeUInt32BE(size, recordStart)
     out.bytes.writeBigUInt64BE(this.#sequence++, recordStart + 4)
-    if (out.length >= CHUNK_BYTES) this.#full.push(out.take(BUFFER_BYTES))
+    if (out.length >= RECORD_CHUNK_BYTES) this.#full.push(out.take(BUFFER_BYTES))
   }
 
   /** Hands out the chunks that are full. */

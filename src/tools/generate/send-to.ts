@@ -32,7 +32,7 @@ export async function sendTo(
       if (height >= start) {
         first ??= { at: performance.now(), time }
         const dueAt = first.at + Number((time - first.time) / 1_000_000n) / speed
-        await pause(dueAt - performance.now(), AbortSignal.any([signal, connection.closed]))
+        await pauseFor(dueAt - performance.now(), AbortSignal.any([signal, connection.closed]))
       }
       if (!signal.aborted) await connection.write(messagesOf(records))
     })
@@ -48,7 +48,7 @@ export async function sendTo(
 }
 
 /** Waits; ends early, without an error, when the signal is aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => {})
 }
 

@@ -15,29 +15,13 @@ import type {
 } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
-import { faultOfCheckpoint } from '#core/resources/checkpoints/arrival'
-import {
-  type FundingLossEvent,
-  type FundingPaymentsEvent,
-  faultOfLoss,
-  faultOfPayments,
-} from '#core/resources/funding-payments/arrival'
-import { faultOfDataPoint } from '#core/resources/funding-period-data-points/arrival'
+import { faultOf } from '#core/resources/arrivals'
+import type { FundingLossEvent, FundingPaymentsEvent } from '#core/resources/funding-payments/arrival'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { faultOfFundingPeriod } from '#core/resources/funding-periods/arrival'
-import {
-  assetId,
-  faultOfAsset,
-  faultOfInstrument,
-  noFunding,
-  type SentTrigger,
-  scheduleOf,
-  slaOf,
-} from '#core/resources/instruments/decode'
-import { type EpochEndEvent, epochEndArrival } from '#core/resources/liquidity-provider-history/arrival'
-import { faultOfProvision } from '#core/resources/liquidity-providers/arrival'
+import { assetId, noFunding, type SentTrigger, scheduleOf, slaOf } from '#core/resources/instruments/decode'
+import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/arrival'
 import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
-import { type PaidFeesEvent, paidFeesArrival } from '#core/resources/paid-liquidity-fees/arrival'
+import type { PaidFeesEvent } from '#core/resources/paid-liquidity-fees/arrival'
 import { keepPartyAmount } from '#core/resources/party-amounts'
 import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
 import type { CurrentRow, SourceRow } from './source.ts'
@@ -65,7 +49,7 @@ const ASSET_STATUSES = [
 ]
 
 /** A number that no enum has. */
-const UNKNOWN = 255
+const UNKNOWN_ENUM = 255
 
 /** The highest index of an event in its block that is kept. */
 const MAX_INDEX = 2 ** 31 - 1
@@ -110,7 +94,7 @@ export function checkpointOf(
     atBlock: naturalOf(height),
   }
   const index = eventIndexOf(seqNum)
-  return unlessFault({ event, index }, faultOfCheckpoint(event) ?? faultOfIndex(index), leaveOut)
+  return rowUnlessFault({ event, index }, faultOf(event) ?? faultOfIndex(index), leaveOut)
 }
 
 export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
@@ -125,14 +109,14 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
     timestamp: Number.isNaN(timestamp) ? 0n : fromMicroseconds(timestamp),
     twap: twap ?? '',
   }
-  return unlessFault(event, faultOfDataPoint(event) ?? faultOfTime(timestamp), leaveOut)
+  return rowUnlessFault(event, faultOf(event) ?? faultOfTime(timestamp), leaveOut)
 }
 
 /** The end of an epoch; null for its start. */
 export function epochEndOf([id, endTime]: SourceRow, leaveOut: LeftOutRows): EpochEndEvent | null {
   if (endTime == null) return null
   const event: EpochEndEvent = { kind: 'epoch-end', seq: naturalOf(id) }
-  return unlessFault(event, epochEndArrival.faultOf(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent | null {
@@ -143,12 +127,12 @@ export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent
     epoch: naturalOf(epoch),
     paid: [],
   }
-  const amounts = listOf(parties)
-  const fault = paidFeesArrival.faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
-  if (fault !== null) return unlessFault(null, fault, leaveOut)
+  const amounts = parsedList(parties)
+  const fault = faultOf(event) ?? (amounts === null ? 'invalid JSON' : null)
+  if (fault !== null) return rowUnlessFault(null, fault, leaveOut)
   for (const { party, amount } of amounts!) {
-    const partyId = PARTY_ID.test(textOf(party)) ? textOf(party).toLowerCase() : ''
-    keepPartyAmount(event.paid, { partyId, amount: textOf(amount) }, leaveOut)
+    const partyId = PARTY_ID.test(textOrEmpty(party)) ? textOrEmpty(party).toLowerCase() : ''
+    keepPartyAmount(event.paid, { partyId, amount: textOrEmpty(amount) }, leaveOut)
   }
   return event
 }
@@ -172,8 +156,8 @@ export function fundingPaymentOf(
     partyId: PARTIES.of(party),
     amount: lossAmount ?? '0',
   }
-  const fault = faultOfPayments(payment) ?? faultOfLoss(loss)
-  if (fault !== null) return unlessFault(null, fault, leaveOut)
+  const fault = faultOf(payment) ?? faultOf(loss)
+  if (fault !== null) return rowUnlessFault(null, fault, leaveOut)
   keepPartyAmount(payment.payments, { partyId: loss.partyId, amount: amount ?? '' }, leaveOut)
   return payment.payments.length === 0 ? null : { payment, loss }
 }
@@ -187,7 +171,7 @@ export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityPro
     partyId: PARTIES.of(party),
     status: numberIn(PROVISION_STATUSES, status) as ProvisionStatus,
   }
-  return unlessFault(event, faultOfProvision(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodEvent | null {
@@ -205,8 +189,8 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
     internalTwap: internal ?? null,
     externalTwap: external ?? null,
   }
-  const fault = faultOfFundingPeriod(event) ?? faultOfTime(start) ?? (end === null ? null : faultOfTime(end))
-  return unlessFault(event, fault, leaveOut)
+  const fault = faultOf(event) ?? faultOfTime(start) ?? (end === null ? null : faultOfTime(end))
+  return rowUnlessFault(event, fault, leaveOut)
 }
 
 export function marketDataOf(
@@ -215,8 +199,8 @@ export function marketDataOf(
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, feeShares, slas] = row
   const index = eventIndexOf(seqNum)
-  const shares = listOf(feeShares)
-  const agreements = listOf(slas)
+  const shares = parsedList(feeShares)
+  const agreements = parsedList(slas)
   const event: MarketDataEvent = {
     kind: 'market-data',
     marketId: MARKETS.of(market),
@@ -230,7 +214,7 @@ export function marketDataOf(
     for (const element of shares!) keepElement(event.feeShares, filled(noFeeShare(), element), leaveOut)
     for (const element of agreements!) keepElement(event.slas, filled(noSla(), element), leaveOut)
   }
-  return unlessFault({ event, index }, fault, leaveOut)
+  return rowUnlessFault({ event, index }, fault, leaveOut)
 }
 
 /** A market's latest data without their lists, at the time of their block. */
@@ -253,32 +237,32 @@ export function marketFiguresOf(
     }),
   }
   const fault = event.marketId === '' ? 'invalid market ID' : (faultOfIndex(index) ?? faultOfTime(time))
-  return unlessFault({ event, index }, fault, leaveOut)
+  return rowUnlessFault({ event, index }, fault, leaveOut)
 }
 
 /** Proto JSON omits empty and zero fields. */
 function perpetualOf(data: Record<string, unknown>): PerpetualData {
-  const textOrNone = (value: unknown) => textOf(value) || null
+  const textOrNone = (value: unknown) => textOrEmpty(value) || null
   return {
     fundingPayment: textOrNone(data.fundingPayment),
     fundingRate: textOrNone(data.fundingRate),
     internalTwap: textOrNone(data.internalTwap),
     externalTwap: textOrNone(data.externalTwap),
-    seq: naturalOf(textOf(data.seqNum ?? '0')),
-    start: naturalOf(textOf(data.startTime ?? '0')),
+    seq: naturalOf(textOrEmpty(data.seqNum ?? '0')),
+    start: naturalOf(textOrEmpty(data.startTime ?? '0')),
   }
 }
 
 export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentEvent | null {
   const [id, tradable, decimals, positionDecimals, tradingMode, state, sla] = row
   const json = tradable == null ? {} : objectOf(parsed(tradable))
-  if (json === null) return unlessFault(null, 'invalid JSON', leaveOut)
+  if (json === null) return rowUnlessFault(null, 'invalid JSON', leaveOut)
   const instrument = objectOf(json.instrument) ?? {}
   const event: InstrumentEvent = {
     kind: 'market',
     marketId: MARKETS.of(id),
-    code: textOf(instrument.code),
-    name: textOf(instrument.name),
+    code: textOrEmpty(instrument.code),
+    name: textOrEmpty(instrument.name),
     product: 'PRODUCT_UNSPECIFIED',
     quoteName: '',
     decimalPlaces: naturalOf(decimals),
@@ -294,18 +278,18 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
   const settled = future ?? perpetual
   if (spot) {
     event.product = 'PRODUCT_SPOT'
-    event.settlementAsset = textOf(spot.quoteAsset) || null
+    event.settlementAsset = textOrEmpty(spot.quoteAsset) || null
   } else if (settled) {
     event.product = future ? 'PRODUCT_FUTURE' : 'PRODUCT_PERPETUAL'
-    event.settlementAsset = textOf(settled.settlementAsset) || null
-    event.quoteName = textOf(settled.quoteName)
+    event.settlementAsset = textOrEmpty(settled.settlementAsset) || null
+    event.quoteName = textOrEmpty(settled.quoteName)
   }
   if (perpetual && event.product === 'PRODUCT_PERPETUAL') {
     event.funding = {
       ...noFunding(),
-      interestRate: textOf(perpetual.interestRate),
-      clampLowerBound: textOf(perpetual.clampLowerBound),
-      clampUpperBound: textOf(perpetual.clampUpperBound),
+      interestRate: textOrEmpty(perpetual.interestRate),
+      clampLowerBound: textOrEmpty(perpetual.clampLowerBound),
+      clampUpperBound: textOrEmpty(perpetual.clampUpperBound),
       scalingFactor: textOrNull(perpetual.fundingRateScalingFactor),
       lowerBound: textOrNull(perpetual.fundingRateLowerBound),
       upperBound: textOrNull(perpetual.fundingRateUpperBound),
@@ -313,7 +297,7 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
     event.schedule = scheduleOf(triggersOf(perpetual.dataSourceSpecForSettlementSchedule))
   }
   if (event.settlementAsset !== null) event.settlementAsset = assetId(event.settlementAsset)
-  return unlessFault(event, faultOfInstrument(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
 /** The triggers of a `DataSourceSpec` as JSON. */
@@ -337,10 +321,10 @@ function slaOfJson(text: string | null | undefined): SlaParameters | null {
   const sla = text == null ? null : objectOf(parsed(text))
   if (sla === null) return null
   return slaOf({
-    priceRange: textOf(sla.priceRange),
-    commitmentMinTimeFraction: textOf(sla.commitmentMinTimeFraction),
+    priceRange: textOrEmpty(sla.priceRange),
+    commitmentMinTimeFraction: textOrEmpty(sla.commitmentMinTimeFraction),
     performanceHysteresisEpochs: naturalOf(String(sla.performanceHysteresisEpochs ?? 0)),
-    slaCompetitionFactor: textOf(sla.slaCompetitionFactor),
+    slaCompetitionFactor: textOrEmpty(sla.slaCompetitionFactor),
   })
 }
 
@@ -354,10 +338,10 @@ export function assetOf(row: SourceRow, leaveOut: LeftOutRows): AssetEvent | nul
     decimals: naturalOf(decimals),
     status: numberIn(ASSET_STATUSES, status),
   }
-  return unlessFault(event, faultOfAsset(event), leaveOut)
+  return rowUnlessFault(event, faultOf(event), leaveOut)
 }
 
-function unlessFault<T>(value: T, fault: LeftOutRowReason | null, leaveOut: LeftOutRows): T | null {
+function rowUnlessFault<T>(value: T, fault: LeftOutRowReason | null, leaveOut: LeftOutRows): T | null {
   if (fault === null) return value
   leaveOut(fault)
   return null
@@ -387,7 +371,7 @@ function naturalOf(text: string | null | undefined): bigint {
 
 function numberIn(names: readonly string[], name: string | null | undefined): number {
   const number = names.indexOf(name ?? '')
-  return number < 0 ? UNKNOWN : number
+  return number < 0 ? UNKNOWN_ENUM : number
 }
 
 function parsed(text: string): unknown {
@@ -398,21 +382,21 @@ function parsed(text: string): unknown {
   }
 }
 
-type JsonObject = Record<string, unknown>
+type ParsedObject = Record<string, unknown>
 
-function objectOf(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+function objectOf(value: unknown): ParsedObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ParsedObject) : null
 }
 
 /** The list in a column: `null` or no value is an empty list; null if it is not a list. */
-function listOf(text: string | null | undefined): JsonObject[] | null {
+function parsedList(text: string | null | undefined): ParsedObject[] | null {
   if (text == null) return []
   const value = parsed(text)
   if (value === null) return []
   return Array.isArray(value) ? value.map((element) => objectOf(element) ?? {}) : null
 }
 
-function textOf(value: unknown): string {
+function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
@@ -421,14 +405,14 @@ function textOrNull(value: unknown): string | null {
 }
 
 /** An element with the texts of a JSON object, whose names are those of the fields in snake case. */
-function filled<T extends Record<string, string | string[]>>(element: T, json: JsonObject): T {
+function filled<T extends Record<string, string | string[]>>(element: T, json: ParsedObject): T {
   for (const name of Object.keys(element) as (keyof T & string)[]) {
     const value = json[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
-    element[name] = (Array.isArray(element[name]) ? textsOf(value) : textOf(value)) as T[typeof name]
+    element[name] = (Array.isArray(element[name]) ? textsOf(value) : textOrEmpty(value)) as T[typeof name]
   }
   return element
 }
 
 function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(textOf) : []
+  return Array.isArray(value) ? value.map(textOrEmpty) : []
 }

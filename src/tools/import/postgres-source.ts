@@ -26,12 +26,12 @@ const FETCHED_STATE_ROWS = 200
 const MAX_STATE_BYTES = 2 * 1024 * 1024
 
 /** Characters of a field of history: one more than a store keeps, so that it is left out. */
-const MAX_FIELD_LENGTH = 2_001
+const MAX_HISTORY_FIELD_LENGTH = 2_001
 
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** The tables that every database of the reference has. */
-const NEEDED = [
+const NEEDED_TABLES = [
   { table: 'chain', columns: ['id'] },
   { table: 'goose_db_version', columns: ['version_id', 'is_applied', 'id'] },
   BLOCKS,
@@ -84,15 +84,15 @@ export async function openPostgresSource(
   try {
     await database.open()
     for (const text of SETTINGS) await database.rows(text)
-    const columns = await readColumns(database)
-    for (const query of NEEDED) {
+    const columns = await readTableColumns(database)
+    for (const query of NEEDED_TABLES) {
       const missing = lackOf(columns, query)
       if (missing === null) continue
       throw new ImportError(
         `${name}: not the database of a Vega data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA selects a schema other than public`,
       )
     }
-    const version = await schemaVersionOf(database)
+    const version = await referenceVersionOf(database)
     checkSchemaVersion(name, version, force)
     const chainId = await chainOf(database)
     const [ends] = await database.rows('select min(height)::text, max(height)::text from blocks')
@@ -256,9 +256,9 @@ class Database {
 }
 
 /** The columns of the tables that are read, by table. */
-async function readColumns(database: Database): Promise<Map<string, Set<string>>> {
+async function readTableColumns(database: Database): Promise<Map<string, Set<string>>> {
   const columns = new Map<string, Set<string>>()
-  for (const { table } of [...NEEDED, ...Object.values(HISTORY), ...Object.values(STATE)]) {
+  for (const { table } of [...NEEDED_TABLES, ...Object.values(HISTORY), ...Object.values(STATE)]) {
     const rows = await database.rows(
       `select attname::text from pg_attribute
        where attrelid = to_regclass('${table}') and attnum > 0 and not attisdropped`,
@@ -285,7 +285,7 @@ function lackOf(
   return besides === undefined ? null : lackOf(known, besides.query)
 }
 
-async function schemaVersionOf(database: Database): Promise<number> {
+async function referenceVersionOf(database: Database): Promise<number> {
   const [row] = await database.rows(
     `select max(version_id)::text from
        (select distinct on (version_id) version_id, is_applied from goose_db_version order by version_id, id desc) last
@@ -317,7 +317,7 @@ async function* readBlocks(
   const text = `select height::text, vega_time::text from blocks where height >= ${from} order by blocks.height`
   let last = -1
   for await (const rows of database.cursor(BLOCKS.table, text, FETCHED_ROWS)) {
-    count(rows, progress)
+    countRead(rows, progress)
     yield rows.map(([text, time]) => {
       const height = heightOf(database.name, text!)
       const micros = microsecondsOf(time!)
@@ -344,14 +344,14 @@ async function* readHistory(
   const stampAt = stamps.map((column) => columns.indexOf(column))
   // Rows without a block come first, to be counted.
   const texts = hasLists
-    ? textsOf(columns)
-    : columns.map((column) => `left(t."${column}"::text, ${MAX_FIELD_LENGTH})`).join(', ')
-  const text = `select ${texts}, b.height::text from ${rowsOf(query)} t
+    ? columnsAsText(columns)
+    : columns.map((column) => `left(t."${column}"::text, ${MAX_HISTORY_FIELD_LENGTH})`).join(', ')
+  const text = `select ${texts}, b.height::text from ${relationOf(query)} t
     left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
     order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
   const fetched = hasLists ? await fetchedRowsOf(database, query) : FETCHED_ROWS
   for await (const rows of database.cursor(table, text, fetched)) {
-    count(rows, progress)
+    countRead(rows, progress)
     const found: HistoryRow[] = []
     for (const row of rows) {
       const height = row.pop()
@@ -365,7 +365,7 @@ async function* readHistory(
 }
 
 /** The rows of a table, as a relation. Those of some blocks are looked up one block after the other. */
-function rowsOf({ table, times: [time], besides }: TableQuery): string {
+function relationOf({ table, times: [time], besides }: TableQuery): string {
   if (besides === undefined) return table
   const { query, by } = besides
   return `(
@@ -383,7 +383,7 @@ function rowsOf({ table, times: [time], besides }: TableQuery): string {
 async function fetchedRowsOf(database: Database, query: TableQuery): Promise<number> {
   const { table, columns } = query
   const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
-  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${rowsOf(query)} t`)
+  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${relationOf(query)} t`)
   const largest = Number(row![0])
   if (largest > MAX_STATE_BYTES) {
     throw new ImportError(
@@ -408,10 +408,11 @@ async function* readState(
         `left join lateral (${blockOfSecond(`t.${column}`)}) b${times.length + index} on true`,
     ),
   ]
-  const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
+  const text = `select ${columnsAsText([...columns, ...named])}, ${heights.join(', ')}
+    from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
   for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, query))) {
-    count(rows, progress)
+    countRead(rows, progress)
     yield rows.map((row): CurrentRow => {
       const found = row.splice(columns.length + named.length)
       return {
@@ -429,11 +430,11 @@ function blockOfSecond(time: string): string {
   return `select min(height) as height from blocks where vega_time >= ${time} and vega_time < ${time} + ${length} having count(*) = 1`
 }
 
-function textsOf(columns: readonly string[]): string {
+function columnsAsText(columns: readonly string[]): string {
   return columns.map((column) => `t."${column}"::text`).join(', ')
 }
 
-function count(rows: readonly Texts[], progress: SourceProgress): void {
+function countRead(rows: readonly Texts[], progress: SourceProgress): void {
   progress.rows += rows.length
   for (const row of rows) for (const value of row) progress.bytesRead += value?.length ?? 0
 }

@@ -2,7 +2,7 @@ import { ImportError } from './import-error.ts'
 import type { HistoryRow, SourceRow } from './source.ts'
 
 /** Memory of the rows of one block, which are taken at once: those of real ones have kilobytes. */
-const MAX_BLOCK_BYTES = 64 * 1024 * 1024
+const MAX_ROWS_BYTES = 64 * 1024 * 1024
 
 /** About the memory of a row, and of a field besides its characters. */
 const ROW_BYTES = 64
@@ -34,10 +34,10 @@ export class RowsByBlock {
         this.#at++
         if (next.height < height) continue
         found.push(next.row)
-        bytes += bytesOf(next.row)
-        if (bytes > MAX_BLOCK_BYTES) {
+        bytes += memoryOfRow(next.row)
+        if (bytes > MAX_ROWS_BYTES) {
           throw new ImportError(
-            `block ${height} has rows of more than ${MAX_BLOCK_BYTES} bytes in one table: the source is damaged`,
+            `block ${height} has rows of more than ${MAX_ROWS_BYTES} bytes in one table: the source is damaged`,
           )
         }
       }
@@ -54,6 +54,6 @@ export class RowsByBlock {
   }
 }
 
-function bytesOf(row: SourceRow): number {
+function memoryOfRow(row: SourceRow): number {
   return row.reduce((sum, field) => sum + FIELD_BYTES + (field?.length ?? 0), ROW_BYTES)
 }

@@ -26,7 +26,8 @@ export function idOf(bytea: string | null): string {
   return digits.length === 2 ? (NAMED_IDS.get(digits) ?? digits) : digits
 }
 
-const TIME = /^(\d{4,6}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
+const REFERENCE_TIME =
+  /^(\d{4,6}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
 
 /**
  * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds; NaN if it is invalid, or
@@ -36,7 +37,7 @@ export function microsecondsOf(text: string | null): number {
   if (text === null) return Number.NaN
   const plain = plainMicroseconds(text)
   if (!Number.isNaN(plain)) return plain
-  const match = TIME.exec(text)
+  const match = REFERENCE_TIME.exec(text)
   if (match === null) return Number.NaN
   const [, day, hour, minute, second, fraction = '', sign, hours, minutes = 0, seconds = 0] = match
   const offset = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)
@@ -49,13 +50,17 @@ function plainMicroseconds(text: string): number {
   const { length } = text
   if (length < 22 || length > 29 || !text.endsWith('+00') || text[10] !== ' ') return Number.NaN
   if (length > 22 && text[19] !== '.') return Number.NaN
-  const time = timeOfDay(digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19))
-  const fraction = length > 22 ? digits(text, 20, length - 3) * 10 ** (29 - length) : 0
+  const time = timeOfDay(
+    digitsBetween(text, 11, 13),
+    digitsBetween(text, 14, 16),
+    digitsBetween(text, 17, 19),
+  )
+  const fraction = length > 22 ? digitsBetween(text, 20, length - 3) * 10 ** (29 - length) : 0
   return dayStart(text.slice(0, 10)) + time + fraction
 }
 
 /** Digits at places of a text; NaN if there is something else. */
-function digits(text: string, from: number, to: number): number {
+function digitsBetween(text: string, from: number, to: number): number {
   let value = 0
   for (let at = from; at < to; at++) {
     const digit = text.charCodeAt(at) - 0x30

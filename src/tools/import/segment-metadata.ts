@@ -5,7 +5,7 @@ import type { ZipDirectory } from './zip-file.ts'
 
 /** The entry that describes a segment. */
 export const METADATA = 'metadata.json'
-const MAX_METADATA_BYTES = 64 * 1024
+const MAX_METADATA_FILE_BYTES = 64 * 1024
 
 /** Segments of v0.70 and before are tar archives, whose tables have no header lines. */
 export function refuseTar(path: string): void {
@@ -40,8 +40,8 @@ export async function readMetadata(path: string, zip: ZipDirectory): Promise<Seg
   let size = 0
   for await (const piece of zip.read(METADATA)) {
     size += piece.length
-    if (size > MAX_METADATA_BYTES)
-      throw new ImportError(`${path}: ${METADATA} has more than ${MAX_METADATA_BYTES} bytes`)
+    if (size > MAX_METADATA_FILE_BYTES)
+      throw new ImportError(`${path}: ${METADATA} has more than ${MAX_METADATA_FILE_BYTES} bytes`)
     pieces.push(piece)
   }
   const metadata = parseMetadata(path, Buffer.concat(pieces).toString())

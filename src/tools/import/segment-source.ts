@@ -67,7 +67,7 @@ export async function openSegmentSource(
       segments.push(await openSegment(path, { progress, signal, onNoBlock, sorting }))
     }
     segments.sort((a, b) => a.from - b.from || a.to - b.to)
-    const last = lastOf(segments)
+    const last = lastSegment(segments)
     for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
     await readWhole(last)
     const bytes = Math.max(...segments.map(({ historyBytes }) => historyBytes))
@@ -77,7 +77,7 @@ export async function openSegmentSource(
       chainId: last.chainId,
       parts: segments.map(({ part }) => part),
       lacks: (query) => last.lacks('currentstate', query),
-      state: (query) => readState(last, sorting, query),
+      state: (query) => readCurrentState(last, sorting, query),
       withoutBlock,
       progress,
       close: async () => sorting.close(),
@@ -89,7 +89,7 @@ export async function openSegmentSource(
 }
 
 /** The segment with the highest block; all must be of its chain. */
-function lastOf(segments: readonly Segment[]): Segment {
+function lastSegment(segments: readonly Segment[]): Segment {
   const last = segments.reduce((latest, segment) => (segment.to > latest.to ? segment : latest))
   const other = segments.find(({ chainId }) => chainId !== last.chainId)
   if (other === undefined) return last
@@ -106,7 +106,7 @@ async function readWhole(last: Segment): Promise<void> {
   }
 }
 
-async function* readState(
+async function* readCurrentState(
   last: Segment,
   sorting: SortingDatabase,
   query: TableQuery,

@@ -6,21 +6,21 @@ import type { SourceProgress } from './source.ts'
 import type { ZipDirectory } from './zip-file.ts'
 
 /** Header lines have a few hundred bytes. */
-const MAX_HEADER_BYTES = 64 * 1024
+const MAX_HEADER_LINE_BYTES = 64 * 1024
 
 /** Header lines are the same in thousands of segments, and kept once. */
-const HEADERS = new Map<string, string[]>()
-const MAX_HEADERS = 1_000
+const HEADER_LINES = new Map<string, string[]>()
+const MAX_HEADER_LINES = 1_000
 
-function shared(header: string[]): string[] {
+function sharedHeader(header: string[]): string[] {
   const text = header.join('\0')
-  const known = HEADERS.get(text)
-  if (known === undefined && HEADERS.size < MAX_HEADERS) HEADERS.set(text, header)
+  const known = HEADER_LINES.get(text)
+  if (known === undefined && HEADER_LINES.size < MAX_HEADER_LINES) HEADER_LINES.set(text, header)
   return known ?? header
 }
 
 /** The header lines of the tables, by entry. */
-export async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string, string[]>> {
+export async function readHeaderLines(path: string, zip: ZipDirectory): Promise<Map<string, string[]>> {
   const columns = new Map<string, string[]>()
   for (const entry of zip.names) {
     if (entry === METADATA) continue
@@ -30,12 +30,12 @@ export async function readColumns(path: string, zip: ZipDirectory): Promise<Map<
       while (reader.header === null) {
         const piece = await piecesOfEntry.next()
         if (piece.done) reader.end()
-        else reader.push(piece.value.subarray(0, MAX_HEADER_BYTES))
+        else reader.push(piece.value.subarray(0, MAX_HEADER_LINE_BYTES))
         if (piece.done) break
       }
-      if (reader.header !== null) columns.set(entry, shared(reader.header))
+      if (reader.header !== null) columns.set(entry, sharedHeader(reader.header))
     } catch (error) {
-      throw explain(path, entry, error)
+      throw explainCsvError(path, entry, error)
     } finally {
       await piecesOfEntry.return()
     }
@@ -44,7 +44,7 @@ export async function readColumns(path: string, zip: ZipDirectory): Promise<Map<
 }
 
 /** Reads the rows of an entry; yields after each piece. */
-export async function* readRows(
+export async function* readEntryRows(
   path: string,
   zip: ZipDirectory,
   entry: string,
@@ -68,11 +68,11 @@ export async function* readRows(
     reader.end()
     yield
   } catch (error) {
-    throw explain(path, entry, error)
+    throw explainCsvError(path, entry, error)
   }
 }
 
-function explain(path: string, entry: string, error: unknown): unknown {
+function explainCsvError(path: string, entry: string, error: unknown): unknown {
   if (!(error instanceof CsvError)) return error
   return new ImportError(`${path}: its entry ${entry} is damaged: ${error.message}. Copy the segment again`, {
     cause: error,

@@ -2,9 +2,9 @@ import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { METADATA, readMetadata, refuseTar } from './segment-metadata.ts'
 import type { SegmentName } from './segment-name.ts'
-import { PickedRow, readColumns, readRows } from './segment-tables.ts'
+import { PickedRow, readEntryRows, readHeaderLines } from './segment-tables.ts'
 import type { SortingDatabase } from './sorting-database.ts'
-import type { HistoryPart, SourceProgress, TableQuery } from './source.ts'
+import type { HistoryPart, SourceProgress, SourceRow, TableQuery } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory } from './zip-file.ts'
 
@@ -27,8 +27,6 @@ const READ_ENTRIES: ReadonlySet<string> = new Set([
 /** Those whose rows are all sorted; of the others, hardly any are. */
 const SORTED_ENTRIES = entriesOf([BLOCKS, ...OF_HISTORY.filter(({ besides }) => besides === undefined)])
 
-type Texts = (string | null)[]
-
 /** A segment whose name, directory and header lines have been read. */
 export type Segment = SegmentName & {
   path: string
@@ -37,7 +35,7 @@ export type Segment = SegmentName & {
   historyBytes: number
   lacks(folder: Folder, query: TableQuery): string | null
   /** Rows of a table of current state, in the order of the file. */
-  currentState(query: TableQuery): AsyncGenerator<Texts[], void, undefined>
+  currentState(query: TableQuery): AsyncGenerator<SourceRow[], void, undefined>
 }
 
 export type SegmentOptions = {
@@ -59,7 +57,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   refuseTar(path)
   const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.has(entry))
   const name = await readMetadata(path, zip)
-  const columns = await readColumns(path, zip)
+  const columns = await readHeaderLines(path, zip)
   const lacks = (folder: Folder, query: TableQuery): string | null => {
     const { table, columns: wanted, times, seconds = [], besides } = query
     const known = columns.get(`${folder}/${table}`)
@@ -76,7 +74,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   ) => {
     const known = columns.get(`${folder}/${table}`)!
     const picked = new PickedRow([...wanted, ...times, ...seconds].map((column) => known.indexOf(column)))
-    return readRows(path, zip, `${folder}/${table}`, options, (row) => {
+    return readEntryRows(path, zip, `${folder}/${table}`, options, (row) => {
       picked.row = row
       onRow(picked)
     })
@@ -91,7 +89,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   /** The heights from one on that are wanted, and in which a table has rows. */
   const heightsOf = async (query: TableQuery, from: number, isWanted: (height: number) => boolean) => {
     const heights = new Set<number>()
-    await drained(
+    await readToEnd(
       read(folderOf(query), query, (row) => {
         const height = sorting.heightOf(microsecondsOf(row.text(query.columns.length)))
         if (height !== null && height >= from && isWanted(height)) heights.add(height)
@@ -102,7 +100,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   let areBlocksRead = false
   const readBlocks = async () => {
     if (areBlocksRead) return
-    await sortBlocks(path, name, sorting, (onRow) => drained(read('history', BLOCKS, onRow)))
+    await sortBlocks(path, name, sorting, (onRow) => readToEnd(read('history', BLOCKS, onRow)))
     areBlocksRead = true
   }
   return {
@@ -114,7 +112,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     lacks,
     async *currentState(query) {
       const width = query.columns.length + query.times.length + (query.seconds?.length ?? 0)
-      let rows: Texts[] = []
+      let rows: SourceRow[] = []
       const add = (row: PickedRow) => rows.push(row.texts(width))
       for await (const _ of read('currentstate', query, add)) {
         if (rows.length > 0) yield rows
@@ -137,7 +135,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
         if (heights?.size === 0) return
         const stampAt = new Set(stamps.map((column) => wanted.indexOf(column)))
         const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
-        await drained(
+        await readToEnd(
           read(folderOf(query), query, (row) => {
             row.stamps = stampAt
             const height = sorter.heightOf(microsecondsOf(row.text(wanted.length)))
@@ -155,7 +153,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
 }
 
 /** Reads to the end. */
-async function drained(pieces: AsyncIterable<void>): Promise<void> {
+async function readToEnd(pieces: AsyncIterable<void>): Promise<void> {
   for await (const _ of pieces);
 }
 

@@ -4,12 +4,12 @@ import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
 import { openUnnamed, withDiskErrors } from './temporary-file.ts'
 
 /** Rows that are handed on at once. */
-const CHUNK_ROWS = 1_000
+const SORTED_CHUNK_ROWS = 1_000
 
 /** Fields are cut to so many characters, which are still too many for a store, so that it refuses them. */
 const MAX_FIELD_LENGTH = 2_000
 
-const SECOND = 1_000_000
+const MICROSECONDS_PER_SECOND = 1_000_000
 
 const SCHEMA = `
   create table blocks (height integer primary key, time integer not null unique);
@@ -73,7 +73,9 @@ export class SortingDatabase {
 
   /** The height of the only block of a second of all segments; of a time that is not cut to a second, of that time. */
   heightInSecond(time: number): number | null {
-    return time % SECOND === 0 ? heightIn(this.#heightsIn.all(time, time + SECOND)) : this.heightAt(time)
+    return time % MICROSECONDS_PER_SECOND === 0
+      ? heightIn(this.#heightsIn.all(time, time + MICROSECONDS_PER_SECOND))
+      : this.heightAt(time)
   }
 
   /** The height of the block of a time in any segment; null if there is none. */
@@ -89,7 +91,7 @@ export class SortingDatabase {
    */
   sorter(table: string, width: number, hasLists = false): RowSorter {
     const mostLength = hasLists ? undefined : MAX_FIELD_LENGTH
-    const chunkRows = hasLists ? 1 : CHUNK_ROWS
+    const chunkRows = hasLists ? 1 : SORTED_CHUNK_ROWS
     const columns = Array.from({ length: width }, (_, column) => `c${column}`).join(', ')
     this.#database.exec(`
       create table if not exists "${table}" (
@@ -153,7 +155,7 @@ function heightIn(rows: readonly unknown[]): number | null {
 function* chunksOf<From, To>(
   all: Iterable<From>,
   of: (one: From) => To,
-  rows = CHUNK_ROWS,
+  rows = SORTED_CHUNK_ROWS,
 ): Generator<To[], void, undefined> {
   let chunk: To[] = []
   for (const one of all) {

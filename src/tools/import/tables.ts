@@ -3,26 +3,26 @@ import type { TableQuery } from './source.ts'
 
 /* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */
 
-const inBlock = { times: ['vega_time'] }
+const byBlockTime = { times: ['vega_time'] }
 
-const PAYMENTS = {
+const PAYMENT_HISTORY = {
   table: 'funding_payment',
   columns: ['market_id', 'party_id', 'funding_period_seq', 'amount', 'loss_socialisation_amount'],
-  ...inBlock,
+  ...byBlockTime,
   key: ['market_id', 'party_id', 'vega_time'],
 } as const
 
 const MARKET_DATA = {
   table: 'market_data',
   columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
-  ...inBlock,
+  ...byBlockTime,
 } as const
 
 /** A row for the start of an epoch, and one for its end, which alone has an `end_time`. */
 const EPOCHS = {
   table: 'epochs',
   columns: ['id', 'end_time'],
-  ...inBlock,
+  ...byBlockTime,
   key: ['id'],
   isInState: true,
 } as const
@@ -32,25 +32,25 @@ export const HISTORY = {
   checkpoints: {
     table: 'checkpoints',
     columns: ['hash', 'block_hash', 'block_height', 'seq_num'],
-    ...inBlock,
+    ...byBlockTime,
     key: ['vega_time', 'seq_num'],
   },
   points: {
     table: 'funding_period_data_points',
     columns: ['market_id', 'funding_period_seq', 'data_point_type', 'price', 'twap', 'timestamp'],
     stamps: ['timestamp'],
-    ...inBlock,
+    ...byBlockTime,
     key: ['market_id', 'funding_period_seq', 'data_point_type', 'vega_time'],
   },
   provisions: {
     table: 'liquidity_provisions',
     columns: ['id', 'party_id', 'market_id', 'status'],
-    ...inBlock,
+    ...byBlockTime,
     key: ['id', 'vega_time'],
   },
-  payments: PAYMENTS,
+  payments: PAYMENT_HISTORY,
   /** Releases before schema version 117 do not know losses. */
-  paymentsWithoutLosses: { ...PAYMENTS, columns: PAYMENTS.columns.slice(0, -1) },
+  paymentsWithoutLosses: { ...PAYMENT_HISTORY, columns: PAYMENT_HISTORY.columns.slice(0, -1) },
   epochs: EPOCHS,
   /** Each market's data of every block: those of the blocks in which epochs end are a fraction. */
   epochData: {
@@ -62,7 +62,7 @@ export const HISTORY = {
   paidFees: {
     table: 'paid_liquidity_fees',
     columns: ['market_id', 'epoch_seq', 'fees_paid_per_party', 'asset_id'],
-    ...inBlock,
+    ...byBlockTime,
     key: ['market_id', 'epoch_seq', 'asset_id'],
     hasLists: true,
     besides: { query: EPOCHS, by: 'vega_time' },
@@ -90,7 +90,7 @@ export const STATE = {
       ...['market', 'seq_num', 'mark_price', 'open_interest', 'market_state', 'market_trading_mode'],
       'product_data',
     ],
-    ...inBlock,
+    ...byBlockTime,
     key: ['market'],
   },
   markets: {
@@ -99,13 +99,13 @@ export const STATE = {
       ...['id', 'tradable_instrument', 'decimal_places', 'position_decimal_places'],
       ...['trading_mode', 'state', 'liquidity_sla_parameters'],
     ],
-    ...inBlock,
+    ...byBlockTime,
     key: ['id'],
   },
   assets: {
     table: 'assets',
     columns: ['id', 'name', 'symbol', 'decimals', 'status'],
-    ...inBlock,
+    ...byBlockTime,
     key: ['id', 'vega_time'],
   },
 } as const satisfies Record<string, TableQuery>

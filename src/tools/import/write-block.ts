@@ -38,10 +38,10 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])
   points.sort(
     (a, b) =>
-      compare(a.marketId, b.marketId) ||
+      compareValues(a.marketId, b.marketId) ||
       a.source - b.source ||
-      compare(a.timestamp, b.timestamp) ||
-      compare(a.seq, b.seq),
+      compareValues(a.timestamp, b.timestamp) ||
+      compareValues(a.seq, b.seq),
   )
   for (const [index, point] of points.entries()) {
     projectEvent(batch, point, { height, index: index + 1 })
@@ -49,7 +49,8 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   }
   const payments = rows.payments.flatMap((row) => fundingPaymentOf(row, tally.leaveOut) ?? [])
   payments.sort(
-    (a, b) => compare(a.payment.marketId, b.payment.marketId) || compare(a.loss.partyId, b.loss.partyId),
+    (a, b) =>
+      compareValues(a.payment.marketId, b.payment.marketId) || compareValues(a.loss.partyId, b.loss.partyId),
   )
   for (const [at, { payment, loss }] of payments.entries()) {
     const place = { height, index: at + 1 }
@@ -58,7 +59,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     tally.found('fundingPayments', timestamp)
   }
   const provisions = rows.provisions.flatMap((row) => provisionOf(row, tally.leaveOut) ?? [])
-  provisions.sort((a, b) => compare(a.provisionId, b.provisionId))
+  provisions.sort((a, b) => compareValues(a.provisionId, b.provisionId))
   for (const [index, provision] of provisions.entries()) {
     projectEvent(batch, provision, { height, index: index + 1 })
     tally.found('liquidityProvisions', timestamp)
@@ -78,6 +79,6 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   if (data.length > 0) tally.found('liquidityProviderHistory', timestamp)
 }
 
-function compare<T extends string | bigint>(a: T, b: T): number {
+function compareValues<T extends string | bigint>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -2,10 +2,9 @@ import { type Place, UNPLACED } from '#core/domain/place'
 import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import type { BatchWriter } from '#core/ingest/batch-writer'
 import { projectEvent } from '#core/resources/arrivals'
-import { type Batch, put } from '#core/resources/batch'
-import { fundingPeriodTable } from '#core/resources/funding-periods/table'
-import { marketDataRow } from '#core/resources/market-data/row'
-import { marketDataTable } from '#core/resources/market-data/table'
+import type { Batch } from '#core/resources/batch'
+import { putFundingPeriod } from '#core/resources/funding-periods/arrival'
+import { putMarketData } from '#core/resources/market-data/row'
 import {
   assetOf,
   fundingPeriodOf,
@@ -59,7 +58,7 @@ export async function writeState(writing: StateWriting): Promise<void> {
     newestWriter(writing, provisionOf, ({ provisionId }) => provisionId),
   )
   await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing, marketDataOf, projectEvent))
-  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putFigures))
+  await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putMarketData))
   await write(
     STATE.assets,
     'instruments',
@@ -100,7 +99,7 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     const [height, ofSecond] = row.heights as [number | null, number | null]
     const event = fundingPeriodOf(row.row, tally.leaveOut)
     if (event === null) return false
-    const startHeight = startOf(event, height, ofSecond, before)
+    const startHeight = startOfPeriod(event, height, ofSecond, before)
     before = { event, height }
     const last = places.next(height)
     const start = startHeight === height ? last : places.next(startHeight)
@@ -109,22 +108,7 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     if (isLastFromEvents && isStartFromEvents) return false
     const from = isStartFromEvents ? UNPLACED : start
     const to = isLastFromEvents ? UNPLACED : last
-    batches.change(0, (batch) =>
-      put(batch, fundingPeriodTable, {
-        market_id: event.marketId,
-        seq: event.seq,
-        start_timestamp: event.start,
-        start_height: from.height,
-        start_index: from.index,
-        end_timestamp: event.end,
-        funding_payment: event.fundingPayment,
-        funding_rate: event.fundingRate,
-        internal_twap: event.internalTwap,
-        external_twap: event.externalTwap,
-        height: to.height,
-        event_index: to.index,
-      }),
-    )
+    batches.change(0, (batch) => putFundingPeriod(batch, event, from, to))
     return true
   }
 }
@@ -133,7 +117,7 @@ function periodWriter({ held, batches, tally }: StateWriting) {
  * The block in which a period starts: for a running one that of its only event; otherwise the block in which the previous
  * period ends, or else the only block of the second in which it starts.
  */
-function startOf(
+function startOfPeriod(
   { marketId, seq, start, end }: FundingPeriodEvent,
   height: number | null,
   ofSecond: number | null,
@@ -174,11 +158,6 @@ function marketDataWriter(
     batches.change(weight, (batch) => add(batch, event, place))
     return true
   }
-}
-
-function putFigures(batch: Batch, event: MarketDataEvent, place: Place): void {
-  const cells = marketDataRow(event, place)
-  if (cells !== null) put(batch, marketDataTable, cells)
 }
 
 /** Writes the newest row of each id. */

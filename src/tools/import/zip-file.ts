@@ -68,13 +68,13 @@ export async function readZipDirectory(
       read: (name, onRead) => readEntry(path, entries.get(name)!, onRead ?? (() => {})),
     }
   } catch (error) {
-    throw damaged(path, error)
+    throw damagedZip(path, error)
   } finally {
     await file.close()
   }
 }
 
-function damaged(path: string, error: unknown): ImportError {
+function damagedZip(path: string, error: unknown): ImportError {
   if (error instanceof ImportError) return error
   return new ImportError(
     `${path}: not a complete zip file: ${(error as Error).message.replace(/\.$/, '')}. Copy the segment again; the data node rewrites it`,

@@ -77,7 +77,7 @@ function isForward({ height, failure, droppedBlocks, missingBlocks, ...figures }
 }
 
 /** A coverage's lists of resources. */
-type Lists = Record<string, unknown>
+type CoverageLists = Record<string, unknown>
 
 /**
  * A service's coverage, of which this is the first answer; the rest is requested.
@@ -106,7 +106,7 @@ export async function wholeCoverage(
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
     for (const range of coverage.blocks.imported) blocks.imported.push(range)
     // Every part has, of each list by market, the rows of some markets.
-    const [whole, part] = [first, coverage] as unknown as [Lists, Lists]
+    const [whole, part] = [first, coverage] as unknown as [CoverageLists, CoverageLists]
     for (const { name } of RESOURCES)
       if (Array.isArray(whole[name])) for (const row of listIn(part[name])) whole[name].push(row)
     next = coverage.next

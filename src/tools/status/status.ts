@@ -1,6 +1,6 @@
 import type { StoreFacts } from '#core/store/inspection'
 import { readStore } from '#core/store/read-store'
-import { ALL_HOLDINGS, readHoldings } from '#core/store/readings/holdings'
+import { readHoldings } from '#core/store/readings/holdings'
 import type { Store } from '#core/store/store'
 import type { ForwardReport } from '#service/api/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
@@ -56,7 +56,7 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
   // These queries ask all machines.
   if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
-  const holdings = await readStore(store, () => readHoldings(ALL_HOLDINGS))
+  const holdings = await readStore(store, readHoldings)
   if (holdings === null) return report
   const { coverage } = coverageBody(holdings)
   return {

@@ -48,7 +48,7 @@ export class FundingRun {
     if (period === null || period.seq !== event.seq) {
       reason = lost
     } else if (terms !== null || !isPaid) {
-      const expected = isPaid && terms !== null ? payment(event, period, terms) : NOTHING
+      const expected = isPaid && terms !== null ? payment(event, period, terms) : NO_PAYMENT
       if (expected === null) reason = 'not a number'
       else values = compared(event, expected)
     }
@@ -80,7 +80,7 @@ export class FundingRun {
         { name: 'start', sent: start.toString(), expected: period.start.toString() },
         { name: 'internalTwap', sent: internalTwap, expected: twaps.internalTwap?.toString() ?? null },
         { name: 'externalTwap', sent: externalTwap, expected: twaps.externalTwap?.toString() ?? null },
-        ...compared(data, estimate ?? NOTHING),
+        ...compared(data, estimate ?? NO_PAYMENT),
       ]
     }
     const reason = period === null ? lost : (doubt ?? termsDoubt)
@@ -130,7 +130,7 @@ export class FundingRun {
 type Paid = { fundingPayment: string | null; fundingRate: string | null }
 
 /** The values sent for a period without payment. */
-const NOTHING: Paid = { fundingPayment: null, fundingRate: null }
+const NO_PAYMENT: Paid = { fundingPayment: null, fundingRate: null }
 
 /** Payment and rate from the TWAPs that the event carries; null if these are not whole numbers. */
 function payment(
@@ -138,7 +138,7 @@ function payment(
   { auctions }: CurrentPeriod,
   terms: FundingTerms,
 ): Paid | null {
-  if (!isWhole(internalTwap!) || !isWhole(externalTwap!)) return null
+  if (!isDigitText(internalTwap!) || !isDigitText(externalTwap!)) return null
   return fundingPayment(
     {
       internalTwap: BigInt(internalTwap!),
@@ -158,6 +158,6 @@ function compared(sent: Paid, expected: Paid): FundingValue[] {
   ]
 }
 
-function isWhole(text: string): boolean {
+function isDigitText(text: string): boolean {
   return /^\d+$/.test(text)
 }

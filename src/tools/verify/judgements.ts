@@ -52,7 +52,7 @@ export type Judgement<Kind, Reason, Difference> = {
 }
 
 /** Differences that are reported one by one. */
-const MAX_REPORTED = 1_000
+const MAX_REPORTED_DIFFERENCES = 1_000
 
 /** Counts judgements, and keeps the first that differs of each market, period and group. */
 export class Judgements<Kind extends string, Reason extends string, Difference extends { further: number }> {
@@ -113,6 +113,6 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
     })
     period.first.set(group, first)
     this.report.differenceCount++
-    if (this.report.differences.length < MAX_REPORTED) this.report.differences.push(first)
+    if (this.report.differences.length < MAX_REPORTED_DIFFERENCES) this.report.differences.push(first)
   }
 }

@@ -35,7 +35,7 @@ const REPORTED_AS = {
 /** State of a source in the running period. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
 
-const CAUSES = {
+const DIFFERENCE_CAUSES = {
   refused: 'the core sends no such point: it refuses one with that time here (docs/twap.md, incoming points)',
   ownPrice: "the first point of a source is sent with its own price; this one's TWAP or price was changed",
   mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of a point, was changed',
@@ -133,7 +133,12 @@ export class MarketRun {
       timestamp,
       place,
       verdict,
-      cause: verdict?.expected === null ? CAUSES.refused : isMean ? CAUSES.mean : CAUSES.ownPrice,
+      cause:
+        verdict?.expected === null
+          ? DIFFERENCE_CAUSES.refused
+          : isMean
+            ? DIFFERENCE_CAUSES.mean
+            : DIFFERENCE_CAUSES.ownPrice,
       dependsOnAuctions: isMean,
     })
     if (period?.seq !== seq) return
@@ -203,9 +208,11 @@ export class MarketRun {
   }
 
   #causeOf(of: 'closing TWAP' | 'opening TWAP', source: 1 | 2, isDatedBack: boolean): string {
-    if (of === 'opening TWAP') return CAUSES.opening
-    if (this.#differs[source - 1]) return CAUSES.afterPoints
-    return isDatedBack && this.#options.method === 'plain-formula' ? CAUSES.carriedPast : CAUSES.closing
+    if (of === 'opening TWAP') return DIFFERENCE_CAUSES.opening
+    if (this.#differs[source - 1]) return DIFFERENCE_CAUSES.afterPoints
+    return isDatedBack && this.#options.method === 'plain-formula'
+      ? DIFFERENCE_CAUSES.carriedPast
+      : DIFFERENCE_CAUSES.closing
   }
 
   #judge({

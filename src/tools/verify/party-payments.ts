@@ -5,14 +5,13 @@ import type { Place } from '#core/domain/place'
 import type { TableReader } from '#core/store/table-reader'
 import { tableOf } from '#core/store/tables'
 import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
-import type { StoredStream } from './stored-market.ts'
+import { PERIODS, type StoredStream } from './stored-market.ts'
 import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
 const PAYMENTS = tableOf('funding_payments')
-const PERIODS = tableOf('funding_periods')
 
 /** A payment of a party, as a row of its table has it. */
-type PaymentRow = { amount: string; loss_amount: string }
+type PaidAmounts = { amount: string; loss_amount: string }
 
 /** The payments of a market's parties for a period. */
 export class PeriodPayments {
@@ -27,7 +26,7 @@ export class PeriodPayments {
     this.place = place
   }
 
-  add({ amount, loss_amount }: PaymentRow): void {
+  add({ amount, loss_amount }: PaidAmounts): void {
     const [paid, lost] = [parseDecimal(amount), parseDecimal(loss_amount)]
     this.#count++
     if (paid === null || lost === null || this.#sum === null) {

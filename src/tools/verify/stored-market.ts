@@ -12,10 +12,11 @@ import type { PrunedBefore } from '#core/store/readings/holdings'
 import type { TableReader } from '#core/store/table-reader'
 import type { RowRange, Table, TextCell } from '#core/store/tables'
 import { tableOf } from '#core/store/tables'
-import { type NamedRow, namedRow, placeOfRow, RowQueue, walkTable } from '#core/store/walk-table'
+import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import type { UnknownReason } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
+import { RowQueue } from './row-queue.ts'
 import type { Tally } from './tally.ts'
 
 /** The stored part of the stream. */
@@ -29,7 +30,7 @@ export type StoredStream = {
 
 const POINTS = tableOf('funding_period_data_points')
 const SPANS = tableOf('funding_period_spans')
-const PERIODS = tableOf('funding_periods')
+export const PERIODS = tableOf('funding_periods')
 const AUCTIONS = tableOf('auctions')
 
 export type StoredMarketOptions = {
@@ -57,7 +58,7 @@ type StoredPoint = { event: FundingPeriodDataPointEvent; place: Place }
 export class StoredMarket {
   readonly #options: StoredMarketOptions
   readonly #run: MarketRun
-  readonly #auctions: RowQueue
+  readonly #auctions: RowQueue<TextCell[]>
   /** The period before; null if its end is not stored. */
   #ended: StoredPeriod | null = null
   /** The height of the last event; null before the first. */

@@ -9,10 +9,7 @@ import type { ReadProgress } from '#core/records/event-file'
 import { orderEventFiles } from '#core/records/event-order'
 import type { EventInput } from '#core/records/event-paths'
 import { type CutOffNotice, noEventsError, readRecords } from '#core/records/read-records'
-import { projectEvent } from '#core/resources/arrivals'
-import { createBatch, rowsOf } from '#core/resources/batch'
-import { fundingLossArrival, fundingPaymentsArrival } from '#core/resources/funding-payments/arrival'
-import { fundingPaymentTable } from '#core/resources/funding-payments/table'
+import { paymentRowsOf } from '#core/resources/funding-payments/arrival'
 import type { VerifyFilter } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
@@ -50,8 +47,6 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
   'decimal places of 2^63 or more',
   'text of more than 1,024 characters',
 ]
-
-const PAYMENT_KINDS: ReadonlySet<string> = new Set([fundingPaymentsArrival.kind, fundingLossArrival.kind])
 
 /** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
@@ -98,13 +93,8 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
 
   /** Judges the payments of parties in a block, with the losses that belong to them. */
   function takePayments(block: Block, isDoubted: boolean): void {
-    const batch = createBatch()
-    for (const [at, { index, event }] of block.events.entries()) {
-      if (PAYMENT_KINDS.has(event.kind))
-        projectEvent(batch, event, { height: block.height, index }, block, at)
-    }
     const periods = new Map<string, { marketId: string; seq: bigint; payments: PeriodPayments }>()
-    for (const row of rowsOf(batch, fundingPaymentTable)) {
+    for (const row of paymentRowsOf(block)) {
       const { market_id: marketId, seq, height, event_index: index } = row
       if (filter.marketId !== null && !marketId.startsWith(filter.marketId)) continue
       const key = `${marketId} ${seq}`

@@ -3,10 +3,10 @@ import { isBefore, type Place } from '#core/domain/place'
 import type { FundingParameters } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import { readCoverage } from '#core/store/readings/coverage'
-import { prunedBeforeOf } from '#core/store/readings/holdings'
+import { readPrunedBefore } from '#core/store/readings/holdings'
 import { refuseOldSchema } from '#core/store/schema-version'
 import type { Store } from '#core/store/store'
-import { ALL_ROWS, type TableReader } from '#core/store/table-reader'
+import type { TableReader } from '#core/store/table-reader'
 import { tableOf } from '#core/store/tables'
 import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
@@ -40,7 +40,7 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
     const stream = await readStream(reader)
     if (stream === null) return
     const parametersOf = withGiven(await storedParameters(reader), parameters)
-    for (const [marketId, number] of await marketsOf(reader, filter)) {
+    for (const [marketId, number] of await storedMarkets(reader, filter)) {
       tally.markets++
       const market = new StoredMarket({
         reader,
@@ -94,16 +94,15 @@ async function readStream(reader: TableReader): Promise<StoredStream | null> {
   const coverage = await reader.run(readCoverage())
   if (coverage === null) return null
   const { first, gaps, imported } = coverage
-  const [pruned] = await reader.read(tableOf('pruned'), ALL_ROWS, 1)
   return {
     first,
     gaps: [...gaps, ...imported.map((range) => ({ ...range, kind: 'imported' as const }))].sort(byFrom),
-    pruned: prunedBeforeOf(pruned?.slice(1)),
+    pruned: await reader.run(readPrunedBefore()),
   }
 }
 
 /** Ids of the markets with periods or points; their numbers in the store, null if no point was ever held. */
-async function marketsOf(
+async function storedMarkets(
   reader: TableReader,
   { marketId }: VerifyFilter,
 ): Promise<Map<string, string | null>> {

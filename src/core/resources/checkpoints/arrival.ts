@@ -38,7 +38,7 @@ function decodeCheckpoint(reader: WireReader): CheckpointEvent {
 }
 
 /** Why a checkpoint is left out, whatever source it is from; null if it is kept. */
-export function faultOfCheckpoint({ atBlock, hash, blockHash }: CheckpointEvent): LeftOutReason | null {
+function faultOfCheckpoint({ atBlock, hash, blockHash }: CheckpointEvent): LeftOutReason | null {
   if (atBlock > MAX_INT64) return 'height of 2^63 or more'
   return isKey(hash) && isKey(blockHash) ? null : 'text that cannot be kept'
 }

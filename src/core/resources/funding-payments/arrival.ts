@@ -1,10 +1,11 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
+import type { DecodedEvent } from '../../events/event.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
-import { put } from '../batch.ts'
+import { createBatch, put, rowsOf } from '../batch.ts'
 import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
 import type { RowOf } from '../table.ts'
 import { fundingPaymentTable } from './table.ts'
@@ -23,7 +24,7 @@ export type FundingPaymentsEvent = {
 /** Part of a funding payment that a party did not receive (negative) or did not pay (positive). */
 export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId: string; amount: string }
 
-type PaymentRow = {
+type WritablePayment = {
   -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
 }
 
@@ -37,7 +38,7 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
     // In the order of most indexes: there may be hundreds of thousands.
     const sorted = payments.toSorted((a, b) => (a.partyId < b.partyId ? -1 : a.partyId > b.partyId ? 1 : 0))
     const rows = sorted.map(
-      ({ partyId, amount }): PaymentRow => ({
+      ({ partyId, amount }): WritablePayment => ({
         market_id: marketId,
         party_id: partyId,
         seq,
@@ -69,20 +70,36 @@ export const fundingLossArrival: Arrival<FundingLossEvent> = {
   },
 }
 
+const PAYMENT_ARRIVALS: readonly Arrival[] = [fundingPaymentsArrival, fundingLossArrival]
+
+type PlacedEvent = { index: number; event: DecodedEvent }
+
+/** The rows of a block's payments, with the losses that belong to them. */
+export function paymentRowsOf(
+  block: Omit<ArrivingBlock, 'events'> & { height: bigint; events: readonly PlacedEvent[] },
+): readonly RowOf<typeof fundingPaymentTable>[] {
+  const batch = createBatch()
+  for (const [at, { index, event }] of block.events.entries()) {
+    const arrival = PAYMENT_ARRIVALS.find(({ kind }) => kind === event.kind)
+    arrival?.project(batch, event, { height: block.height, index }, block, at)
+  }
+  return rowsOf(batch, fundingPaymentTable)
+}
+
 /** Why all payments of an event are skipped, whatever its source; null if its valid ones are kept. */
-export function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
+function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   return seq > MAX_INT64 ? 'seq of 2^63 or more' : null
 }
 
-export function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutReason | null {
+function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   if (partyId === '') return 'invalid party ID'
   return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
 }
 
 /** A receiver of less keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0. */
-function addLoss(payment: PaymentRow, text: string): void {
+function addLoss(payment: WritablePayment, text: string): void {
   const [amount, before, loss] = [payment.amount, payment.loss_amount, text].map(parseDecimal)
   // The core sends integers. Some other numbers cannot be added, and some sums cannot be stored.
   if (amount == null || before == null || loss == null) return
@@ -96,28 +113,28 @@ function addLoss(payment: PaymentRow, text: string): void {
 
 /** The payments of a block as it is added to a batch. */
 class BlockPayments {
-  readonly #latest = new Map<string, PaymentRow>()
+  readonly #latest = new Map<string, WritablePayment>()
   /** Those that are not in the map yet: most blocks have no losses. */
-  #others: PaymentRow[][] = []
+  #others: WritablePayment[][] = []
 
-  add(rows: PaymentRow[]): void {
+  add(rows: WritablePayment[]): void {
     this.#others.push(rows)
   }
 
-  latest(marketId: string, partyId: string): PaymentRow | undefined {
+  latest(marketId: string, partyId: string): WritablePayment | undefined {
     for (const row of this.#others.flat()) this.#latest.set(`${row.market_id} ${row.party_id}`, row)
     this.#others = []
     return this.#latest.get(`${marketId} ${partyId}`)
   }
 }
 
-const PAYMENTS = new WeakMap<ArrivingBlock, BlockPayments>()
+const BLOCK_PAYMENTS = new WeakMap<ArrivingBlock, BlockPayments>()
 
 function paymentsOf(block: ArrivingBlock): BlockPayments {
-  let payments = PAYMENTS.get(block)
+  let payments = BLOCK_PAYMENTS.get(block)
   if (payments === undefined) {
     payments = new BlockPayments()
-    PAYMENTS.set(block, payments)
+    BLOCK_PAYMENTS.set(block, payments)
   }
   return payments
 }

@@ -58,7 +58,7 @@ function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
 }
 
 /** Why a data point is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
-export function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutReason | null {
+function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutReason | null {
   const { marketId, seq, source, price, twap } = event
   if (marketId === '') return 'invalid market ID'
   if (seq > MAX_INT64) return 'seq of 2^63 or more'

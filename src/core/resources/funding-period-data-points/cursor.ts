@@ -1,4 +1,5 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
+import { SECOND } from '../../domain/time.ts'
 import type { CursorCodec } from '../cursor-codec.ts'
 import { fingerprintOf } from '../fingerprint.ts'
 import type { Key, KeyValue, Row } from '../row.ts'
@@ -13,9 +14,7 @@ import type { Key, KeyValue, Row } from '../row.ts'
  */
 
 const LETTERS = 'NEI'
-const WRITTEN = /^p([A-Za-z0-9_-]{8})(\d{4})(?:(\d{10})([NEI])|([0-9a-f]{16})([nei]))(0|[1-9]\d{0,18})$/
-
-const SECOND = 1_000_000_000n
+const POINT_CURSOR = /^p([A-Za-z0-9_-]{8})(\d{4})(?:(\d{10})([NEI])|([0-9a-f]{16})([nei]))(0|[1-9]\d{0,18})$/
 
 /** Times from here on have 10 digits of seconds, to the end of 64 bits. */
 const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
@@ -33,13 +32,13 @@ export const pointCursor: CursorCodec = {
   decode: (scope, text) => {
     const key = readPoint(text)
     if (key === null) return 'garbled'
-    return text.startsWith(headOf(scope!)) ? key : 'of another market'
+    return text.startsWith(pointCursorHead(scope!)) ? key : 'of another market'
   },
-  sql: ({ source = 'source' }) => [{ constant: headOf }, { sql: pointSql(source) }],
+  sql: ({ source = 'source' }) => [{ constant: pointCursorHead }, { sql: pointSql(source) }],
 }
 
 /** The beginning of every cursor of a market. */
-function headOf(marketId: string): string {
+function pointCursorHead(marketId: string): string {
   return `p${fingerprintOf(marketId)}`
 }
 
@@ -48,7 +47,7 @@ function encodePoint(marketId: string | null, row: Row | Key): string {
   const time = String(row[0])
   const seq = String(row[1])
   const source = Number(row[2])
-  const head = headOf(marketId!)
+  const head = pointCursorHead(marketId!)
   // Of 19 digits: from FIRST_IN_SECONDS on.
   if (time.length === 19 && time.endsWith('000000000') && !time.startsWith('-')) {
     return `${head}${checkOf(time, seq, source)}${time.slice(0, -9)}${LETTERS[source]}${seq}`
@@ -79,7 +78,7 @@ function pointSql(source: string): string {
 }
 
 function readPoint(text: string): Key | null {
-  const match = WRITTEN.exec(text)
+  const match = POINT_CURSOR.exec(text)
   if (match === null) return null
   const [, , check, seconds, upper, hex, lower, digits] = match
   const timestamp = seconds === undefined ? BigInt.asIntN(64, BigInt(`0x${hex}`)) : BigInt(seconds) * SECOND
@@ -109,14 +108,14 @@ function checkOf(timestamp: string, seq: string, source: number): string {
 /** A number and a further digit stay within 31 bits up to here. */
 const MAX_REMAINDER = 100_000_000
 
-const ZERO = 0x30
+const ASCII_ZERO = 0x30
 
 /** The remainder of an integer of any size, in decimal digits, divided by the modulus; 0 or more. */
 function residueOf(digits: string): number {
   const isNegative = digits.startsWith('-')
   let residue = 0
   for (let at = isNegative ? 1 : 0; at < digits.length; at++) {
-    residue = residue * 10 + digits.charCodeAt(at) - ZERO
+    residue = residue * 10 + digits.charCodeAt(at) - ASCII_ZERO
     if (residue > MAX_REMAINDER) residue %= MODULUS
   }
   residue %= MODULUS

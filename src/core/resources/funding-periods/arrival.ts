@@ -1,11 +1,12 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
+import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { FundingPeriodEvent } from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, isStorable, type LeftOutReason, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
-import { put } from '../batch.ts'
+import { type Batch, put } from '../batch.ts'
 import { fundingPeriodTable } from './table.ts'
 
 /**
@@ -18,23 +19,25 @@ export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   decode: decodeFundingPeriod,
   faultOf: faultOfFundingPeriod,
   /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
-  project: (batch, event, { height, index }) => {
-    const { marketId, seq, start, end, fundingPayment, fundingRate, internalTwap, externalTwap } = event
-    put(batch, fundingPeriodTable, {
-      market_id: marketId,
-      seq,
-      start_timestamp: start,
-      start_height: height,
-      start_index: index,
-      end_timestamp: end,
-      funding_payment: fundingPayment,
-      funding_rate: fundingRate,
-      internal_twap: internalTwap,
-      external_twap: externalTwap,
-      height,
-      event_index: index,
-    })
-  },
+  project: (batch, event, place) => putFundingPeriod(batch, event, place, place),
+}
+
+/** Adds a period to a batch, with the places of its earliest and its latest event. */
+export function putFundingPeriod(batch: Batch, event: FundingPeriodEvent, first: Place, last: Place): void {
+  put(batch, fundingPeriodTable, {
+    market_id: event.marketId,
+    seq: event.seq,
+    start_timestamp: event.start,
+    start_height: first.height,
+    start_index: first.index,
+    end_timestamp: event.end,
+    funding_payment: event.fundingPayment,
+    funding_rate: event.fundingRate,
+    internal_twap: event.internalTwap,
+    external_twap: event.externalTwap,
+    height: last.height,
+    event_index: last.index,
+  })
 }
 
 function decodeFundingPeriod(reader: WireReader): FundingPeriodEvent {
@@ -65,7 +68,7 @@ function decodeFundingPeriod(reader: WireReader): FundingPeriodEvent {
 }
 
 /** Why a period is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
-export function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
+function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.seq > MAX_INT64) return 'seq of 2^63 or more'
   for (const twap of [event.internalTwap, event.externalTwap]) {

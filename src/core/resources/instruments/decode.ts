@@ -1,4 +1,5 @@
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import { SECOND } from '../../domain/time.ts'
 import type {
   AssetEvent,
   FundingParameters,
@@ -21,14 +22,11 @@ import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 /** An asset's id if it is not a name. */
 const HEX_ID = /^[0-9a-fA-F]{64}$/
 
-/** Nanoseconds. */
-const SECOND = 1_000_000_000n
-
 /** The highest number of the enum. */
 const LAST_ASSET_STATUS = 4
 
 /** The products of an instrument by their tags in its oneof. */
-const PRODUCTS: ReadonlyMap<number, Product> = new Map([
+const PRODUCTS_BY_TAG: ReadonlyMap<number, Product> = new Map([
   [bytesOf(100), 'PRODUCT_FUTURE'],
   [bytesOf(101), 'PRODUCT_SPOT'],
   [bytesOf(102), 'PRODUCT_PERPETUAL'],
@@ -100,7 +98,7 @@ function decodeFields(reader: WireReader, event: InstrumentEvent): void {
   const end = reader.enter()
   while (reader.at < end) {
     const tag = reader.tag()
-    const product = PRODUCTS.get(tag)
+    const product = PRODUCTS_BY_TAG.get(tag)
     if (tag === bytesOf(2)) event.code = reader.text()
     else if (tag === bytesOf(3)) event.name = reader.text()
     else if (product !== undefined) {

@@ -2,7 +2,7 @@ import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enum
 import { defineResource } from '../resource.ts'
 
 /** The later of the two events that a row is made from: a market's instrument changes with its asset too. */
-const later = (column: 'height' | 'event_index') => `case
+const laterPlace = (column: 'height' | 'event_index') => `case
   when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.${column}
   else instruments.${column} end as ${column}`
 
@@ -26,7 +26,7 @@ export const instruments = defineResource({
         assets.name as asset_name, assets.decimals as asset_decimals, interest_rate, clamp_lower_bound,
         clamp_upper_bound, scaling_factor, rate_lower_bound, rate_upper_bound, schedule_initial, schedule_every,
         sla_price_range, sla_min_time_fraction, sla_hysteresis_epochs, sla_competition_factor,
-        ${later('height')}, ${later('event_index')}
+        ${laterPlace('height')}, ${laterPlace('event_index')}
       from instruments left join assets on assets.asset_id = instruments.settlement_asset
         left join instrument_terms on instrument_terms.market_id = instruments.market_id`,
     madeOf: ['instruments', 'instrument_terms', 'assets'],

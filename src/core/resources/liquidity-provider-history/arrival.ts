@@ -8,7 +8,7 @@ import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
 import { historyTable } from './table.ts'
 
 /** `EpochEvent.Action`. */
-const END = 2
+const EPOCH_END = 2
 
 /** The end of an epoch of the network. */
 export type EpochEndEvent = { kind: 'epoch-end'; seq: bigint }
@@ -74,5 +74,5 @@ function decodeEpochEnd(reader: WireReader): EpochEndEvent | null {
     else if (tag === uint(2)) action = reader.uint32()
     else reader.skip(tag)
   }
-  return action === END ? event : null
+  return action === EPOCH_END ? event : null
 }

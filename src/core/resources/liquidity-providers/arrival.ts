@@ -49,7 +49,7 @@ function decodeProvision(reader: WireReader): LiquidityProvisionEvent {
 }
 
 /** Why a provision is left out, whatever source it is from; null if it is kept. Ids that are none are `""`. */
-export function faultOfProvision(event: LiquidityProvisionEvent): LeftOutReason | null {
+function faultOfProvision(event: LiquidityProvisionEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.partyId === '') return 'invalid party ID'
   if (event.status > 6) return 'unknown provision status'

@@ -166,7 +166,7 @@ function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
       keepElement(lists.feeShares, decodeFeeShare(reader.enter()), leaveOut)
       reader.leave(end)
     } else if (tag === SLA) {
-      keepElement(lists.slas, decodeSla(reader.enter()), leaveOut)
+      keepElement(lists.slas, decodeProviderSla(reader.enter()), leaveOut)
       reader.leave(end)
     } else {
       reader.skip(tag)
@@ -185,7 +185,7 @@ export function keepElement<T extends FeeShare | ProviderSla>(
     leaveOut('invalid party ID')
     return
   }
-  const fault = faultOf(element)
+  const fault = faultOfElement(element)
   if (fault !== null) {
     leaveOut(fault)
     return
@@ -195,7 +195,7 @@ export function keepElement<T extends FeeShare | ProviderSla>(
 }
 
 /** Why an element cannot be kept; null if it can. */
-function faultOf(element: FeeShare | ProviderSla): LeftOutReason | null {
+function faultOfElement(element: FeeShare | ProviderSla): LeftOutReason | null {
   for (const value of Object.values(element)) {
     if (Array.isArray(value) && value.length > MAX_PENALTIES) return 'more than 1,024 penalties in a list'
     for (const text of Array.isArray(value) ? value : [value]) {
@@ -246,7 +246,7 @@ function decodeFeeShare(end: number): FeeShare {
   return share
 }
 
-function decodeSla(end: number): ProviderSla {
+function decodeProviderSla(end: number): ProviderSla {
   const sla = noSla()
   while (reader.at < end) {
     const tag = reader.tag()
@@ -280,7 +280,7 @@ function decodeFigures(): MarketFigures {
       else if (tag === uint(19)) figures.tradingMode = reader.uint32()
       else if (tag === uint(27)) figures.state = reader.uint32()
       else if (tag === PRODUCT_DATA) {
-        figures.perpetual = decodeProduct(reader.enter()) ?? figures.perpetual
+        figures.perpetual = decodeProductData(reader.enter()) ?? figures.perpetual
         reader.leave(end)
       } else reader.skip(tag)
     }
@@ -303,7 +303,7 @@ export function keptFigures(figures: MarketFigures): MarketFigures {
 }
 
 /** The data of a perpetual, the only product that has some; null for others. */
-function decodeProduct(end: number): PerpetualData | null {
+function decodeProductData(end: number): PerpetualData | null {
   let data: PerpetualData | null = null
   while (reader.at < end) {
     const tag = reader.tag()

@@ -1,5 +1,5 @@
 /** Bytes of events that are copied into one buffer: one buffer for each event would be most of a batch's garbage. */
-const BUFFER_BYTES = 256 * 1024
+const SHARED_BUFFER_BYTES = 256 * 1024
 
 /** A copy of some bytes, `bytes[start..end)`, never changed again. */
 export type KeptBytes = { bytes: Buffer; start: number; end: number }
@@ -11,7 +11,7 @@ let used = 0
 export function keepBytes(bytes: Buffer, start: number, end: number): KeptBytes {
   const length = end - start
   if (used + length > buffer.length) {
-    buffer = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, length))
+    buffer = Buffer.allocUnsafeSlow(Math.max(SHARED_BUFFER_BYTES, length))
     used = 0
   }
   const kept = { bytes: buffer, start: used, end: used + length }

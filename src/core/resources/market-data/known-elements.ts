@@ -1,7 +1,7 @@
 import { equalBytesAt } from '../../events/equal-bytes.ts'
 
 /** Elements remembered; the memory that they take is this times {@link MAX_BYTES}. */
-const SLOTS = 4096
+const ELEMENT_SLOTS = 4096
 
 /** Longer ones are not remembered; real ones have 100 to 250 bytes. */
 const MAX_BYTES = 512
@@ -12,14 +12,14 @@ const MAX_BYTES = 512
  */
 export class KnownElements {
   /** Of the element in a slot; 0 if there is none. */
-  readonly #lengths = new Uint16Array(SLOTS)
+  readonly #lengths = new Uint16Array(ELEMENT_SLOTS)
   /** {@link MAX_BYTES} per slot, in one buffer: separate copies would be most of the garbage. */
-  readonly #bytes = new Uint8Array(SLOTS * MAX_BYTES)
+  readonly #bytes = new Uint8Array(ELEMENT_SLOTS * MAX_BYTES)
   readonly #view = new DataView(this.#bytes.buffer)
 
   /** Whether `bytes[start..end)` is the element that was remembered last for a market and position. */
   has(marketId: string, position: number, bytes: Buffer, start: number, end: number): boolean {
-    const slot = slotOf(marketId, position)
+    const slot = slotOfElement(marketId, position)
     const length = this.#lengths[slot]!
     return (
       length > 0 && length === end - start && equalBytesAt(this.#view, slot * MAX_BYTES, length, bytes, start)
@@ -29,15 +29,15 @@ export class KnownElements {
   /** Remembers `bytes[start..end)`, replacing its slot's content. */
   add(marketId: string, position: number, bytes: Buffer, start: number, end: number): void {
     if (end - start > MAX_BYTES) return
-    const slot = slotOf(marketId, position)
+    const slot = slotOfElement(marketId, position)
     this.#lengths[slot] = end - start
     bytes.copy(this.#bytes, slot * MAX_BYTES, start, end)
   }
 }
 
 /** Two markets may share a slot: their elements then take turns. */
-function slotOf(marketId: string, position: number): number {
+function slotOfElement(marketId: string, position: number): number {
   let slot = position
   for (let at = 0; at < 4; at++) slot = slot * 31 + marketId.charCodeAt(at)
-  return slot % SLOTS
+  return slot % ELEMENT_SLOTS
 }

@@ -2,8 +2,9 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
 import type { MarketDataEvent, PerpetualData } from '../../events/event.ts'
 import { isKeptNumber } from '../../events/left-out.ts'
+import { type Batch, put } from '../batch.ts'
 import type { RowOf } from '../table.ts'
-import type { marketDataTable } from './table.ts'
+import { marketDataTable } from './table.ts'
 
 /** How a market stood at its latest data, and the core's estimate in them; no row if only their lists are known. */
 export function marketDataRow(
@@ -28,6 +29,12 @@ export function marketDataRow(
     height,
     event_index: index,
   }
+}
+
+/** Adds a market's row to a batch, if there is one. */
+export function putMarketData(batch: Batch, event: MarketDataEvent, place: Place): void {
+  const row = marketDataRow(event, place)
+  if (row !== null) put(batch, marketDataTable, row)
 }
 
 function isKept({ seq, fundingPayment, fundingRate, internalTwap, externalTwap }: PerpetualData): boolean {

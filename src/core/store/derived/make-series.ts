@@ -3,7 +3,7 @@ import {
   type Bucket,
   bucketOf,
   indexAt,
-  join,
+  joinBucket,
   joinPoint,
   maximumApart,
   minimumApart,
@@ -40,7 +40,7 @@ const CHUNK_BUCKETS = 2_000
 export type BucketRow = RowOf<typeof seriesTable>
 
 /** Buckets of a shorter length, as those of the next one are made from them. */
-const READ_BUCKETS = `
+const READ_SHORTER_BUCKETS = `
   select ${textOf('bucket')}, cast(seq as text), cast(points as text),
     price_first, price_last, price_minimum, price_maximum, twap_first, twap_last, twap_minimum, twap_maximum
   from funding_period_series
@@ -166,11 +166,11 @@ export function* bucketRows(
     let rows: readonly Row[]
     do {
       const ends = [from, range.to * parts]
-      rows = yield { text: READ_BUCKETS, values: [...cells(run, level.of), ...ends] }
+      rows = yield { text: READ_SHORTER_BUCKETS, values: [...cells(run, level.of), ...ends] }
       for (const row of rows) {
         const part = BigInt(row[0]!)
         const longer = indexAt(part, parts)
-        if (bucket !== null && longer === index) join(bucket, bucketFrom(row))
+        if (bucket !== null && longer === index) joinBucket(bucket, bucketFrom(row))
         else begin(longer, bucketFrom(row))
         from = part + 1n
       }
@@ -201,7 +201,7 @@ function bucketRow(run: SeriesRun, level: Level, index: bigint, bucket: Bucket):
 
 const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
 
-/** A bucket as {@link READ_BUCKETS} gives it. */
+/** A bucket as {@link READ_SHORTER_BUCKETS} gives it. */
 function bucketFrom([, seq, points, ...texts]: Row): Bucket {
   const [first, last, minimum, maximum, ...twap] = texts as (string | null)[]
   return {

@@ -44,23 +44,23 @@ export class UnmadeSeries {
   *learn(runs: readonly SeriesRun[]): Steps {
     const all = this.#knowsStale ? runs : [...runs, ...(yield* staleRuns())]
     this.#knowsStale = true
-    const unknown = new Map(all.map((run) => [keyOf(run), run]))
+    const unknown = new Map(all.map((run) => [runKey(run), run]))
     for (const key of unknown.keys()) if (this.#runs.has(key)) unknown.delete(key)
     const states = yield* readStates([...unknown.values()])
     for (const state of states) {
-      this.#runs.set(keyOf(state.run), state)
+      this.#runs.set(runKey(state.run), state)
       this.#add(state, 0)
     }
   }
 
   /** The bucket of a run up to which all are made. */
   madeTo(run: SeriesRun): bigint {
-    return this.#runs.get(keyOf(run))!.madeTo
+    return this.#runs.get(runKey(run))!.madeTo
   }
 
   /** Adds the points of a run that were written, or are in ranges that became stale. */
   note(run: SeriesRun, points: number): void {
-    this.#add(this.#runs.get(keyOf(run))!, points)
+    this.#add(this.#runs.get(runKey(run))!, points)
   }
 
   #add(state: UnmadeRun, points: number): void {
@@ -114,7 +114,7 @@ const READ_MADE_TO = `
 
 /** Stored state of runs; unknown runs get a row, which others lock while they change points. */
 function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
-  const found = yield { text: READ_MADE_TO, values: runs.map(valuesOf) }
+  const found = yield { text: READ_MADE_TO, values: runs.map(runValues) }
   const states = runs.map((run, index): UnmadeRun => {
     const [made, stale] = found[index]![0] ?? []
     const madeTo = made == null ? FIRST_BASE : BigInt(made)
@@ -130,7 +130,7 @@ function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
   const counts = yield {
     text: COUNT_POINTS,
     values: states.map(({ run, madeTo }) => [
-      ...valuesOf(run),
+      ...runValues(run),
       nearestInt64(madeTo * BASE.nanoseconds),
       MAX_INT64,
     ]),
@@ -139,5 +139,5 @@ function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
   return states
 }
 
-const keyOf = ({ market, source }: SeriesRun) => `${market} ${source}`
-const valuesOf = ({ market, source }: SeriesRun): bigint[] => [market, source]
+const runKey = ({ market, source }: SeriesRun) => `${market} ${source}`
+const runValues = ({ market, source }: SeriesRun): bigint[] => [market, source]

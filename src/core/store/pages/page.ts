@@ -40,6 +40,9 @@ export type Page = {
   version: StoreVersion
 }
 
+/** A page without rows, apart from the store's state. */
+export const EMPTY_PAGE = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
+
 /** The cursors in the lines of an export: the rows' own, or those of the list of all markets (market-cursor.ts). */
 export type LineCursors = 'own' | 'of all markets'
 

@@ -51,11 +51,16 @@ export function pageStatement(scan: Scan, limit: number, hints: Hints): Statemen
 }
 
 /** The select of a scan's first rows, in its direction, which merges its parts. */
-export function rowsText(scan: Scan, slots: Slots, hints: Hints, columnsOf: (part: Part) => string): string {
+export function rowsText(
+  scan: Scan,
+  slots: Slots,
+  hints: Hints,
+  columnsOf: (part: ScanPart) => string,
+): string {
   const from = fromClause(scan.resource)
   const limited = limitOf(slots)
   const inOrder = `order by ${orderBy(scan, scan.resource.storage.table)} ${limited}`
-  const parts = partsOf(scan).map(
+  const parts = scanParts(scan).map(
     (part) => `select ${columnsOf(part)} from ${from} ${where(scan, slots, part, hints)}`,
   )
   if (parts.length === 1) return `${parts[0]} ${inOrder}`
@@ -72,7 +77,7 @@ function limitOf(slots: Slots): string {
 export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): string {
   // The last run first: it is the longest, and nearly always the answer.
   const from = fromClause(scan.resource)
-  const parts = partsOf(scan)
+  const parts = scanParts(scan)
     .toReversed()
     .map((part) => `exists (select 1 from ${from} ${where(scan, slots, part, hints, role)})`)
   return `(${parts.join(' or ')})`
@@ -82,17 +87,17 @@ export function existsText(scan: Scan, slots: Slots, role: Role, hints: Hints): 
  * A part of a scan that an index gives in the order of the key: a run, and one column of each filter by several. No row
  * is in two parts.
  */
-export type Part = {
+export type ScanPart = {
   /** The value of the column of the runs, if the resource has any. */
   run?: string
   /** By the filter's name, the first of its columns that matches. */
   matching: Readonly<Record<string, number>>
 }
 
-function partsOf({ resource: { storage, filters }, selection }: Scan): Part[] {
+function scanParts({ resource: { storage, filters }, selection }: Scan): ScanPart[] {
   const { runs } = storage
   const run = runs && selection[runs.filter]
-  let parts: Part[] =
+  let parts: ScanPart[] =
     runs === undefined
       ? [{ matching: {} }]
       : (run === undefined ? runs.values : [String(run)]).map((value) => ({ run: value, matching: {} }))
@@ -106,15 +111,15 @@ function partsOf({ resource: { storage, filters }, selection }: Scan): Part[] {
 }
 
 /** The part whose rows conditions select, and hints about them. */
-type Within = { part: Part } & Pick<Hints, 'few'>
+type Within = { part: ScanPart } & Pick<Hints, 'few'>
 
-const ALL_ROWS: Within = { part: { matching: {} }, few: POSTGRES_HINTS.few }
+const WITHIN_ALL_ROWS: Within = { part: { matching: {} }, few: POSTGRES_HINTS.few }
 
 /** The conditions of the filters of a selection, in one of its parts or of all rows. */
 export function filterConditions(
   { resource, selection }: Pick<Scan, 'resource' | 'selection'>,
   placeholderOf: (filter: FilterName) => string,
-  { part: { run, matching }, few }: Within = ALL_ROWS,
+  { part: { run, matching }, few }: Within = WITHIN_ALL_ROWS,
 ): string[] {
   const { runs } = resource.storage
   const conditions: string[] = []
@@ -122,7 +127,7 @@ export function filterConditions(
     const { name, columns, operator, isRare = false } = filter
     if (selection[name] === undefined || (name === runs?.filter && run !== undefined)) continue
     const placeholder = placeholderOf(name)
-    const hinted = operator === '=' ? few : ALL_ROWS.few
+    const hinted = operator === '=' ? few : WITHIN_ALL_ROWS.few
     const at = matching[name]
     if (at === undefined) conditions.push(hinted(conditionOf(filter, placeholder), isRare))
     else {
@@ -161,7 +166,7 @@ export function selectionConditions(
   return [...conditions, ...filterConditions(asked, placeholderOf, within)]
 }
 
-function where(scan: Scan, slots: Slots, part: Part, { few }: Hints, role: Role = 'scan'): string {
+function where(scan: Scan, slots: Slots, part: ScanPart, { few }: Hints, role: Role = 'scan'): string {
   const { resource, selection } = scan
   const conditions = selectionConditions(
     scan,

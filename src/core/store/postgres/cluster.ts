@@ -61,13 +61,13 @@ const READ_UNSETTLED = `
 /** SQLSTATE of a function that the user may not run. */
 const NOT_ALLOWED = '42501'
 
-const RETRY_MS = 500
+const SETTLE_RETRY_MS = 500
 
 /** Ends the wait, and reports it. */
-export type Waiting = { signal?: AbortSignal | undefined; onNotice?: (message: string) => void }
+export type WaitOptions = { signal?: AbortSignal | undefined; onNotice?: (message: string) => void }
 
 /** Commits rows on a cluster; returns once they are seen on all workers. */
-export async function commitEverywhere(client: Client, waiting: Waiting = {}): Promise<void> {
+export async function commitEverywhere(client: Client, waiting: WaitOptions = {}): Promise<void> {
   const warnings: string[] = []
   const listen = ({ message = '' }: { message?: string | undefined }) => {
     if (UNSETTLED.test(message)) warnings.push(message)
@@ -88,7 +88,7 @@ export async function commitEverywhere(client: Client, waiting: Waiting = {}): P
  * Waits until workers have processed a session's commits. They are asked to or, if the user may not, the coordinator
  * does so every `citus.recover_2pc_interval`.
  */
-export async function settle(client: Client, session: number, { signal }: Waiting): Promise<void> {
+export async function settle(client: Client, session: number, { signal }: WaitOptions): Promise<void> {
   if (!(await hasCitus(client))) return
   for (;;) {
     await client.query(SETTLE).catch((error: unknown) => {
@@ -96,6 +96,6 @@ export async function settle(client: Client, session: number, { signal }: Waitin
     })
     const [row] = await queryRows(client, READ_UNSETTLED, [String(session)])
     if (Number(row![0]) === 0) return
-    await sleep(RETRY_MS, undefined, { signal })
+    await sleep(SETTLE_RETRY_MS, undefined, { signal })
   }
 }

@@ -44,7 +44,7 @@ export async function copyRows(
 
 /** Rows in the text format of `copy`. */
 function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer {
-  const writer = new TextWriter()
+  const writer = new TextBuffer()
   const last: Cell[] = []
   const texts: string[] = []
   for (const row of rows) {
@@ -81,7 +81,7 @@ const FIRST_BYTES = 64 * 1024
 const CHARACTER_BYTES = 3
 
 /** Gathers texts as bytes: joined as texts, thousands of rows would leave as many objects as they have cells. */
-class TextWriter {
+class TextBuffer {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #length = 0
 

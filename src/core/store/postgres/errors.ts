@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreAwayError, StoreError, StoreRefusedError } from '../store.ts'
 
 /** Attempts on new connections, and the waits between them. */
-const ATTEMPTS = 5
-const RETRY_MS = 200
+const CONNECT_ATTEMPTS = 5
+const CONNECT_RETRY_MS = 200
 
 type PostgresError = Error & { code?: string; severity?: string }
 
@@ -71,7 +71,7 @@ export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 /** The driver's message if the server asks for a password and none was given. */
 const NO_PASSWORD = /client password must be a string/
 
-const CAUSES: Record<string, string> = {
+const SQLSTATE_CAUSES: Record<string, string> = {
   '28': 'the server rejects this user or password',
   '3D': 'there is no such database',
   '42501': 'permission denied; have a privileged user run `lyra migrate` and grant usage of the schema',
@@ -118,8 +118,8 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
     } catch (error) {
       const { code } = error as PostgresError
       const isThere = code === undefined ? isConnectionCut(error) : code !== 'ECONNREFUSED'
-      if (attempt === ATTEMPTS || !isThere || !isConnectionLost(error)) throw error
-      await sleep(RETRY_MS)
+      if (attempt === CONNECT_ATTEMPTS || !isThere || !isConnectionLost(error)) throw error
+      await sleep(CONNECT_RETRY_MS)
     }
   }
 }
@@ -141,7 +141,7 @@ export function explainPostgresError(name: string, error: unknown): Error {
   const known = code ?? (CUT.test(message) ? 'ECONNRESET' : 'ETIMEDOUT')
   const cause = NO_PASSWORD.test(message)
     ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
-    : (CAUSES[known] ?? CAUSES[known.slice(0, 2)])
+    : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
   const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError

@@ -15,7 +15,7 @@ import { writerLockName } from './writer.ts'
 const bytesText = (size: string) => `
   select coalesce(sum(${size}), 0)::text
   from pg_class where relnamespace = to_regnamespace($1) and relkind = 'r'`
-const READ_BYTES = bytesText('pg_total_relation_size(pg_class.oid)')
+const TABLE_BYTES = bytesText('pg_total_relation_size(pg_class.oid)')
 
 /** Including all machines of a cluster. Parts on the coordinator are counted with their table. */
 const READ_BYTES_OF_CLUSTER = bytesText(`case
@@ -64,7 +64,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
     }
     const cluster = await readClusterFaults(client, address.schema)
     const isWhole = cluster !== null && cluster.workersDown.length === 0
-    const readBytes = isWhole ? READ_BYTES_OF_CLUSTER : READ_BYTES
+    const readBytes = isWhole ? READ_BYTES_OF_CLUSTER : TABLE_BYTES
     const hasFaults = cluster !== null && !(isWhole && cluster.localTables.length === 0)
     const [[bytes], [hasWriter]] = (await Promise.all([
       queryRows(client, readBytes, [address.schema]).then(([row]) => row),

@@ -9,13 +9,13 @@ import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
 /* The pages of PostgreSQL, which returns the columns of their rows, or the rows, with the store's state. */
 
 /** The number of rows that a page's statement returns, and whether it returns the store's state. */
-type Asked = { limit: number; withState: boolean }
+type Returned = { limit: number; withState: boolean }
 
 /**
  * The statement that returns a page on PostgreSQL as one row: the columns of its first `limit` rows and their number, then
  * the facts (see {@link factsText}), then the store's state. One statement is one snapshot.
  */
-export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
+export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Returned): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
   const template = templateOf(`columns ${withState} ${passed}`, page, (slots) => {
     const [state, from] = withState ? [', state.*', ` cross join (${READ_STATE}) as state`] : ['', '']
@@ -44,7 +44,7 @@ function columnsText(scan: Scan, slots: Slots): string {
  * with only the trailing columns: the facts (see {@link factsText}), then the store's state. One statement is one
  * snapshot.
  */
-export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
+export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Returned): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
   const template = templateOf(`rows and facts ${withState} ${passed}`, page, (slots) => {
     const nulls = (count: number) => Array(count).fill('null').join(', ')

@@ -5,19 +5,19 @@ import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../readings
 import { WRITE_STREAM } from '../statements.ts'
 import { type Queryable, queryRows, writeChanges } from './connection.ts'
 
-type Values = readonly (string | null)[]
+type RowTexts = readonly (string | null)[]
 
 /**
  * Makes the rows of a commit visible: the position, the ranges of heights that the commit changes, and the
  * changes. Values are texts, so that it can be kept as JSON.
  */
 export type Publication = {
-  stream: Values
-  ranges: Partial<Record<RangesName, readonly Values[]>>
+  stream: RowTexts
+  ranges: Partial<Record<RangesName, readonly RowTexts[]>>
   changes: Change[] | null
 }
 
-const texts = (values: readonly unknown[]): Values =>
+const texts = (values: readonly unknown[]): RowTexts =>
   values.map((value) => (value === null ? null : String(value)))
 
 /** The publication of a commit. `before` is the store's coverage before it. */

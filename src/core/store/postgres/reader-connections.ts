@@ -22,7 +22,7 @@ export type ReaderConnectionOptions = {
 }
 
 /** A connection, and the starts of its unanswered reads. */
-type Connection = {
+type ReadConnection = {
   opened: Promise<Client>
   began: number[]
   isTaken: boolean
@@ -33,10 +33,10 @@ type Connection = {
 }
 
 /** Chooses a connection for a read, or opens one; null if the read must wait. */
-type Choose = (now: number) => Connection | null
+type Choose = (now: number) => ReadConnection | null
 
 /** A read that waits for a connection. */
-type Waiting = { give(connection: Connection): void; fail(error: Error): void }
+type WaitingRead = { give(connection: ReadConnection): void; fail(error: Error): void }
 
 /**
  * A connection is skipped while one of its reads has waited this long. As long as none has, a single connection does
@@ -48,7 +48,7 @@ const LATE_MS = 10
 const LIMIT_MS = 1_000
 
 /** How long a read waits for a connection while no further one can be opened. */
-const MAX_WAIT_MS = 5_000
+const MAX_CONNECTION_WAIT_MS = 5_000
 
 /** Connections beyond those that are shared are closed once they were idle for so long. */
 const IDLE_MS = 10_000
@@ -60,9 +60,9 @@ const IDLE_MS = 10_000
  */
 export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
   const { config, most, mostShared, onLimit } = options
-  const open = new Set<Connection>()
+  const open = new Set<ReadConnection>()
   /** Reads that wait for a connection of their own, and for a shared one, in order of arrival. */
-  const queues = new Map<Choose, Set<Waiting>>([take, share].map((choose) => [choose, new Set()]))
+  const queues = new Map<Choose, Set<WaitingRead>>([take, share].map((choose) => [choose, new Set()]))
   let limitedUntil = 0
   let isClosed = false
 
@@ -77,15 +77,15 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     }
   }
 
-  function remove(connection: Connection): void {
+  function remove(connection: ReadConnection): void {
     open.delete(connection)
     beginNext()
   }
 
   const mayAdd = (now: number) => open.size < most && now >= limitedUntil
 
-  function add(): Connection {
-    const added: Connection = {
+  function add(): ReadConnection {
+    const added: ReadConnection = {
       opened: connect(config),
       began: [],
       isTaken: false,
@@ -102,8 +102,8 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
   }
 
   /** The first connection that keeps up, otherwise a new one, or beyond the maximum the one with the fewest reads. */
-  function share(now: number): Connection | null {
-    let leastBusy: Connection | null = null
+  function share(now: number): ReadConnection | null {
+    let leastBusy: ReadConnection | null = null
     let shared = 0
     for (const connection of open) {
       if (connection.isTaken) continue
@@ -116,7 +116,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
   }
 
   /** An idle connection, otherwise a new one, or beyond the maximum the one with the fewest reads, once these are done. */
-  function take(now: number): Connection | null {
+  function take(now: number): ReadConnection | null {
     const free = [...open].filter(({ isTaken }) => !isTaken)
     if (open.size - free.length >= most - mostShared) return null
     const [leastBusy] = free.sort((a, b) => a.began.length - b.began.length)
@@ -134,11 +134,14 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
    *
    * @throws if there is none in time, or the reader is closed: a connection opened then would keep the process alive.
    */
-  async function find(choose: Choose): Promise<{ connection: Connection; began: number }> {
+  async function find(choose: Choose): Promise<{ connection: ReadConnection; began: number }> {
     if (isClosed) throw new Error('the reader is closed')
     const queue = queues.get(choose)!
-    const { promise, resolve, reject } = Promise.withResolvers<{ connection: Connection; began: number }>()
-    const waiting: Waiting = {
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      connection: ReadConnection
+      began: number
+    }>()
+    const waiting: WaitingRead = {
       give: (connection) => {
         queue.delete(waiting)
         const began = performance.now()
@@ -154,7 +157,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     const again = setInterval(beginNext, LIMIT_MS)
     const late = setTimeout(
       () => reject(Object.assign(new Error('no connection is free'), { code: '53300' })),
-      MAX_WAIT_MS,
+      MAX_CONNECTION_WAIT_MS,
     )
     return promise.finally(() => {
       clearInterval(again)
@@ -166,7 +169,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
   /** Runs `work` on a connection; on an open one if the server refuses a new one. */
   async function run<T>(
     choose: Choose,
-    work: (client: Client, connection: Connection) => Promise<T>,
+    work: (client: Client, connection: ReadConnection) => Promise<T>,
   ): Promise<T> {
     for (;;) {
       const { connection, began } = await find(choose)
@@ -192,7 +195,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
   }
 
   /** Resolves once the reads are done that were begun before a connection was taken. */
-  async function drained(connection: Connection): Promise<void> {
+  async function drained(connection: ReadConnection): Promise<void> {
     if (connection.began.length <= 1) return
     await new Promise<void>((resolve) => {
       connection.onDrained = resolve
@@ -201,7 +204,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
   }
 
   /** Closes a connection that has been idle for a while. */
-  function closeIdle(connection: Connection, client: Client): void {
+  function closeIdle(connection: ReadConnection, client: Client): void {
     connection.idle ??= setTimeout(() => {
       if (connection.isTaken || connection.began.length > 0 || open.size <= mostShared) return
       open.delete(connection)

@@ -6,7 +6,7 @@ import { type Row, type RowColumn, scopeOf } from '../../resources/resource.ts'
 import { READ_STATE } from '../changes.ts'
 import { cutRows } from '../pages/edges.ts'
 import { filtersBySpan, locateRows } from '../pages/locate.ts'
-import type { Page, PageQuery } from '../pages/page.ts'
+import { EMPTY_PAGE, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
@@ -112,8 +112,6 @@ export async function openPostgresReader(
   }
 }
 
-const NOTHING = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
-
 type Markets = {
   /** By id, cached while requested: they never change, but a schema may be created anew. */
   numbers: LRUCache<string, bigint>
@@ -131,7 +129,7 @@ function isInSteps({ resource, selection }: PageQuery): boolean {
 /** A page, within the caller's transaction if it has one. */
 async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection, limit } = query
-  const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readStoreState(client)) })
+  const nothing = async (): Promise<Page> => ({ ...EMPTY_PAGE, ...(await readStoreState(client)) })
   if (selectsNothing(resource, selection)) return nothing()
   const scope = resource.storage.scopeBy === 'number' ? scopeOf(resource, selection) : null
   let asColumns = isReadAsColumns(resource, markets.spread)

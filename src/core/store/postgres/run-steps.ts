@@ -146,12 +146,12 @@ function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell): strin
 }
 
 /** Texts that need no quotes in an array; the word `null` needs them. */
-const PLAIN = /^(?!null$)[\w.+-]+$/i
+const UNQUOTED = /^(?!null$)[\w.+-]+$/i
 
 function elementText(cell: Cell): string {
   if (cell === null) return 'null'
   const text = String(cell)
-  return typeof cell !== 'string' || PLAIN.test(text) ? text : `"${text.replaceAll(/[\\"]/g, '\\$&')}"`
+  return typeof cell !== 'string' || UNQUOTED.test(text) ? text : `"${text.replaceAll(/[\\"]/g, '\\$&')}"`
 }
 
 function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
@@ -165,11 +165,11 @@ function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
   return { text: `${head(table)} values ${lists.join(', ')}`, values, isFixed: false }
 }
 
-const run = (client: Queryable, { text, values, isFixed }: Insert) =>
+const runInsert = (client: Queryable, { text, values, isFixed }: Insert) =>
   isFixed ? queryRows(client, text, values) : rowsOnce(client, text, values)
 
 const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
-  run(client, { text: `${text} ${onConflict(table)}`, ...insert })
+  runInsert(client, { text: `${text} ${onConflict(table)}`, ...insert })
 
 /**
  * Inserts rows that are nearly always new, and returns their number by two columns; null, with nothing written,

@@ -9,11 +9,11 @@ import { explainPostgresError, isConnectionLost, isPassing, withPostgresErrors }
 import { runPostgresSteps } from './run-steps.ts'
 
 /** How long a transaction waits for rows that a writer holds before it releases those that it holds itself, in milliseconds. */
-const LOCK_WAIT_MS = 200
+const ROW_LOCK_WAIT_MS = 200
 
 /** Times that a chunk is tried, and the wait between. */
-const ATTEMPTS = 20
-const RETRY_MS = 250
+const CHUNK_ATTEMPTS = 20
+const CHUNK_RETRY_MS = 250
 
 /** SQLSTATE of a lock that was not given in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -27,7 +27,7 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
   async function connected(): Promise<Client> {
     if (client !== null) return client
     client = await connect(writerConfig(address))
-    await client.query(`set lock_timeout = ${LOCK_WAIT_MS}`)
+    await client.query(`set lock_timeout = ${ROW_LOCK_WAIT_MS}`)
     spread = await isSpread(client, address.schema)
     return client
   }
@@ -44,8 +44,8 @@ export async function openPostgresUpkeep(address: PostgresAddress): Promise<Upke
           client = null
         }
         const passes = isPassing(error) || (error as { code?: string }).code === LOCK_NOT_AVAILABLE
-        if (!passes || attempt === ATTEMPTS) throw explainPostgresError(address.name, error)
-        await sleep(RETRY_MS)
+        if (!passes || attempt === CHUNK_ATTEMPTS) throw explainPostgresError(address.name, error)
+        await sleep(CHUNK_RETRY_MS)
       }
     }
   }

@@ -25,10 +25,10 @@ import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
 const STANDBY_INTERVAL_MS = 500
 
 /** The first and the longest wait before work is tried again. */
-const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 5_000
+const FIRST_RETRY_MS = 100
+const LONGEST_RETRY_MS = 5_000
 
-const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))'
+const TRY_WRITER_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))'
 
 const MAY_WRITE = `
   select has_table_privilege('stream', 'insert') and has_table_privilege('stream', 'update')
@@ -133,7 +133,7 @@ class PostgresWriter implements Writer {
 
   async #waitForLock(client: Client): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      const [row] = await queryRows(client, TRY_LOCK, [writerLockName(this.#address)])
+      const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(this.#address)])
       if ((row![0] as unknown) === true) {
         if (attempt > 0) this.#onStandby(false)
         return
@@ -163,7 +163,7 @@ class PostgresWriter implements Writer {
 
   /** Does work, and retries it after temporary faults; the signal ends the waiting. */
   async #persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
-    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LONGEST_RETRY_MS)) {
       try {
         return await work(await this.lock())
       } catch (error) {

@@ -11,7 +11,7 @@ import type { PruneBound, RowKey } from './prune-bound.ts'
 
 /* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */
 
-const POINTS = 'funding_period_data_points'
+const POINT_TABLE = 'funding_period_data_points'
 
 /** Changes nothing, and fails for a user who may not write. */
 export const TRY_TO_WRITE: WriteStep = { text: 'update pruned set id = id where false', values: [[]] }
@@ -89,7 +89,7 @@ export function nextPoints(
   return {
     text: `select ${textOf('timestamp')}, ${textOf('seq')},
         case when ${isOld(bound, ['$5', '$7', '$8'])} then 1 else 0 end
-      from ${POINTS}
+      from ${POINT_TABLE}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) ${upTo}
       order by timestamp, seq limit $6`,
     values: [market, source, ...keyAfter(after), bound.before, BigInt(limit), ...cellsOf(running)],
@@ -112,8 +112,8 @@ export function oldPoints(
     ...[bound.before, seq, ...cellsOf(running)],
   ])
   return {
-    read: { text: `select cast(timestamp as text), cast(seq as text) from ${POINTS} ${where}`, values },
-    delete: { text: `delete from ${POINTS} ${where}`, values },
+    read: { text: `select cast(timestamp as text), cast(seq as text) from ${POINT_TABLE} ${where}`, values },
+    delete: { text: `delete from ${POINT_TABLE} ${where}`, values },
   }
 }
 
@@ -130,10 +130,10 @@ function edge(aggregate: 'min' | 'max'): string {
   // One walk along the key for each source, which ends at the first point of the period.
   const ofSource = (source: number) => `
     select found from (
-      select timestamp as found from ${POINTS}
+      select timestamp as found from ${POINT_TABLE}
       where market = $1 and source = ${source} and seq = span.seq
         and timestamp >= span.first_timestamp and timestamp <= span.last_timestamp
-      order by ${POINTS}.timestamp ${direction} limit 1
+      order by ${POINT_TABLE}.timestamp ${direction} limit 1
     ) as source_${source}`
   return `(select ${aggregate}(found) from (${[0, 1, 2].map(ofSource).join(' union all ')}) as edges)`
 }

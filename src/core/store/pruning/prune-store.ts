@@ -26,7 +26,7 @@ import {
 } from './prune-statements.ts'
 
 /** Rows examined in one transaction, which takes a few milliseconds. */
-const CHUNK_ROWS = 1_000
+const PRUNE_CHUNK_ROWS = 1_000
 
 /** Rows deleted before their series are made anew. */
 const MOST_STALE = 20_000
@@ -127,10 +127,10 @@ async function pruneRows(
   after: RowKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<RowKey>> {
-  const found = await upkeep.read(oldKeys(table, bound, after, CHUNK_ROWS))
+  const found = await upkeep.read(oldKeys(table, bound, after, PRUNE_CHUNK_ROWS))
   const last = found.at(-1)?.map(String)
   if (last === undefined) return { rows: 0, last: null }
-  const next = found.length < CHUNK_ROWS ? null : last
+  const next = found.length < PRUNE_CHUNK_ROWS ? null : last
   if (isDryRun) return { rows: found.length, last: next }
   const rows = await upkeep.write(function* () {
     const [gone] = yield deleteRows(table, bound, after, last)
@@ -157,11 +157,11 @@ async function prunePoints(
   after: PointKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
-  const found = await upkeep.read(nextPoints(bound, running, run, after, CHUNK_ROWS))
+  const found = await upkeep.read(nextPoints(bound, running, run, after, PRUNE_CHUNK_ROWS))
   const [timestamp, seq] = (found.at(-1) ?? []) as string[]
   if (timestamp === undefined) return { rows: 0, last: null }
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
-  const next = found.length < CHUNK_ROWS ? null : last
+  const next = found.length < PRUNE_CHUNK_ROWS ? null : last
   const old = found.filter(([, , isOld]) => isOld === 1)
   if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]

@@ -15,11 +15,11 @@ import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.t
 import type { Statement } from '../pages/statement.ts'
 import {
   type ArrivedRow,
-  type Asked,
   arrivedRowOf,
   cutAt,
   idColumns,
   isSameEvent,
+  type LocatedRows,
   MAX_READ_ROWS,
   PLACE_COLUMNS,
   placeOf,
@@ -108,7 +108,7 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
   const { limit } = query
-  const rows = (yield rowsStatement(query, range, limit + 1)).map(arrivedRowOf(query))
+  const rows = (yield arrivedRowsStatement(query, range, limit + 1)).map(arrivedRowOf(query))
   const [last, next] = [rows[limit - 1], rows[limit]]
   const { rows: kept, reached } = cutAt(limit, rows, range.to)
   const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
@@ -119,7 +119,11 @@ function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
 }
 
 /** The first rows of some blocks among all rows of a selection. */
-function rowsStatement(asked: Asked, { height, index, within, to }: PlaceRange, limit: number): Statement {
+function arrivedRowsStatement(
+  asked: LocatedRows,
+  { height, index, within, to }: PlaceRange,
+  limit: number,
+): Statement {
   const { resource, selection, market } = asked
   const { table } = resource.storage
   const values: KeyValue[] = [height, BigInt(within === undefined ? index : index + 1), to, BigInt(limit)]

@@ -16,7 +16,7 @@ export type ArrivedRow = { row: Row; place: Place; marketId?: string }
 export type Followed = { resource: Resource; selection: Selection }
 
 /** The rows of a stream, and the ranges in which they are. */
-export type Asked = Followed & Located
+export type LocatedRows = Followed & Located
 
 export const isSameEvent = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 

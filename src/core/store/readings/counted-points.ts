@@ -14,11 +14,11 @@ export const SOURCE_NUMBERS: readonly bigint[] = [0n, 1n, 2n]
 const POINTS_AT_A_TIME = 20_000
 
 /** All rows as one text per column: a value costs a tenth of one in a separate row. */
-const listOf = (...columns: string[]) =>
+const columnTexts = (...columns: string[]) =>
   columns.map((column) => `string_agg(cast(${column} as text), ',')`).join(', ')
 
 const READ_POINTS = `
-  select ${listOf('timestamp', 'seq', 'price', 'twap')} from (
+  select ${columnTexts('timestamp', 'seq', 'price', 'twap')} from (
     select timestamp, seq, price, twap from funding_period_data_points
     where market = $1 and source = $2 and timestamp <= $3 and (timestamp, seq) > ($4, $5)
     order by timestamp, seq limit cast($6 as bigint)
@@ -52,7 +52,7 @@ export const READ_LAST_START = `
   order by start_timestamp desc limit 1`
 
 /** Times: `from` is included, `to` is not. */
-type Range = { from: bigint; to: bigint }
+type TimeRange = { from: bigint; to: bigint }
 
 /**
  * Reads the points of a run that count in `from <= time < to`, in order, and passes each to `add`. Memory is bounded by
@@ -60,7 +60,7 @@ type Range = { from: bigint; to: bigint }
  */
 export function* readCounted(
   run: SeriesRun,
-  { from, to }: Range,
+  { from, to }: TimeRange,
   add: (point: SeriesPoint) => void,
 ): Reading<void> {
   const carried = yield* carriedPoints(run, { from, to })
@@ -70,8 +70,8 @@ export function* readCounted(
   let rest: SeriesPoint[] = []
   let after: readonly [bigint, bigint] = [nearestInt64(from), -1n]
   for (;;) {
-    const points = yield* readPoints(run, after, to, POINTS_AT_A_TIME)
-    yield* readStarts(run, points, starts, known)
+    const points = yield* readNextPoints(run, after, to, POINTS_AT_A_TIME)
+    yield* addStarts(run, points, starts, known)
     const all = rest.concat(points)
     const last = all.at(-1)
     // Whether a point counts depends on the others of its timestamp.
@@ -100,7 +100,7 @@ export function* readEnds(run: SeriesRun): Reading<{ first: bigint; last: bigint
   }
   let last = lastTimestamp
   for (const period of (yield since).map(periodOf)) {
-    const points = yield* carriedOver(run, period, period.first, 1)
+    const points = yield* readCarriedOver(run, period, period.first, 1)
     if (points.length > 0) last = period.start
     if (last !== lastTimestamp) break
   }
@@ -118,8 +118,8 @@ function* firstTime(run: SeriesRun): Reading<bigint> {
   let first = MAX_INT64
   for (let limit = 10; ; limit *= 10) {
     const starts = new Map<bigint, bigint>()
-    const points = yield* readPoints(run, [MIN_INT64, -1n], MAX_INT64 + 1n, limit)
-    yield* readStarts(run, points, starts, new Set())
+    const points = yield* readNextPoints(run, [MIN_INT64, -1n], MAX_INT64 + 1n, limit)
+    yield* addStarts(run, points, starts, new Set())
     const isEnd = points.length < limit
     const whole = isEnd ? points : points.slice(0, firstOf(points, points.at(-1)!.timestamp))
     for (const { time, timestamp } of countedPoints(whole, starts)) {
@@ -135,7 +135,7 @@ function firstOf(points: readonly SeriesPoint[], timestamp: bigint): number {
 }
 
 /** The next points of a run after one, before a time, by timestamp and seq. */
-function* readPoints(
+function* readNextPoints(
   { market, source }: SeriesRun,
   after: readonly [timestamp: bigint, seq: bigint],
   to: bigint,
@@ -164,7 +164,7 @@ const periodOf = ([seq, start, first]: Row): StartedPeriod => ({
  * Reads the periods that start in a range. Returns a function that yields their carried-over points one by one; null
  * after the last.
  */
-function* carriedPoints(run: SeriesRun, { from, to }: Range): Reading<() => Reading<SeriesPoint | null>> {
+function* carriedPoints(run: SeriesRun, { from, to }: TimeRange): Reading<() => Reading<SeriesPoint | null>> {
   const values = [run.market, nearestInt64(from), nearestInt64(to - 1n)]
   const periods = (yield { text: periodsStarting('asc'), values }).map(periodOf)
   let points: SeriesPoint[] = []
@@ -172,7 +172,7 @@ function* carriedPoints(run: SeriesRun, { from, to }: Range): Reading<() => Read
   return function* () {
     while (at === points.length && periods.length > 0) {
       const period = periods[0]!
-      points = yield* carriedOver(run, period, period.first, POINTS_AT_A_TIME)
+      points = yield* readCarriedOver(run, period, period.first, POINTS_AT_A_TIME)
       at = 0
       period.first = (points.at(-1)?.timestamp ?? period.start) + 1n
       if (period.first >= period.start) periods.shift()
@@ -185,7 +185,7 @@ function* carriedPoints(run: SeriesRun, { from, to }: Range): Reading<() => Read
  * The next points that count at the start of a period, from a timestamp on; none after the last. One is left out if a
  * still later period that had begun by its timestamp has it too.
  */
-function* carriedOver(
+function* readCarriedOver(
   { market, source }: SeriesRun,
   { seq, start }: StartedPeriod,
   from: bigint,
@@ -211,7 +211,7 @@ function* carriedOver(
 }
 
 /** Adds to `starts` those of the periods of points. */
-function* readStarts(
+function* addStarts(
   { market }: SeriesRun,
   points: readonly SeriesPoint[],
   starts: Map<bigint, bigint>,

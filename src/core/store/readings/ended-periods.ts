@@ -13,16 +13,16 @@ export type EndedPeriod = {
 }
 
 /** Periods that are read at a time. */
-const CHUNK_ROWS = 5_000
+const PERIODS_AT_ONCE = 5_000
 
 /** The periods of a market follow each other: the first that can have ended at `from` is the last that began before it. */
-const READ_ENDED = `
+const READ_ENDED_PERIODS = `
   select ${textOf('start_timestamp')}, ${textOf('seq')}, cast(end_timestamp as text), funding_payment, funding_rate
   from funding_periods
   where market_id = $1 and (start_timestamp, seq) < ($2, $3) and end_timestamp >= $4 and end_timestamp <= $5
     and start_timestamp >= coalesce(
       (select max(start_timestamp) from funding_periods where market_id = $1 and start_timestamp < $4), $4)
-  order by start_timestamp desc, seq desc limit ${CHUNK_ROWS}`
+  order by start_timestamp desc, seq desc limit ${PERIODS_AT_ONCE}`
 
 /** Periods that ended between two times, both included; of these those before one, if one is named. */
 export type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }
@@ -35,13 +35,13 @@ export function* readEndedPeriods(
 ): Reading<void> {
   let { start: lastStart, seq: lastSeq } = before ?? { start: upTo, seq: MAX_INT64 }
   while (from <= upTo) {
-    const rows = yield { text: READ_ENDED, values: [marketId, lastStart, lastSeq, from, upTo] }
+    const rows = yield { text: READ_ENDED_PERIODS, values: [marketId, lastStart, lastSeq, from, upTo] }
     for (const [start, seq, end, payment, rate] of rows) {
       ;[lastStart, lastSeq] = [BigInt(start!), BigInt(seq!)]
       const period = { start: lastStart, seq: lastSeq, end: BigInt(end!), paid: paidOf(payment, rate) }
       if (visit(period) === false) return
     }
-    if (rows.length < CHUNK_ROWS) break
+    if (rows.length < PERIODS_AT_ONCE) break
   }
 }
 

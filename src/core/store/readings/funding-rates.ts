@@ -56,7 +56,7 @@ export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRate
     if (found.buckets >= MAX_PAGE_BUCKETS || found.periods >= MAX_PAGE_PERIODS)
       return { ...none, ...page, markets, more: true, isTooLong: false }
     const buckets =
-      start < end ? yield* readBuckets(marketId, first * length, (last + 1n) * length, length) : []
+      start < end ? yield* readRateBuckets(marketId, first * length, (last + 1n) * length, length) : []
     markets.push({ marketId, buckets })
     found.buckets += buckets.length
     for (const { count } of buckets) found.periods += count
@@ -64,7 +64,7 @@ export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRate
   return { ...none, ...page, markets, isTooLong: false }
 }
 
-function* readBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Reading<RateBucket[]> {
+function* readRateBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Reading<RateBucket[]> {
   const sums = new Map<bigint, { count: number; sum: Decimal }>()
   const range = { from: nearestInt64(from), upTo: nearestInt64(to - 1n) }
   yield* readEndedPeriods(marketId, range, ({ end, paid }) => {

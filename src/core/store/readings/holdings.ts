@@ -141,7 +141,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
  * Counts rows by resource and market; null if the store is empty. Reads one more gap, imported range and market than
  * requested, to detect whether there are more.
  */
-export function* readHoldings(query: HoldingsQuery): Reading<Holdings | null> {
+export function* readHoldings(query = ALL_HOLDINGS): Reading<Holdings | null> {
   const { marketId, limit } = query
   const most = (from: unknown) => (from === null ? 0n : limit === null ? MAX_INT64 : BigInt(limit) + 1n)
   const asked: MarketsAsked = {
@@ -153,7 +153,7 @@ export function* readHoldings(query: HoldingsQuery): Reading<Holdings | null> {
   const gaps = yield lowestRanges('gaps', ...ranges)
   const imported = yield lowestRanges('imported', ...ranges)
   const since = yield { text: READ_SINCE, values: [] }
-  const [pruned] = yield { text: READ_PRUNED, values: [] }
+  const prunedBefore = yield* readPrunedBefore()
   const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
   for (const resource of RESOURCES) {
     const { fields, ...statement } = statementOf(resource, asked)
@@ -180,7 +180,7 @@ export function* readHoldings(query: HoldingsQuery): Reading<Holdings | null> {
     coverage,
     next: afterMarket === null && fromHeight === null ? null : { fromHeight, afterMarket },
     ...(Object.fromEntries(held) as HeldRows),
-    prunedBefore: prunedBeforeOf(pruned),
+    prunedBefore,
   }
 }
 
@@ -217,8 +217,9 @@ function endOfLists<End extends bigint | string>(
   return cut.length === 0 ? null : least(cut.map((list) => endOf(list[limit - 1]!)))
 }
 
-/** How far old rows have been pruned, from the row that says so; null if there is none. */
-export function prunedBeforeOf(row: Row | undefined): PrunedBefore | null {
+/** How far old rows have been pruned; null if never. */
+export function* readPrunedBefore(): Reading<PrunedBefore | null> {
+  const [row] = yield { text: READ_PRUNED, values: [] }
   if (row === undefined) return null
   const [timestamp, height] = row as [string | null, string | null]
   return { timestamp, height }

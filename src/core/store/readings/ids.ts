@@ -5,7 +5,7 @@ import { FIND_MARKET } from '../statements.ts'
 export type IdKind = 'market' | 'party'
 
 /** Columns that together contain every id that can be asked for, each the first of an index. */
-const COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
+const ID_COLUMNS: Record<IdKind, readonly { name: string; table: string }[]> = {
   market: [{ name: 'market_id', table: 'markets' }],
   party: RESOURCES.flatMap(({ filters, storage: { table } }) =>
     filters
@@ -23,7 +23,7 @@ export function* isKnownMarket(marketId: string): Reading<boolean> {
 /** The first ids that begin with some digits, two at most. */
 export function* findIds(kind: IdKind, digits: string): Reading<string[]> {
   const all = new Set<string>()
-  for (const { name, table } of COLUMNS[kind]) {
+  for (const { name, table } of ID_COLUMNS[kind]) {
     const found: string[] = []
     while (found.length < 2) {
       const last = found.at(-1)

@@ -17,12 +17,12 @@ const READ_CHECKPOINT = `
 const READ_MARKETS = 'select market_id, cast(market as text) from markets order by markets.market_id'
 
 /** Nothing comes of these. */
-const READ_ENDED = `select market_id from instruments where state in (${ENDED_STATES.join(', ')})`
+const READ_ENDED_MARKETS = `select market_id from instruments where state in (${ENDED_STATES.join(', ')})`
 
 /** Reads them in one snapshot, of so many markets at most: of each two looks into an index. */
 export function* readLastTimes(mostMarkets: number): Reading<LastTimes> {
   const [checkpoint] = yield { text: READ_CHECKPOINT, values: [] }
-  const ended = new Set((yield { text: READ_ENDED, values: [] }).map(([marketId]) => marketId))
+  const ended = new Set((yield { text: READ_ENDED_MARKETS, values: [] }).map(([marketId]) => marketId))
   const markets = yield { text: READ_MARKETS, values: [] }
   const points: LastTimes['points'] = []
   for (const [marketId, number] of markets.filter(([id]) => !ended.has(id!)).slice(0, mostMarkets)) {

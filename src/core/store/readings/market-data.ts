@@ -3,20 +3,17 @@ import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import type { Row } from '../../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import { columnList } from '../pages/scan-sql.ts'
+import { columnList, columnNames } from '../pages/scan-sql.ts'
 import { stateOf } from './freshness.ts'
 
 /** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
 export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
 
-const COLUMNS = `cast(timestamp as text), mark_price, open_interest, market_state, trading_mode, funding_payment,
-  funding_rate, internal_twap, external_twap, cast(seq as text)`
-
 /** The latest data of the markets between two ids, both included. */
 export const READ_MARKET_DATA = `
-  select market_id, ${COLUMNS} from market_data where market_id >= $1 and market_id <= $2`
-
-const NAMES = fundingPeriods.storage.columns.map(({ name }) => name).join(', ')
+  select market_id, cast(timestamp as text), mark_price, open_interest, market_state, trading_mode,
+    funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text)
+  from market_data where market_id >= $1 and market_id <= $2`
 
 /**
  * A market's latest period, and the last one with a payment: each after the market, a word that says which, and the height
@@ -33,7 +30,8 @@ export const READ_PERIODS = (
       name,
       condition,
     ]) => `select market_id, '${name}', cast(start_height as text), ${columnList(fundingPeriods)} from (
-      select market_id, start_height, ${NAMES} from funding_periods where market_id = $1 ${condition}
+      select market_id, start_height, ${columnNames(fundingPeriods)} from funding_periods
+      where market_id = $1 ${condition}
       order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
   )
   .join(' union all ')

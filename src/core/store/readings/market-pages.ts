@@ -7,13 +7,13 @@ export type MarketPage = { ids: string[]; more: boolean; hasRowsAtOrBefore: bool
 /** Reads a page of the markets that any row names. */
 export function* readMarketPage(query: PageQuery): Reading<MarketPage> {
   const { limit } = query
-  const ids = yield* marketsOf(query)
+  const ids = yield* pageMarkets(query)
   const hasRowsAtOrBefore = yield* isAnyAtOrBefore(query)
   return { ids: ids.slice(0, limit), more: ids.length > limit, hasRowsAtOrBefore }
 }
 
 /** The markets of a page in the direction of reading, and one more if more follow. */
-function* marketsOf({ selection: { marketId }, descending, cursor, limit }: PageQuery): Reading<string[]> {
+function* pageMarkets({ selection: { marketId }, descending, cursor, limit }: PageQuery): Reading<string[]> {
   // A cursor is of the one market that is asked for: nothing follows it.
   if (marketId !== undefined && cursor !== null) return []
   const start = marketId ?? (cursor?.[0] as string | undefined)

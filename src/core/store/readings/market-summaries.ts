@@ -5,8 +5,15 @@ import { liquidityProviders } from '../../resources/liquidity-providers/descript
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import { type KeyValue, keyOf, type ResourceName, type Row } from '../../resources/resource.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { Freshness, Page, PageQuery, Position, Reading } from '../pages/page.ts'
-import { columnList, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
+import {
+  EMPTY_PAGE,
+  type Freshness,
+  type Page,
+  type PageQuery,
+  type Position,
+  type Reading,
+} from '../pages/page.ts'
+import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
 import { READ_POINTS_SEQ, seqOfData } from './known-seqs.ts'
 import {
@@ -23,13 +30,11 @@ import {
 import { readMarketPage } from './market-pages.ts'
 import { NO_AVERAGES, type RateAverages, readRateAverages } from './rate-averages.ts'
 
-const POINT_COLUMNS = fundingPeriodDataPoints.storage.columns.map(({ name }) => name).join(', ')
-
 /** The last point of each of two sources, after the number of the market. */
-const READ_POINTS = ([1, 2] as const)
+const READ_LAST_POINTS = ([1, 2] as const)
   .map(
     (source) => `select cast(market as text), ${columnList(fundingPeriodDataPoints)} from (
-      select market, ${POINT_COLUMNS} from funding_period_data_points
+      select market, ${columnNames(fundingPeriodDataPoints)} from funding_period_data_points
       where market = $1 and source = ${source} order by timestamp desc, seq desc limit 1) as last_${source}`,
   )
   .join(' union all ')
@@ -47,7 +52,7 @@ const COUNT_PROVIDERS = `
   where ${WITHIN} and ${liquidityProviders.storage.condition} group by market_id`
 
 /** The resources that a summary is made of. */
-const PARTS = new Set<ResourceName>(
+const SUMMARY_PARTS = new Set<ResourceName>(
   [fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders, marketSummaries].map(
     ({ name }) => name,
   ),
@@ -57,7 +62,7 @@ const PARTS = new Set<ResourceName>(
 const MAX_KEPT = 10_000
 
 /** The summaries of markets as of a commit, and the averages in them, by market. */
-type Kept = {
+type KeptSummaries = {
   version: StoreVersion
   /** The mark of the commit from which on it is known when rows have changed. */
   since: string
@@ -70,7 +75,7 @@ type Kept = {
 }
 
 /** What an answer is as of, for the next question. */
-export type SummariesVersion = Pick<Kept, 'version' | 'since'>
+export type SummariesVersion = Pick<KeptSummaries, 'version' | 'since'>
 
 /** Asks for the summaries that differ from those of an earlier answer: of some markets, or of all after one. */
 export type SummariesQuery = {
@@ -89,18 +94,18 @@ export type ChangedSummaries = {
 }
 
 /** How many of all markets are looked at for one answer. */
-const MARKETS_AT_ONCE = 1_000
+const MARKETS_PER_ANSWER = 1_000
 
 /** Reads market summaries, which are cached: only those of changed markets are read again. */
 export class MarketSummaries {
-  #kept: Kept | null = null;
+  #kept: KeptSummaries | null = null;
 
   /** The page of one snapshot. */
   *read(query: PageQuery): Reading<Page> {
     const kept = this.#kept
     const state = yield* readFreshness(kept?.version ?? null)
     const { position, version } = state
-    const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, position, version }
+    const none = { ...EMPTY_PAGE, position, version }
     if (position === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
     const { rows } = yield* this.#refresh(kept, state, position, ids, adjacentRuns)
@@ -114,7 +119,7 @@ export class MarketSummaries {
     const { position } = state
     if (position === null) return null
     const { ids, more } =
-      markets === null ? yield* readMarketPage(pageAfter(after)) : yield* readMarkets(markets)
+      markets === null ? yield* readMarketPage(pageAfter(after)) : yield* readNamedMarkets(markets)
     const runsOf = markets === null ? adjacentRuns : singleRuns
     const { rows, changedAt, version, since } = yield* this.#refresh(kept, state, position, ids, runsOf)
     const hasChanged = (id: string) => than?.since !== since || changedAt.get(id)! > than.version.version
@@ -128,12 +133,12 @@ export class MarketSummaries {
 
   /** Reads the summaries of some markets that are not as they were, or not there. */
   *#refresh(
-    kept: Kept | null,
+    kept: KeptSummaries | null,
     state: Freshness,
     position: Position,
     ids: readonly string[],
     runsOf: RunsOf,
-  ): Reading<Kept> {
+  ): Reading<KeptSummaries> {
     const { version, changed } = state
     const [gap] = yield { text: READ_LAST_GAP, values: [] }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
@@ -143,7 +148,7 @@ export class MarketSummaries {
       ids.filter((id) => !rows.has(id)),
       ids,
     )
-    if (runs.length > 0) yield* readRows(runs, rows, averages, lastGap, at)
+    if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)
     // Of another store, or a much older version, nothing is comparable.
     const before = changed === null ? null : kept
     const changedAt = new Map(before?.changedAt)
@@ -163,11 +168,11 @@ function isSameRow(one: Row | undefined, other: Row): boolean {
 
 function pageAfter(after: string | null): PageQuery {
   const cursor = after === null ? null : [after]
-  return { resource: marketSummaries, selection: {}, descending: false, cursor, limit: MARKETS_AT_ONCE }
+  return { resource: marketSummaries, selection: {}, descending: false, cursor, limit: MARKETS_PER_ANSWER }
 }
 
 /** Those of some markets that any row names. */
-function* readMarkets(markets: readonly string[]): Reading<{ ids: string[]; more: boolean }> {
+function* readNamedMarkets(markets: readonly string[]): Reading<{ ids: string[]; more: boolean }> {
   const rows: Row[] = yield {
     text: 'select market_id from markets where market_id = $1',
     each: markets.map((id) => [id]),
@@ -177,7 +182,7 @@ function* readMarkets(markets: readonly string[]): Reading<{ ids: string[]; more
 
 /** The rows and averages that still hold, in maps of their own. */
 function unchangedParts(
-  kept: Kept | null,
+  kept: KeptSummaries | null,
   { changed }: Freshness,
   lastGap: bigint | null,
   at: bigint,
@@ -187,7 +192,7 @@ function unchangedParts(
   const rows = new Map(kept.lastGap === lastGap ? kept.rows : [])
   const averages = new Map(kept.averages)
   for (const { resource, scope } of changed) {
-    if (!PARTS.has(resource)) continue
+    if (!SUMMARY_PARTS.has(resource)) continue
     for (const parts of resource === fundingPeriods.name ? [rows, averages] : [rows]) {
       if (scope === null) parts.clear()
       else parts.delete(scope)
@@ -202,15 +207,15 @@ function unchangedParts(
 }
 
 /** Markets that follow each other in the order of their ids. */
-type Run = [string, ...string[]]
+type AdjacentMarkets = [string, ...string[]]
 
 /** Puts markets to be read into runs, each read by the same statements as one market, and without any other. */
-type RunsOf = (stale: readonly string[], all: readonly string[]) => Run[]
+type RunsOf = (stale: readonly string[], all: readonly string[]) => AdjacentMarkets[]
 
 /** Of a page of all markets: those that follow each other on it. */
 const adjacentRuns: RunsOf = (stale, all) => {
   const isStale = new Set(stale)
-  const runs: Run[] = []
+  const runs: AdjacentMarkets[] = []
   let isOpen = false
   for (const id of all) {
     if (!isStale.has(id)) isOpen = false
@@ -227,8 +232,8 @@ const adjacentRuns: RunsOf = (stale, all) => {
 const singleRuns: RunsOf = (stale) => stale.map((id) => [id])
 
 /** Adds the rows of the markets of some runs, which are all there are between the first and the last of a run. */
-function* readRows(
-  runs: readonly Run[],
+function* readRuns(
+  runs: readonly AdjacentMarkets[],
   rows: Map<string, Row>,
   averages: Map<string, RateAverages>,
   lastGap: bigint | null,
@@ -247,7 +252,7 @@ function* readRows(
   const byKey = new Map(named.map((row) => [String(keyOf(instruments, row)[0]), row]))
   const latest = latestPeriods(yield { text: READ_PERIODS, each: ids })
   const ofNumbers = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
-  const points = Map.groupBy<string, Row>(yield { text: READ_POINTS, each: ofNumbers }, ([number]) =>
+  const points = Map.groupBy<string, Row>(yield { text: READ_LAST_POINTS, each: ofNumbers }, ([number]) =>
     String(number),
   )
   const seqs = byMarket(yield { text: READ_POINTS_SEQ, each: ofNumbers })

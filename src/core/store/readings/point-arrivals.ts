@@ -12,9 +12,9 @@ import type { Statement } from '../pages/statement.ts'
 import { textOf } from '../statements.ts'
 import {
   type ArrivedRow,
-  type Asked,
   arrivedRowOf,
   cutAt,
+  type LocatedRows,
   MAX_READ_ROWS,
   PLACE_COLUMNS,
 } from './arrived-rows.ts'
@@ -58,7 +58,7 @@ type MarketPart = MarketSpan & {
 /** Points of one market between two times. */
 type MarketSpan = { market: bigint; first: bigint; last: bigint }
 
-export type RangeQuery = Asked & { limit: number; pass: Pass | null }
+export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
 
 /** The first rows of some blocks, the position reached, and the number of rows read. */
 export type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
@@ -105,7 +105,7 @@ function partOf(span: MarketSpan, selection: Selection): MarketPart {
 }
 
 /** Examines the next rows of a pass; returns the found rows with the last ones. */
-function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
+function* continuePass(pass: Pass, asked: LocatedRows, range: PlaceRange): Reading<RangeRead> {
   if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
   const { part } = pass
   const [next] = yield windowStatement(part)
@@ -121,7 +121,7 @@ function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Reading<Ran
 }
 
 /** Reads the next markets, up to so many rows; a market with more is read in parts. */
-function* continueWithMarkets(pass: Pass, asked: Asked, range: PlaceRange): Reading<RangeRead> {
+function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PlaceRange): Reading<RangeRead> {
   const runs = runsOf(range, pass.through)
   const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
   if (markets.length === 0) return finished(pass)
@@ -143,7 +143,7 @@ function* continueWithMarkets(pass: Pass, asked: Asked, range: PlaceRange): Read
 /** The first rows of a pass and of a further area. */
 function* foundWith(
   { limit, through, found }: Pass,
-  asked: Asked,
+  asked: LocatedRows,
   range: PlaceRange,
   area: Area,
   window?: Window,
@@ -192,7 +192,7 @@ const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
 /** First and last time of the points of the first runs of blocks. */
-function spansStatement({ market }: Asked, { height, to }: PlaceRange): Statement {
+function spansStatement({ market }: LocatedRows, { height, to }: PlaceRange): Statement {
   const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
   const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
   return {
@@ -237,7 +237,7 @@ function binding(values: KeyValue[]): (value: KeyValue) => string {
 }
 
 /** Number of points in an area; counting stops at one too many for each source. */
-function countStatement({ selection }: Asked, area: Area, most: number): Statement {
+function countStatement({ selection }: LocatedRows, area: Area, most: number): Statement {
   const values: KeyValue[] = []
   const counts = sourcesOf(selection).map(
     (source) =>
@@ -248,7 +248,7 @@ function countStatement({ selection }: Asked, area: Area, most: number): Stateme
 }
 
 /** The next markets of an area, the first and last time of their points, and their numbers, as above. */
-function marketsStatement({ selection }: Asked, area: Exclude<Area, MarketSpan>): Statement {
+function marketsStatement({ selection }: LocatedRows, area: Exclude<Area, MarketSpan>): Statement {
   const values: KeyValue[] = []
   const counts = sourcesOf(selection).map(
     (source) => `(select count(*) from (select 1 from funding_period_data_points
@@ -269,7 +269,7 @@ type Window = Pick<MarketPart, 'source' | 'after'> & { upTo: MarketPart['after']
 
 /** The first points of some blocks within an area and, if given, a window. */
 function pointsStatement(
-  { resource, selection, market }: Asked,
+  { resource, selection, market }: LocatedRows,
   { height, index, to }: PlaceRange,
   area: Area,
   limit: number,

@@ -1,6 +1,13 @@
 import { greatest, least } from '../../domain/integers.ts'
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
-import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
+import {
+  addPoint,
+  type Bucket,
+  indexAt,
+  joinBucket,
+  type SeriesPoint,
+  summaryFrom,
+} from '../../domain/series.ts'
 import {
   BASE,
   type BucketRange,
@@ -39,7 +46,7 @@ export type Series = { from: bigint; to: bigint; interval: Interval; sources: So
 export type SeriesAt = { position: Position; series: Series | null; tooShort: Interval | null }
 
 /** Buckets that a range may touch if the request names their interval. */
-export const MAX_BUCKETS = 2_001n
+export const MAX_TOUCHED_BUCKETS = 2_001n
 
 const TEXT_COLUMNS = ['first', 'last', 'minimum', 'maximum']
 
@@ -67,7 +74,7 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   const [number] = yield { text: FIND_MARKET, values: [query.marketId] }
   if (number === undefined) return none
   const market = BigInt(number[0]!)
-  const runs: Run[] = []
+  const runs: DatedRun[] = []
   for (const source of query.source === null ? SOURCE_NUMBERS : [query.source]) {
     const ends = yield* readEnds({ market, source })
     if (ends === null) continue
@@ -78,8 +85,8 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   const end = query.end ?? greatest(runs.map(({ last }) => last)) + 1n
   if (from >= end) return none
   const interval = intervalOf(query, from, end)
-  if (touched(interval, from, end) > MAX_BUCKETS) {
-    const fits = INTERVALS.find((other) => touched(other, from, end) <= MAX_BUCKETS)
+  if (touched(interval, from, end) > MAX_TOUCHED_BUCKETS) {
+    const fits = INTERVALS.find((other) => touched(other, from, end) <= MAX_TOUCHED_BUCKETS)
     if (fits !== undefined) return { position, series: null, tooShort: fits }
   }
   const length = interval.nanoseconds
@@ -96,10 +103,10 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   return { position, tooShort: null, series: sources.length === 0 ? null : { ...range, sources } }
 }
 
-type Range = { from: bigint; to: bigint; interval: Interval }
+type AskedRange = { from: bigint; to: bigint; interval: Interval }
 
 /** A run with the times of its first and its last point. */
-type Run = SeriesRun & { first: bigint; last: bigint }
+type DatedRun = SeriesRun & { first: bigint; last: bigint }
 
 function intervalOf({ by }: SeriesQuery, start: bigint, end: bigint): Interval {
   const found =
@@ -114,7 +121,7 @@ function touched({ nanoseconds }: Interval, start: bigint, end: bigint): bigint 
   return indexAt(end - 1n, nanoseconds) - indexAt(start, nanoseconds) + 1n
 }
 
-function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> {
+function* readBuckets(run: DatedRun, range: AskedRange): Reading<SourceSeries['buckets']> {
   const { from, to, interval } = range
   const buckets = new Map<number, Bucket>()
   const length = interval.nanoseconds
@@ -124,7 +131,7 @@ function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> 
   if (level === null) yield* readCounted(run, { from: at, to }, add)
   else {
     const made = yield* readMade(run)
-    for (const part of partsOf(level, { from: baseAt(at), to: baseAt(to) }, made)) {
+    for (const part of rangeParts(level, { from: baseAt(at), to: baseAt(to) }, made)) {
       const times = { from: part.from * BASE.nanoseconds, to: part.to * BASE.nanoseconds }
       if (part.level === null) yield* readCounted(run, times, add)
       else yield* readLevel(run, range, part.level, times, buckets)
@@ -134,10 +141,10 @@ function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> 
 }
 
 /** A part of a range, in the shortest buckets, with those that it is read from; null: from points. */
-type Part = BucketRange & { level: Level | null }
+type RangePart = BucketRange & { level: Level | null }
 
 /** The parts of a range in the order of time, each of the longest buckets that are made and not stale. */
-function* partsOf(level: Level | null, range: BucketRange, made: MadeSeries): Generator<Part, void> {
+function* rangeParts(level: Level | null, range: BucketRange, made: MadeSeries): Generator<RangePart, void> {
   if (range.from >= range.to) return
   if (level === null) return yield { ...range, level }
   const ratio = level.seconds / BASE.seconds
@@ -147,18 +154,18 @@ function* partsOf(level: Level | null, range: BucketRange, made: MadeSeries): Ge
   for (const stale of [...bucketRanges(level, made.stale), { from: whole.to, to: whole.to }]) {
     const end = least([stale.from, whole.to])
     if (index < end) {
-      yield* partsOf(level.of, { from, to: index * ratio }, made)
+      yield* rangeParts(level.of, { from, to: index * ratio }, made)
       from = end * ratio
       yield { from: index * ratio, to: from, level }
     }
     if (stale.to > index) index = stale.to
   }
-  yield* partsOf(level.of, { from, to: range.to }, made)
+  yield* rangeParts(level.of, { from, to: range.to }, made)
 }
 
 function* readLevel(
-  { market, source }: Run,
-  { from, interval }: Range,
+  { market, source }: DatedRun,
+  { from, interval }: AskedRange,
   { seconds, nanoseconds }: Level,
   times: BucketRange,
   buckets: Map<number, Bucket>,
@@ -187,6 +194,6 @@ function* readLevel(
     const index = Math.floor(Number(offset) / ratio)
     const known = buckets.get(index)
     if (known === undefined) buckets.set(index, bucket)
-    else join(known, bucket)
+    else joinBucket(known, bucket)
   }
 }

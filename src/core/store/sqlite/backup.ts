@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { printable } from '../../domain/printable.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
-import { Connection, createPrivately, explain, withSqliteErrors } from './connection.ts'
+import { Connection, createPrivately, explainSqliteError, withSqliteErrors } from './connection.ts'
 import { hasLog } from './log-check.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -45,7 +45,7 @@ export async function backupSqlite(
     if (process.platform !== 'win32') sync(dirname(file))
   } catch (error) {
     for (const ending of ['', '-journal']) rmSync(`${partial}${ending}`, { force: true })
-    throw explain(file, error)
+    throw explainSqliteError(file, error)
   } finally {
     source.close()
     shortenLog(path)

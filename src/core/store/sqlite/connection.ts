@@ -51,7 +51,7 @@ const SQLITE_READONLY_DIRECTORY = 1544
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
 /** SQLite's result codes whose cause an operator can fix; most are primary ones. */
-const CAUSES: Record<number, string> = {
+const SQLITE_CAUSES: Record<number, string> = {
   5: 'another program has locked it',
   8: 'it cannot be written to (read-only file or folder), which is also required for reading',
   10: 'it cannot be read or written to; check for a full or failing disk, or a file size limit',
@@ -67,7 +67,7 @@ const CAUSES: Record<number, string> = {
 export class Connection {
   readonly path: string
   readonly #database: DatabaseSync
-  readonly #file: FileState | null
+  readonly #file: FileVersion | null
   readonly #statements = new Map<string, StatementSync>()
   /** Whether nothing else can open the file. */
   #isAlone = false
@@ -341,7 +341,7 @@ export function refuseReadOnly(path: string): void {
     accessSync(path, constants.W_OK)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-    throw new StoreRefusedError(`${path}: ${CAUSES[SQLITE_READONLY]}`, { cause: error })
+    throw new StoreRefusedError(`${path}: ${SQLITE_CAUSES[SQLITE_READONLY]}`, { cause: error })
   }
 }
 
@@ -356,10 +356,10 @@ export function createPrivately(path: string): void {
 }
 
 /** Which file it is, and which version of its content. */
-type FileState = { id: string; version: string }
+type FileVersion = { id: string; version: string }
 
 /** The file that a path names; null if there is none. */
-function fileAt(path: string): FileState | null {
+function fileAt(path: string): FileVersion | null {
   try {
     const { dev, ino, size, mtimeMs } = statSync(path)
     return { id: `${dev}:${ino}`, version: `${size}:${mtimeMs}` }
@@ -368,20 +368,21 @@ function fileAt(path: string): FileState | null {
   }
 }
 
-/** Runs `work`; {@link explain} explains its faults. */
+/** Runs `work`; {@link explainSqliteError} explains its faults. */
 export function withSqliteErrors<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw explain(path, error)
+    throw explainSqliteError(path, error)
   }
 }
 
 /** An error of SQLite or the file system as a {@link StoreError} that says what to do; others as they are. */
-export function explain(path: string, error: unknown): unknown {
+export function explainSqliteError(path: string, error: unknown): unknown {
   const { errcode, syscall, message } = error as SqliteError
   if (errcode === undefined && syscall === undefined) return error
-  const cause = (errcode === undefined ? undefined : (CAUSES[errcode] ?? CAUSES[errcode & 0xff])) ?? message
+  const cause =
+    (errcode === undefined ? undefined : (SQLITE_CAUSES[errcode] ?? SQLITE_CAUSES[errcode & 0xff])) ?? message
   const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
   const Kind = isReadOnly ? StoreRefusedError : StoreError
   return new Kind(`${path}: ${cause}`, { cause: error })

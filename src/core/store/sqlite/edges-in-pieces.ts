@@ -32,14 +32,14 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
     const { edges, more } = read({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
     pieces.push(edges)
     left -= PIECE_ROWS
-    if (left <= 0 || !more) return { edges: join(pieces, reversed), more }
+    if (left <= 0 || !more) return { edges: joinEdges(pieces, reversed), more }
     const { startCursor, endCursor } = cursorsOf(edges)
     cursor = decodeCursor(resource, selection, reversed ? startCursor : endCursor) as Key
-    pause()
+    pauseThread()
   }
 }
 
-function join(pieces: WrittenEdges[], reversed: boolean): WrittenEdges {
+function joinEdges(pieces: WrittenEdges[], reversed: boolean): WrittenEdges {
   const [first, ...others] = reversed ? pieces.toReversed() : pieces
   if (others.length === 0) return first!
   const parts = [Buffer.alloc(HEAD_ROOM), writtenBytes(first!)]
@@ -54,6 +54,6 @@ function writtenBytes({ bytes, start, end }: WrittenEdges): Buffer {
 
 const nothing = new Int32Array(new SharedArrayBuffer(4))
 
-function pause(): void {
+function pauseThread(): void {
   Atomics.wait(nothing, 0, 0, PAUSE_MS)
 }

@@ -12,7 +12,7 @@ type FileState = { storeId: string; commits: bigint; logFrom: bigint }
 export const MAX_LOG_BYTES = 4 * 1024 * 1024
 
 /** A log that is being copied while it is compared looks wrong; the next time it is not. */
-const ATTEMPTS = 3
+const CHECK_ATTEMPTS = 3
 
 /** How long the check waits for another connection's lock, in milliseconds. */
 const LOCK_WAIT_MS = 1_000
@@ -43,7 +43,7 @@ export function logBytes(path: string): number {
  */
 export function checkLog(path: string): void {
   if (!hasLog(path)) return
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < CHECK_ATTEMPTS; attempt++) {
     const own = readFileState(path, 'without log')
     const logged = readFileState(path, 'with log')
     if (logged === null || belongs(own, logged)) return

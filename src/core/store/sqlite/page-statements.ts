@@ -4,7 +4,7 @@ import { marketCursorHead } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { LineCursors } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
-import { existsText, orderBy, type Part, rowsText, SQLITE_HINTS } from '../pages/scan-sql.ts'
+import { existsText, orderBy, rowsText, type ScanPart, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { type Slots, templateOf } from '../pages/statement-template.ts'
 
@@ -41,12 +41,12 @@ export function linesStatement(scan: Scan, limit: number, cursors: LineCursors):
 type PartsOf = (resource: Resource, known: Readonly<Record<string, string>>) => SqlPart[]
 
 /** How SQLite writes rows: as the parts of each, with a text between two rows. */
-type Written = { name: string; partsOf: PartsOf; separator: string; reversed: boolean; headRoom: number }
+type WrittenRows = { name: string; partsOf: PartsOf; separator: string; reversed: boolean; headRoom: number }
 
 function writtenStatement(
   scan: Scan,
   limit: number,
-  { name, partsOf, separator, reversed, headRoom }: Written,
+  { name, partsOf, separator, reversed, headRoom }: WrittenRows,
 ): Statement {
   return templateOf(name, scan, (slots) => {
     const { resource } = scan
@@ -55,7 +55,7 @@ function writtenStatement(
     const ends = partsOf(resource, {})
     const first = ends[0] as SqlConstant
     const last = ends.at(-1) as SqlConstant
-    const withMiddle = ({ run }: Part) => {
+    const withMiddle = ({ run }: ScanPart) => {
       const known = run === undefined ? {} : { [FILTERS[resource.storage.runs!.filter].columns[0]]: run }
       const middle = partsOf(resource, known).slice(1, -1)
       return `${key}, concat(${middle.map((part) => partSql(slots, part)).join(', ')}) as middle`

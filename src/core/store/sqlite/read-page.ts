@@ -1,6 +1,6 @@
 import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
-import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
+import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
 import { pageStatement, SQLITE_HINTS } from '../pages/scan-sql.ts'
 import type { Connection } from './connection.ts'
@@ -13,7 +13,7 @@ import { runSqliteReading } from './run-steps.ts'
 export function readPage(connection: Connection, query: PageQuery, pauses = false): Page {
   const { resource, selection } = query
   const state = readStoreState(connection)
-  const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
+  const none = { ...EMPTY_PAGE, ...state }
   if (selectsNothing(resource, selection)) return none
   const located = runSqliteReading(connection, locateRows(resource, selection))
   if (located === null) return none
@@ -22,7 +22,7 @@ export function readPage(connection: Connection, query: PageQuery, pauses = fals
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
   const found =
     query.edges === undefined
-      ? readRows(connection, query, scans.page)
+      ? readPageRows(connection, query, scans.page)
       : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return {
     ...found,
@@ -51,7 +51,7 @@ function readEdges(connection: Connection, { limit, edges: order }: PageQuery, s
   return cutEdges(bytes, count, limit, reversed)
 }
 
-function readRows(
+function readPageRows(
   connection: Connection,
   { limit }: PageQuery,
   scan: Scan,

@@ -6,19 +6,19 @@ import { insertText, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
 
 /** What runs single statements. */
-type Connection = {
+type StatementRunner = {
   rows(text: string, values: readonly (KeyValue | null)[]): Row[]
   run(text: string, values: readonly (KeyValue | null)[]): number
 }
 
 /** Runs write steps within the caller's transaction, row by row; of several rows with one key, only the final one. */
-export function runSqliteSteps<Result>(connection: Connection, steps: Steps<Result>): Result {
+export function runSqliteSteps<Result>(connection: StatementRunner, steps: Steps<Result>): Result {
   let step = steps.next()
   while (!step.done) step = steps.next(runStep(connection, step.value))
   return step.value
 }
 
-function runStep(connection: Connection, step: WriteStep): Row[][] {
+function runStep(connection: StatementRunner, step: WriteStep): Row[][] {
   if ('text' in step) return step.values.map((values) => connection.rows(step.text, values.map(bound)))
   const { table, rows, countNewBy } = step
   const insert = insertOf(table)
@@ -59,7 +59,7 @@ function insertOf(table: Table): Inserts {
 }
 
 /** Runs a reading, within the caller's transaction. */
-export function runSqliteReading<T>(connection: Connection, reading: Reading<T>): T {
+export function runSqliteReading<T>(connection: StatementRunner, reading: Reading<T>): T {
   let step = reading.next()
   while (!step.done) {
     const { text } = step.value

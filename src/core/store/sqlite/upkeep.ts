@@ -5,7 +5,7 @@ import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 
 /** A log that is empty now begins with this commit: the file holds all commits before (log-check.ts). */
-const COUNT_COMMIT = `
+const COUNT_UPKEEP_COMMIT = `
   update store_file set
     log_from = case when $1 = 0 then commits else log_from end,
     commits = commits + 1,
@@ -23,7 +23,7 @@ export function openSqliteUpkeep(path: string): Upkeep {
         // If a reader of an older snapshot prevents it, the WAL is copied later.
         if (logBytes(path) > MAX_LOG_BYTES) connection.truncateLog()
         return connection.transaction('immediate', () => {
-          connection.run(COUNT_COMMIT, [BigInt(logBytes(path))])
+          connection.run(COUNT_UPKEEP_COMMIT, [BigInt(logBytes(path))])
           const rows = runSqliteSteps(connection, steps())
           if (rows > 0) connection.runAll(noteChanges(EVERY_CHANGE))
           return rows

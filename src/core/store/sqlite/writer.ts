@@ -17,7 +17,7 @@ const READ_COMMITS = `
 const COUNT_COMMIT = 'update store_file set commits = commits + 1, log_from = $1'
 
 /** Interval in milliseconds for retrying to empty the WAL, even if little is written. */
-const RETRY_MS = 5_000
+const EMPTY_LOG_RETRY_MS = 5_000
 
 /** The store's state after the writer's last commit. */
 type Known = {
@@ -176,7 +176,7 @@ class WriterLog {
     if (bytes < this.#copyAt && (bytes < MAX_LOG_BYTES || performance.now() < this.#retryAt)) return false
     const isEmpty = this.#connection.truncateLog()
     this.#copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
-    this.#retryAt = performance.now() + RETRY_MS
+    this.#retryAt = performance.now() + EMPTY_LOG_RETRY_MS
     return isEmpty
   }
 }

@@ -33,15 +33,15 @@ export function spansOf(points: readonly PointRow[], { newPoints, startOf }: Spa
     periods: periods.all.map(({ market, of: seq, ...ends }) => ({
       market,
       seq,
-      ...columnsOf(ends),
+      ...spanColumns(ends),
       points: newPoints.get(`${market} ${seq}`) ?? 0n,
       start_timestamp: startOf(market, seq),
     })),
-    blocks: blocks.all.map(({ market, of, ...ends }) => ({ market, blocks: of, ...columnsOf(ends) })),
+    blocks: blocks.all.map(({ market, of, ...ends }) => ({ market, blocks: of, ...spanColumns(ends) })),
   }
 }
 
-const columnsOf = ({ first, last }: Pick<TimeSpan, 'first' | 'last'>) => ({
+const spanColumns = ({ first, last }: Pick<TimeSpan, 'first' | 'last'>) => ({
   first_timestamp: first,
   last_timestamp: last,
 })

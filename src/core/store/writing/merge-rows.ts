@@ -31,7 +31,7 @@ function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRo
 }
 
 function mergeTwo({ columns }: Table, known: TableRow, given: TableRow): TableRow {
-  const isNewer = !('event_index' in given) || !isBefore(placeOfRow(given), placeOfRow(known))
+  const isNewer = !('event_index' in given) || !isBefore(placeOfWritten(given), placeOfWritten(known))
   const isEarlier = 'start_index' in given && isEarlierStart(startPlaceOfRow(given), startPlaceOfRow(known))
   const merged: Record<string, Cell> = {}
   for (const { name, merge } of columns) {
@@ -62,7 +62,7 @@ function mergeTwo({ columns }: Table, known: TableRow, given: TableRow): TableRo
   return merged
 }
 
-const placeOfRow = ({ height, event_index: index }: TableRow): Place => ({
+const placeOfWritten = ({ height, event_index: index }: TableRow): Place => ({
   height: height as bigint,
   index: Number(index),
 })

@@ -24,7 +24,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
     const values = replaced.map(({ height, index }) => [height, index])
     for (const text of DELETE_AFTER) yield { text, values }
   }
-  yield* numberMarkets(marketsOf(batch), markets)
+  yield* numberMarkets(batchMarkets(batch), markets)
   let shown: ShownProviders = new Map()
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name) ?? []
@@ -47,7 +47,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
 }
 
 /** The markets that any row of a batch names. */
-function marketsOf({ rows, liquidityProviderLists }: Batch): Set<string> {
+function batchMarkets({ rows, liquidityProviderLists }: Batch): Set<string> {
   const ids = new Set(liquidityProviderLists.keys())
   for (const [name, ofTable] of rows) {
     const column = marketColumn(tableOf(name))

@@ -35,7 +35,7 @@ export function* writePoints(
   unmade: UnmadeSeries,
 ): Steps {
   const points = numbered(named, markets) as PointRow[]
-  const runs = runsOf(points)
+  const runs = pointRuns(points)
   const touched = touchedPeriods([...runs.values()], periods, markets)
   const starts = yield* readStarts(touched, markets)
   for (const [market, { moved }] of starts) {
@@ -62,7 +62,7 @@ export function* writePoints(
   yield* runTogether(
     all.map(({ run, rows: points }) => {
       const { now, moved } = starts.get(run.market)!
-      return noteChanges(run, { points, starts: now, moved }, unmade)
+      return noteSeriesChanges(run, { points, starts: now, moved }, unmade)
     }),
   )
 }
@@ -72,7 +72,7 @@ const READ_LAST_SEQ = `
   order by seq desc limit 1`
 
 /** Marks what changes make stale of a run's series, and notes how many points are not in buckets. */
-function* noteChanges(run: SeriesRun, changes: RunChanges, unmade: UnmadeSeries): Steps {
+function* noteSeriesChanges(run: SeriesRun, changes: RunChanges, unmade: UnmadeSeries): Steps {
   const madeTo = unmade.madeTo(run)
   const { points, starts, moved } = changes
   const end = madeTo * BASE.nanoseconds
@@ -124,7 +124,7 @@ const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
   Number(a.market - b.market) || Number(a.source - b.source)
 
 /** Points by their run, `${market} ${source}`. */
-function runsOf(rows: readonly PointRow[]): Map<string, PointRun> {
+function pointRuns(rows: readonly PointRow[]): Map<string, PointRun> {
   const byMarket = new Map<bigint, PointRow[][]>()
   for (const row of rows) {
     const { market, source } = row
@@ -149,14 +149,14 @@ function runsOf(rows: readonly PointRow[]): Map<string, PointRun> {
 /** Points of one source of a market in the order of the key, of each key the newest. */
 function runOf(given: readonly PointRow[]): PointRun {
   // Those of a stream mostly are in order.
-  const isInOrder = given.every((row, index) => index === 0 || compareKeys(given[index - 1]!, row) < 0)
+  const isInOrder = given.every((row, index) => index === 0 || comparePoints(given[index - 1]!, row) < 0)
   const rows = isInOrder ? given : sortedRun(given)
   const { market, source } = rows[0]!
   return { run: { market, source: BigInt(source) }, rows }
 }
 
 /** Compares points of one run by time and seq. */
-function compareKeys(a: PointRow, b: PointRow): number {
+function comparePoints(a: PointRow, b: PointRow): number {
   if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
   if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
   return 0
@@ -165,7 +165,7 @@ function compareKeys(a: PointRow, b: PointRow): number {
 function sortedRun(given: readonly PointRow[]): PointRow[] {
   const placeOfPoint = ({ height, event_index: index }: PointRow) => ({ height, index })
   const rows = given.toSorted(
-    (a, b) => compareKeys(a, b) || (isBefore(placeOfPoint(a), placeOfPoint(b)) ? -1 : 1),
+    (a, b) => comparePoints(a, b) || (isBefore(placeOfPoint(a), placeOfPoint(b)) ? -1 : 1),
   )
-  return rows.filter((row, index) => index === rows.length - 1 || compareKeys(row, rows[index + 1]!) !== 0)
+  return rows.filter((row, index) => index === rows.length - 1 || comparePoints(row, rows[index + 1]!) !== 0)
 }

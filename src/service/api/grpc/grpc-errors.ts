@@ -4,12 +4,12 @@ import type { ApiError } from '../http/errors.ts'
 const ERROR_DETAIL = 'type.googleapis.com/vega.ErrorDetail'
 
 /** The names of the codes, in their order, as metrics have them. */
-const NAMES =
+const CODE_NAMES =
   'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'.split(
     ' ',
   )
 
-export const codeName = (code: number): string => NAMES[code] ?? String(code)
+export const codeName = (code: number): string => CODE_NAMES[code] ?? String(code)
 
 /** Trailers of a failed call: the code, the message, and the details as `grpc-status-details-bin`. */
 export function trailersOf({ code, message, detail }: ApiError): Record<string, string> {

@@ -36,7 +36,7 @@ const COSTS_PER_SECOND = 20
 const RESETS_AT_ONCE = 100
 
 /** How often to look for connections on which nothing has arrived since: one is pinged, and the next time closed. */
-const IDLE_CONNECTION_MS = 5 * 60_000
+const IDLE_CHECK_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 
@@ -163,6 +163,6 @@ function closeOnceDead(socket: Socket, session: ServerHttp2Session): void {
     else if (isPinged || !session.ping(() => {})) session.destroy()
     else isPinged = true
     arrived = socket.bytesRead
-  }, IDLE_CONNECTION_MS).unref()
+  }, IDLE_CHECK_MS).unref()
   socket.once('close', () => clearInterval(watch))
 }

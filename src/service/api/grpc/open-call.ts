@@ -28,9 +28,11 @@ import { codeName, trailersOf } from './grpc-errors.ts'
 import type { GrpcOptions } from './options.ts'
 
 /** How long a client may take to send its request. */
-const REQUEST_TIMEOUT_MS = 5_000
+const REQUEST_ARRIVAL_TIMEOUT_MS = 5_000
 
-export const REQUEST_IS_LATE = tooLate(`the request did not arrive in ${REQUEST_TIMEOUT_MS / 1_000} s`)
+export const REQUEST_IS_LATE = tooLate(
+  `the request did not arrive in ${REQUEST_ARRIVAL_TIMEOUT_MS / 1_000} s`,
+)
 
 const OK = { 'grpc-status': '0' }
 
@@ -71,7 +73,7 @@ export class OpenCall {
   constructor(calls: Calls, caller: Caller) {
     this.#calls = calls
     this.#caller = caller
-    this.dueAt = this.#startedAt + REQUEST_TIMEOUT_MS
+    this.dueAt = this.#startedAt + REQUEST_ARRIVAL_TIMEOUT_MS
   }
 
   /** Whether it ends only if one side wants it to. */

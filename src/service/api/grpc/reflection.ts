@@ -19,7 +19,7 @@ export function createReflection(countRequest: CountRequest): MethodHandler {
   const files = new Map<string, File>()
   for (const bytes of fileDescriptors()) {
     const file = { name: '', bytes, package: '', imports: [] as string[] }
-    for (const [tag, text] of textsOf(bytes)) {
+    for (const [tag, text] of lengthDelimitedFields(bytes)) {
       if (tag === bytesOf(1)) file.name = text
       else if (tag === bytesOf(2)) file.package = text
       else if (tag === bytesOf(3)) file.imports.push(text)
@@ -77,7 +77,7 @@ function fieldsOf(request: Buffer): Map<number, string> {
   const fields = new Map<number, string>()
   let count = 0
   try {
-    for (const [tag, text] of textsOf(request)) {
+    for (const [tag, text] of lengthDelimitedFields(request)) {
       count++
       if (count > MAX_FIELDS) throw new RangeError(`it has more than ${MAX_FIELDS} fields`)
       fields.set(tag, text)
@@ -89,7 +89,7 @@ function fieldsOf(request: Buffer): Map<number, string> {
 }
 
 /** The fields of a message that have a length, as tags and texts. @throws {RangeError} for bytes that are no message. */
-function* textsOf(message: Buffer): Generator<[tag: number, text: string], void> {
+function* lengthDelimitedFields(message: Buffer): Generator<[tag: number, text: string], void> {
   const reader = new WireReader()
   reader.reset(message, 0, message.length)
   while (reader.at < reader.end) {

@@ -13,13 +13,13 @@ export type Backlog = {
   hold(address: string, holder: Holder, bytes: number): () => void
 }
 
-type Held = { holder: Holder; bytes: number }
+type HeldBytes = { holder: Holder; bytes: number }
 
 export function createBacklog(maxBytes = MAX_BACKLOG_BYTES): Backlog {
-  const byAddress = new Map<string, { bytes: number; held: Set<Held> }>()
+  const byAddress = new Map<string, { bytes: number; held: Set<HeldBytes> }>()
   let total = 0
 
-  function release(address: string, held: Held): void {
+  function release(address: string, held: HeldBytes): void {
     const client = byAddress.get(address)
     if (client?.held.delete(held) !== true) return
     client.bytes -= held.bytes
@@ -28,8 +28,8 @@ export function createBacklog(maxBytes = MAX_BACKLOG_BYTES): Backlog {
   }
 
   /** Ends the oldest entry of the address with the most bytes; returns whether there was any besides `added`. */
-  function dropOldest(added: Held): boolean {
-    let most: { address: string; bytes: number; oldest: Held } | null = null
+  function dropOldest(added: HeldBytes): boolean {
+    let most: { address: string; bytes: number; oldest: HeldBytes } | null = null
     for (const [address, { bytes, held }] of byAddress) {
       const [first, second] = held
       const oldest = first === added ? second : first

@@ -39,7 +39,7 @@ export type Connections = {
   fail(connection: Duplex, error: ApiError): Promise<boolean>
 }
 
-type Connection = {
+type ClientConnection = {
   /** Whether one of its requests is being answered. */
   busy: boolean
   /** The requests that wait, in order. */
@@ -60,7 +60,7 @@ export type ConnectionsOptions = {
 }
 
 export function createConnections({ backlog, places, addressOf, account }: ConnectionsOptions): Connections {
-  const known = new WeakMap<Duplex, Connection>()
+  const known = new WeakMap<Duplex, ClientConnection>()
   const shares = account.shares<Socket>({ places, choose: idlest })
 
   function idlest(sockets: ReadonlySet<Socket>): Socket {
@@ -69,10 +69,10 @@ export function createConnections({ backlog, places, addressOf, account }: Conne
     return oldest!
   }
 
-  function find(socket: Duplex): Connection {
+  function find(socket: Duplex): ClientConnection {
     let connection = known.get(socket)
     if (connection === undefined) {
-      const added: Connection = { busy: false, waiting: [], latest: null, fault: null }
+      const added: ClientConnection = { busy: false, waiting: [], latest: null, fault: null }
       known.set(socket, added)
       socket.once('close', () => {
         for (const wake of added.waiting.splice(0)) wake()
@@ -83,7 +83,7 @@ export function createConnections({ backlog, places, addressOf, account }: Conne
   }
 
   /** Waits until all that came before is answered. */
-  async function wait(connection: Connection, socket: Duplex, address: string): Promise<void> {
+  async function wait(connection: ClientConnection, socket: Duplex, address: string): Promise<void> {
     if (!connection.busy) {
       connection.busy = true
       return
@@ -96,7 +96,7 @@ export function createConnections({ backlog, places, addressOf, account }: Conne
   }
 
   /** Lets the next one in once this one is answered. */
-  function passOn(connection: Connection, response: ServerResponse): void {
+  function passOn(connection: ClientConnection, response: ServerResponse): void {
     response.once('close', () => {
       const next = connection.waiting.shift()
       if (next === undefined) connection.busy = false
@@ -148,7 +148,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** The server's limit for a whole request bounds the time for that. */
-async function discardBody(request: IncomingMessage, connection: Connection): Promise<void> {
+async function discardBody(request: IncomingMessage, connection: ClientConnection): Promise<void> {
   await new Promise<void>((resolve) => {
     if (connection.fault !== null) resolve()
     for (const event of ['end', 'close', 'fault']) request.once(event, resolve)

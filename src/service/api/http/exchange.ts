@@ -54,7 +54,7 @@ export type Exchanges = {
  *
  * @param limits the headers of its rate limit
  */
-export function headOf(
+export function answerHead(
   corsOrigins: CorsOrigins,
   {
     id,
@@ -157,7 +157,7 @@ export class Exchange {
   #headOf(head: Head): string[] {
     const { id, limits, request } = this
     if (head.position) this.#shared.known.position = head.position
-    const pairs = headOf(this.#shared.corsOrigins, { id, origin: request.headers.origin, limits }, head)
+    const pairs = answerHead(this.#shared.corsOrigins, { id, origin: request.headers.origin, limits }, head)
     if (this.#shared.isClosing() && head.headers?.Connection === undefined) pairs.push('connection', 'close')
     return pairs
   }

@@ -7,7 +7,7 @@ import { countedAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import type { CorsOrigins } from './cors.ts'
 import { ApiError, errorBody, headersTooLarge, malformedRequest, methodNotAllowed } from './errors.ts'
-import { headOf, JSON_TYPE, type KnownPosition } from './exchange.ts'
+import { answerHead, JSON_TYPE, type KnownPosition } from './exchange.ts'
 import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
 import type { FindRoute } from './router.ts'
@@ -118,7 +118,7 @@ function answerText(error: ApiError, position: Position | null, corsOrigins: Cor
   // The origin is unknown.
   const asking = { id: randomUUID(), origin: undefined, limits: {} }
   const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
-  const pairs = headOf(corsOrigins, asking, { position, vary: 'Accept-Encoding', headers })
+  const pairs = answerHead(corsOrigins, asking, { position, vary: 'Accept-Encoding', headers })
   pairs.push('content-length', String(Buffer.byteLength(body)))
   let head = ''
   for (let at = 0; at < pairs.length; at += 2) head += `${pairs[at]}: ${pairs[at + 1]}\r\n`

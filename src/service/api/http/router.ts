@@ -17,7 +17,7 @@ export type Route = {
 export type FindRoute = (path: string) => { route: Route; pathId: string | null } | ApiError
 
 /** Folders whose paths are named for an unknown one; the data node has none of them. */
-const NAMED = /^\/api\/v2\/(?:stream|export)\//
+const NAMED_FOLDERS = /^\/api\/v2\/(?:stream|export)\//
 
 /** A target may be an address (RFC 9112, 3.2.2). */
 const ADDRESS = /^https?:\/\/[^/]*(?=\/)/
@@ -31,7 +31,7 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     else withParameter.set(head, route)
   }
   const unknown = (path: string) => {
-    const folder = NAMED.exec(path)?.[0]
+    const folder = NAMED_FOLDERS.exec(path)?.[0]
     if (folder === undefined) return notFound()
     const known = [...whole.keys()].filter((own) => own.startsWith(folder))
     return notFound(`: ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`)

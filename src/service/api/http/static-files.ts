@@ -7,7 +7,7 @@ export type StaticEncoding = 'br' | 'gzip' | 'identity'
 
 const SUFFIXES: Record<StaticEncoding, string> = { br: '.br', gzip: '.gz', identity: '' }
 
-const TYPES: Record<string, string> = {
+const CONTENT_TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -33,7 +33,7 @@ export function readStaticFiles(folder = WEB_FOLDER): ReadonlyMap<string, Static
   const files = new Map<string, StaticFile>()
   if (!existsSync(folder)) return files
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const type = TYPES[extname(name)]
+    const type = CONTENT_TYPES[extname(name)]
     if (type !== undefined) files.set(name.replaceAll('\\', '/'), readStaticFile(join(folder, name), type))
   }
   return files

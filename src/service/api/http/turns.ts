@@ -6,7 +6,7 @@ import { unavailable } from './errors.ts'
 const PAGES_MS = 20
 
 /** A request that has waited for this long is refused: the service is overloaded. */
-const MAX_WAIT_MS = 10_000
+const MAX_TURN_WAIT_MS = 10_000
 
 /** What emits `close` once the client is gone. */
 export type Closing = Pick<EventEmitter, 'once' | 'off'>
@@ -90,7 +90,7 @@ function turnsOf(account: Account, atOnce: number, sliceMs: number): Turns {
   }
 
   function refuseIfLate(address: string, since: number): void {
-    if (performance.now() - since < MAX_WAIT_MS) return
+    if (performance.now() - since < MAX_TURN_WAIT_MS) return
     if ([...waiting.keys()].every((other) => other === address)) account.reportAlone(address)
     throw unavailable('the service is overloaded; try again')
   }

@@ -2,7 +2,15 @@ type Json = null | boolean | number | string | readonly Json[] | JsonObject
 type JsonObject = { readonly [key: string]: Json }
 
 /** Places in the document whose keys are names, not keywords of a schema. */
-const NAMED = new Set(['properties', 'schemas', 'headers', 'parameters', 'responses', 'content', 'paths'])
+const KEYED_BY_NAME = new Set([
+  'properties',
+  'schemas',
+  'headers',
+  'parameters',
+  'responses',
+  'content',
+  'paths',
+])
 
 /**
  * The document as OpenAPI 3.0, for generators of clients that do not read 3.1 yet: null is not a type there, a constant is
@@ -20,11 +28,11 @@ export function asOpenApi30(document: object): object {
 function downgraded(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (isList(value)) return value.map(downgraded)
-  return schemaOf(
+  return convertedSchema(
     Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [
         key,
-        NAMED.has(key) && !isList(inner) ? namedParts(inner) : downgraded(inner),
+        KEYED_BY_NAME.has(key) && !isList(inner) ? namedParts(inner) : downgraded(inner),
       ]),
     ),
   )
@@ -37,7 +45,7 @@ function namedParts(parts: Json): Json {
 }
 
 /** A schema whose parts are of 3.0 already; anything else as it is. */
-function schemaOf({ const: only, examples, ...schema }: Record<string, Json>): JsonObject {
+function convertedSchema({ const: only, examples, ...schema }: Record<string, Json>): JsonObject {
   const { oneOf, type, $ref, ...beside } = schema
   const more: Record<string, Json> = {
     ...(only === undefined ? {} : { enum: [only] }),
@@ -48,7 +56,7 @@ function schemaOf({ const: only, examples, ...schema }: Record<string, Json>): J
     const [none, shown, ...others] = oneOf as readonly JsonObject[]
     if (none?.type !== 'null') return { ...schema, ...more }
     if (others.length > 0) throw new TypeError('a schema of null and of several others is not provided for')
-    return { ...beside, ...more, ...nullable(shown!) }
+    return { ...beside, ...more, ...takingNull(shown!) }
   }
   if (isList(type)) {
     const [shown] = type.filter((name) => name !== 'null')
@@ -59,7 +67,7 @@ function schemaOf({ const: only, examples, ...schema }: Record<string, Json>): J
 }
 
 /** A schema that takes null, too. By the letter, a reference would have to take it itself; generators read it like this. */
-function nullable(schema: JsonObject): JsonObject {
+function takingNull(schema: JsonObject): JsonObject {
   return '$ref' in schema
     ? { type: 'object', nullable: true, allOf: [schema] }
     : { ...schema, nullable: true }

@@ -40,7 +40,7 @@ const header = (description: string, schema: object = { type: 'string' }) => ({ 
 const COUNT = { type: 'integer', minimum: 0 }
 
 /** The headers of answers, by name. */
-export const HEADERS = {
+export const ANSWER_HEADERS = {
   'X-Block-Height': header(
     'Height of the last block of the snapshot that was read. Absent if the store is empty or unavailable.',
     { type: 'string', pattern: '^[0-9]+$' },
@@ -71,7 +71,7 @@ export const HEADERS = {
   Allow: header('The allowed methods.'),
 }
 
-type HeaderName = keyof typeof HEADERS
+type HeaderName = keyof typeof ANSWER_HEADERS
 
 /** Only sent if a rate limit is set. */
 export const LIMIT_HEADERS: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
@@ -118,7 +118,7 @@ const FAULTS_OF_PAGES = {
 }
 
 /** What else can be wrong with a request for rows of a resource. */
-function faultsOf(resource: Resource, kind: RequestKind): Record<string, ApiError> {
+function errorsOf(resource: Resource, kind: RequestKind): Record<string, ApiError> {
   const { scope, filters } = resource
   const missing = missingFilterOf(resource, kind)
   const has = (filterType: Filter['type']) => filters.some(({ type }) => type === filterType)
@@ -138,7 +138,7 @@ export function errorAnswers(resource: Resource, kind: RequestKind): object {
     [
       'Invalid request: malformed, or a parameter is missing, repeated, unparsable or out of range.',
       [],
-      { ...FAULTS_OF_PAGES, ...faultsOf(resource, kind) },
+      { ...FAULTS_OF_PAGES, ...errorsOf(resource, kind) },
     ],
     ['Unknown path.', [], { unknown: notFound() }],
     ['Method not allowed: only GET, HEAD and OPTIONS are.', ['Allow'], { method: methodNotAllowed() }],

@@ -1,7 +1,7 @@
 import type { Parameter } from '../questions/parameters.ts'
 
 /** What every path takes, by name. */
-export const PARAMETERS = {
+export const SHARED_PARAMETERS = {
   Pretty: {
     name: 'pretty',
     in: 'query',
@@ -24,7 +24,7 @@ export const PARAMETERS = {
 }
 
 /** References to what every path takes, as an operation lists them. */
-export const COMMON_PARAMETERS = Object.keys(PARAMETERS).map((key) => ({
+export const COMMON_PARAMETERS = Object.keys(SHARED_PARAMETERS).map((key) => ({
   $ref: `#/components/parameters/${key}`,
 }))
 

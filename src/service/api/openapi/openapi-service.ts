@@ -108,21 +108,23 @@ const INFO = closedObject({
   commitHash: { ...TEXT, description: 'Commit that it was built from; empty if that is not known.' },
 })
 
-const TIME = closedObject({ timestamp: valueSchema('time', 'Time of the last block, Unix nanoseconds.') })
+const TIME_BODY = closedObject({
+  timestamp: valueSchema('time', 'Time of the last block, Unix nanoseconds.'),
+})
 
 /** The paths that report on the service and describe its API. */
 export const SERVICE_OPERATIONS = {
   [INFO_PATH]: nodeOperation('getInfo', 'Get the version of the service', INFO),
-  [TIME_PATH]: nodeOperation('getVegaTime', 'Get the time of the last block', TIME),
+  [TIME_PATH]: nodeOperation('getVegaTime', 'Get the time of the last block', TIME_BODY),
   '/health': serviceOperation('getHealth', 'Check whether the process is running', {
-    200: answer('The process is running.', object({ status: STATUS('ok') })),
+    200: describedAnswer('The process is running.', object({ status: STATUS('ok') })),
   }),
   '/ready': serviceOperation('getReady', 'Check whether the service serves current data', {
-    200: answer('Ready.', READY),
-    503: answer('Not ready, for the reasons given.', NOT_READY),
+    200: describedAnswer('Ready.', READY),
+    503: describedAnswer('Not ready, for the reasons given.', NOT_READY),
   }),
   '/metrics': serviceOperation('getMetrics', 'Get the metrics of the service in Prometheus text format', {
-    200: answer('The metrics.', TEXT, 'text/plain'),
+    200: describedAnswer('The metrics.', TEXT, 'text/plain'),
   }),
   [DOCUMENT_PATH]: documentOperation('getOpenApi', 'Get this document'),
   [DOCUMENT_30_PATH]: documentOperation('getOpenApi30', 'Get this document as OpenAPI 3.0'),
@@ -130,7 +132,7 @@ export const SERVICE_OPERATIONS = {
 
 function documentOperation(operationId: string, summary: string): object {
   return serviceOperation(operationId, summary, {
-    200: { ...answer('The document.', DOCUMENT), headers: CACHE_HEADERS },
+    200: { ...describedAnswer('The document.', DOCUMENT), headers: CACHE_HEADERS },
     304: { description: 'Not modified.', headers: CACHE_HEADERS },
   })
 }
@@ -152,6 +154,6 @@ function nodeOperation(operationId: string, summary: string, schema: object): ob
   })
 }
 
-function answer(description: string, schema: object, type = JSON_TYPE): object {
+function describedAnswer(description: string, schema: object, type = JSON_TYPE): object {
   return { description, headers: headersOf(['X-Request-Id']), content: { [type]: { schema } } }
 }

@@ -8,7 +8,7 @@ import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
-const DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in \`Last-Event-ID\` or \`after\`. Without a start, the stream begins with the next new row.
+const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in \`Last-Event-ID\` or \`after\`. Without a start, the stream begins with the next new row.
 
 A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends. Comments are sent while there are no rows.`
 
@@ -25,7 +25,12 @@ To reconnect, send the last id received in \`Last-Event-ID\` or \`after\`: if th
 
 /** The operation that sends the rows of a resource as they come. */
 export function streamOperation(resource: Resource): object {
-  return operationOf(resource, `Stream new ${wordsOf(resource)}`, DESCRIPTION, streamParametersOf(resource))
+  return operationOf(
+    resource,
+    `Stream new ${wordsOf(resource)}`,
+    STREAM_DESCRIPTION,
+    streamParametersOf(resource),
+  )
 }
 
 /** The operation that sends the state of markets as it changes. */

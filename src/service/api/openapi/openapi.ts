@@ -4,9 +4,9 @@ import { RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '../paths.ts'
 import { closedObject, NODE_SCHEMAS } from '../questions/node-schemas.ts'
 import { QUESTIONS } from '../questions/questions.ts'
-import { ERROR_SCHEMA, HEADERS } from './openapi-answers.ts'
+import { ANSWER_HEADERS, ERROR_SCHEMA } from './openapi-answers.ts'
 import { exportOperation } from './openapi-exports.ts'
-import { PARAMETERS } from './openapi-parameters.ts'
+import { SHARED_PARAMETERS } from './openapi-parameters.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
 import { streamOperation, summaryStreamOperation } from './openapi-streams.ts'
 import { questionOperation } from './question-operation.ts'
@@ -47,9 +47,9 @@ export function openApiDocument(version: string): object {
       ...SERVICE_OPERATIONS,
     },
     components: {
-      parameters: PARAMETERS,
+      parameters: SHARED_PARAMETERS,
       schemas: { ...NODE_SCHEMAS, PageInfo: PAGE_INFO, Error: ERROR_SCHEMA },
-      headers: HEADERS,
+      headers: ANSWER_HEADERS,
     },
   }
 }

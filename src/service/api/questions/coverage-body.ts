@@ -1,4 +1,4 @@
-import { type Coverage, type Gap, type ImportedText, importedText } from '#core/domain/coverage'
+import { byFrom, type Coverage, type Gap, type ImportedText, importedText } from '#core/domain/coverage'
 import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/readings/holdings'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
@@ -57,7 +57,7 @@ function wholeRanges(
 ): BlockRange[] {
   const ranges: BlockRange[] = []
   let from = start > first ? start : first
-  for (const other of [...gaps, ...imported].sort((a, b) => (a.from < b.from ? -1 : 1))) {
+  for (const other of [...gaps, ...imported].sort(byFrom)) {
     if (from < other.from) ranges.push(range(from, other.from - 1n))
     from = other.to + 1n
   }

@@ -25,7 +25,7 @@ export function decodeCoverageCursor(text: string): CoverageRest | null {
   if (!Array.isArray(parts) || parts.length !== 2) return null
   const [height, market] = parts as unknown[]
   const isHeight = height === null || (typeof height === 'string' && HEIGHT.test(height))
-  const isMarket = market === null || (typeof market === 'string' && isStorable(market))
+  const isMarket = market === null || (typeof market === 'string' && isDatabaseText(market))
   if (!isHeight || !isMarket) return null
   const fromHeight = height === null ? null : BigInt(height)
   // No store holds blocks of greater heights.
@@ -34,6 +34,6 @@ export function decodeCoverageCursor(text: string): CoverageRest | null {
 }
 
 /** Whether every database takes a text as a value. */
-function isStorable(text: string): boolean {
+function isDatabaseText(text: string): boolean {
   return text.length <= MAX_ID && text.isWellFormed() && !text.includes('\0')
 }

@@ -13,7 +13,7 @@ import { type JsonSchema, madeOf, type Question } from './question.ts'
 /** Gaps in one answer at most, and markets in each of its lists. */
 const MAX_COVERAGE_ROWS = 1_000
 
-const PARAMETERS: readonly Parameter[] = [
+const COVERAGE_PARAMETERS: readonly Parameter[] = [
   {
     name: 'after',
     type: PARAMETER_TYPES.cursor,
@@ -22,25 +22,34 @@ const PARAMETERS: readonly Parameter[] = [
   { ...PATH_MARKET_ID, description: 'Only rows of this market: 64 hex digits, in either case.' },
 ]
 
-const COUNT = valueSchema('integer')
-const HEIGHT = COUNT
-const BLOCK_RANGE = { ...closedObject({ from: HEIGHT, to: HEIGHT }), title: 'BlockRange' }
-const MARKET_ID = valueSchema('marketId')
-const TIME = valueSchema('time', 'Unix nanoseconds.')
+const COUNT_SCHEMA = valueSchema('integer')
+const HEIGHT_SCHEMA = COUNT_SCHEMA
+const BLOCK_RANGE = { ...closedObject({ from: HEIGHT_SCHEMA, to: HEIGHT_SCHEMA }), title: 'BlockRange' }
+const MARKET_ID_SCHEMA = valueSchema('marketId')
+const TIME_SCHEMA = valueSchema('time', 'Unix nanoseconds.')
 
 /** Schemas of a resource's row counts. */
 const HELD: Record<CoverageForm, JsonSchema> = {
-  count: closedObject({ count: COUNT }),
+  count: closedObject({ count: COUNT_SCHEMA }),
   'count and block times': {
-    ...closedObject({ count: COUNT, firstTimestamp: nullable(TIME), lastTimestamp: nullable(TIME) }),
+    ...closedObject({
+      count: COUNT_SCHEMA,
+      firstTimestamp: nullable(TIME_SCHEMA),
+      lastTimestamp: nullable(TIME_SCHEMA),
+    }),
     description: 'Times are those of the blocks that contained the rows.',
   },
   'times by market': listOf(
-    closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
+    closedObject({
+      marketId: MARKET_ID_SCHEMA,
+      count: COUNT_SCHEMA,
+      firstTimestamp: TIME_SCHEMA,
+      lastTimestamp: TIME_SCHEMA,
+    }),
     'By market.',
   ),
   'blocks by market': listOf(
-    closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
+    closedObject({ marketId: MARKET_ID_SCHEMA, count: COUNT_SCHEMA, atBlock: HEIGHT_SCHEMA }),
     'By market. `atBlock` is the block of its latest list.',
   ),
 }
@@ -53,8 +62,8 @@ export const COVERAGE_SCHEMA = closedObject({
       ranges: listOf(BLOCK_RANGE, 'Heights of completely stored blocks, both ends included.'),
       gaps: listOf(
         closedObject({
-          from: HEIGHT,
-          to: HEIGHT,
+          from: HEIGHT_SCHEMA,
+          to: HEIGHT_SCHEMA,
           kind: {
             type: 'string',
             enum: ['missing', 'incomplete'],
@@ -67,8 +76,8 @@ export const COVERAGE_SCHEMA = closedObject({
       imported: listOf(
         closedObject(
           {
-            from: HEIGHT,
-            to: HEIGHT,
+            from: HEIGHT_SCHEMA,
+            to: HEIGHT_SCHEMA,
             lacks: listOf(
               { type: 'string' },
               'Resources that the source did not have, or that are not imported yet. Left out if there are none.',
@@ -78,10 +87,10 @@ export const COVERAGE_SCHEMA = closedObject({
         ),
         "Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown.",
       ),
-      lastTimestamp: TIME,
+      lastTimestamp: TIME_SCHEMA,
     }),
     since: listOf(
-      closedObject({ resource: { type: 'string' }, height: HEIGHT }),
+      closedObject({ resource: { type: 'string' }, height: HEIGHT_SCHEMA }),
       'Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store.',
     ),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
@@ -90,7 +99,7 @@ export const COVERAGE_SCHEMA = closedObject({
       description: `Null if nothing is left. If there are more than ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as \`after\` to get the next ones. Lists without further entries are then empty.`,
     },
     prunedBefore: {
-      ...nullable(closedObject({ timestamp: nullable(TIME), height: nullable(HEIGHT) })),
+      ...nullable(closedObject({ timestamp: nullable(TIME_SCHEMA), height: nullable(HEIGHT_SCHEMA) })),
       description:
         'Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned.',
     },
@@ -100,7 +109,7 @@ export const COVERAGE_SCHEMA = closedObject({
 /** Stored blocks, gaps and row counts. */
 export const coverageQuestion: Question<HoldingsQuery> = {
   path: COVERAGE_PATH,
-  parameters: PARAMETERS,
+  parameters: COVERAGE_PARAMETERS,
   check: (values) => {
     const given = values.get('marketId') as string | undefined
     const marketId = given === undefined ? null : checkedId('marketId', given)

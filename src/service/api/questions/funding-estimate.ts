@@ -14,7 +14,7 @@ const BODY = closedObject({
   },
 })
 
-const COLUMNS = columnsOfFields(fundingEstimate.fields)
+const ESTIMATE_COLUMNS = columnsOfFields(fundingEstimate.fields)
 
 /** The payment of a market's running period if it ended at the second of the last block. */
 export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOptions | null }> = {
@@ -27,7 +27,7 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
     const { estimate, position, version } = found
     if (file === null) return madeOf({ fundingEstimate: estimate }, position, version)
     const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
-    return madeFile({ name: 'fundingEstimate', ...file }, COLUMNS, { rows, more: false }, found)
+    return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',

@@ -45,7 +45,7 @@ const BODY = pageSchema(
   }),
 )
 
-const COLUMNS: readonly FileColumn[] = [
+const RATE_COLUMNS: readonly FileColumn[] = [
   { name: 'marketId', kind: 'text' },
   { name: 'start', kind: 'time' },
   { name: 'count', kind: 'integer' },
@@ -53,14 +53,14 @@ const COLUMNS: readonly FileColumn[] = [
 ]
 
 /** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
-type Asked = Omit<FundingRatesQuery, 'page'> & {
+type AskedRates = Omit<FundingRatesQuery, 'page'> & {
   page: Omit<FundingRatesQuery['page'], 'resource'>
   backward: boolean
   file: FileOptions | null
 }
 
 /** Funding rates of all markets over time, to be compared. */
-export const fundingRatesQuestion: Question<Asked> = {
+export const fundingRatesQuestion: Question<AskedRates> = {
   path: '/api/v2/funding-rates',
   parameters: byName([
     ...parametersOf(LIST),
@@ -95,7 +95,7 @@ export const fundingRatesQuestion: Question<Asked> = {
       const rows = markets.flatMap(({ marketId, buckets }) =>
         buckets.map(({ start, count, sumOfRates }) => [marketId, `${start}`, `${count}`, sumOfRates]),
       )
-      return madeFile({ name: LIST.name, ...asked.file }, COLUMNS, { rows, more: found.more }, found)
+      return madeFile({ name: LIST.name, ...asked.file }, RATE_COLUMNS, { rows, more: found.more }, found)
     }
     const rows = markets.map(({ marketId, buckets }) => {
       const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))

@@ -14,12 +14,12 @@ const summariesOf = new WeakMap<Reader, MarketSummaries>()
 
 const { columns, cells } = exportTableOf(marketSummaries)
 
-type Asked = AskedPage & { file: FileOptions | null }
+type AskedSummaries = AskedPage & { file: FileOptions | null }
 
 const PAGES = pageQuestion(marketSummaries)
 
 /** A page of markets, each with its current nodes from other operations. */
-export const marketSummariesQuestion: Question<Asked> = {
+export const marketSummariesQuestion: Question<AskedSummaries> = {
   ...PAGES,
   check: (values, pathId) => {
     const { query, backward } = PAGES.check(values, pathId)

@@ -2,20 +2,20 @@ import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } f
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
 import type { JsonSchema } from './question.ts'
 
-const TEXT = { type: 'string' }
-const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
+const TEXT_SCHEMA = { type: 'string' }
+const SIGNED_SCHEMA = { type: 'string', pattern: '^-?[0-9]+$' }
 
 /** Values by their form. */
 const SCHEMAS = {
   marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
   partyId: { type: 'string', pattern: '^([0-9a-f]{64}|network)$' },
   integer: { type: 'string', pattern: '^[0-9]+$' },
-  signed: SIGNED,
-  time: SIGNED,
-  number: TEXT,
-  rate: TEXT,
-  text: TEXT,
-  texts: { type: 'array', items: TEXT },
+  signed: SIGNED_SCHEMA,
+  time: SIGNED_SCHEMA,
+  number: TEXT_SCHEMA,
+  rate: TEXT_SCHEMA,
+  text: TEXT_SCHEMA,
+  texts: { type: 'array', items: TEXT_SCHEMA },
 }
 
 /** The schema of a value by its form. */

@@ -27,10 +27,10 @@ export function pageBody(
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))
   const { text, ...cursors } = edgesText(request, page)
-  return bytesOf(head + text + tailOf(cursors), take)
+  return encodedText(head + text + tailOf(cursors), take)
 }
 
-function bytesOf(text: string, take: TakeMemory): Buffer {
+function encodedText(text: string, take: TakeMemory): Buffer {
   const bytes = take(Buffer.byteLength(text))
   // Of ASCII, as nearly all pages are, a character is a byte.
   bytes.write(text, bytes.length === text.length ? 'latin1' : 'utf8')

@@ -1,7 +1,7 @@
 import { MARKET_ID, PARTY_ID, TRADER_ID } from '#core/domain/ids'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/domain/integers'
 import { INTERVALS } from '#core/domain/intervals'
-import { readTime } from '#core/domain/time'
+import { DAY, readTime } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { EXPORT_TYPES } from '../../export/export-bytes.ts'
 
@@ -12,16 +12,16 @@ export const DEFAULT_PAGE_SIZE = 1000
 const SIGNED = /^[+-]?[0-9]+$/
 const UNSIGNED = /^[0-9]+$/
 /** The size of a position. */
-const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
+const POSITION_SIZE = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
 /** The characters of a cursor (resources/cursor.ts). */
-const CURSOR = /^[A-Za-z0-9_-]+$/
+const CURSOR_TEXT = /^[A-Za-z0-9_-]+$/
 
 const BOOLEANS = new Map([
   ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, true] as const),
   ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
 ])
 
-const SOURCE_NUMBERS = new Map<string, bigint>([
+const SOURCES_BY_TEXT = new Map<string, bigint>([
   ...SOURCES.map((name, number) => [name, BigInt(number)] as const),
   ...SOURCES.map((_, number) => [String(number), BigInt(number)] as const),
 ])
@@ -34,7 +34,6 @@ export const DEFAULT_BUCKETS = 500n
 const MAX_SECONDS = 60n
 
 /** Intervals of funding rates, and the default range of each, in nanoseconds. */
-const DAY = 86_400_000_000_000n
 export const RATE_INTERVALS: ReadonlyMap<string, bigint> = new Map([
   ['8h', 7n * DAY],
   ['1d', 30n * DAY],
@@ -56,7 +55,7 @@ export type ParameterType = {
 }
 
 /** Takes certain texts. */
-function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault?: string) {
+function oneOfTexts(values: ReadonlyMap<string, ParameterValue>, byDefault?: string) {
   const texts = [...values.keys()]
   return {
     parse: (text: string) => values.get(text),
@@ -68,7 +67,7 @@ function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault?: string) 
 /** Texts that are values themselves. */
 const themselves = (texts: Iterable<string>) => new Map(Array.from(texts, (text) => [text, text]))
 
-const INTERVAL = oneOf(themselves(INTERVALS.map(({ name }) => name)))
+const INTERVAL = oneOfTexts(themselves(INTERVALS.map(({ name }) => name)))
 
 /** Accepts any text; its content is checked later, with a separate error. */
 function textLike(pattern: RegExp): ParameterType {
@@ -123,21 +122,21 @@ export const PARAMETER_TYPES = {
   },
   interval: { ...INTERVAL, schema: { title: 'SeriesInterval', ...INTERVAL.schema } },
   units: {
-    parse: (text) => (UNITS.test(text) ? text : undefined),
+    parse: (text) => (POSITION_SIZE.test(text) ? text : undefined),
     allowed: 'a decimal number of at most 38 digits before the point and 18 after it',
-    schema: { type: 'string', pattern: UNITS.source, default: '1' },
+    schema: { type: 'string', pattern: POSITION_SIZE.source, default: '1' },
   },
   boolean: {
-    ...oneOf(BOOLEANS),
+    ...oneOfTexts(BOOLEANS),
     // Programs and forms make it true or false; the other spellings are those that the reference takes.
     schema: { type: 'boolean', default: true },
   },
-  rateInterval: oneOf(themselves(RATE_INTERVALS.keys()), '1d'),
-  source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
-  exportFormat: oneOf(themselves(Object.keys(EXPORT_TYPES))),
-  fileFormat: oneOf(themselves(['csv'])),
-  exportTimes: { ...oneOf(themselves(['iso'])), allowed: 'iso, with format=csv' },
-  cursor: textLike(CURSOR),
+  rateInterval: oneOfTexts(themselves(RATE_INTERVALS.keys()), '1d'),
+  source: oneOfTexts(SOURCES_BY_TEXT, SOURCES[0]),
+  exportFormat: oneOfTexts(themselves(Object.keys(EXPORT_TYPES))),
+  fileFormat: oneOfTexts(themselves(['csv'])),
+  exportTimes: { ...oneOfTexts(themselves(['iso'])), allowed: 'iso, with format=csv' },
+  cursor: textLike(CURSOR_TEXT),
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),
   traderId: textLike(TRADER_ID),

@@ -8,7 +8,11 @@ import { PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
-const decimal = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$', description })
+const decimalSchema = (description: string) => ({
+  type: 'string',
+  pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+  description,
+})
 const seq = valueSchema('integer', 'Number of the period within its market.')
 
 /** Of a total, which only an answer without `pagination.after` has. */
@@ -17,12 +21,14 @@ const LATER = 'Null with `pagination.after`.'
 const BODY = closedObject({
   positionFunding: closedObject({
     marketId: valueSchema('marketId'),
-    units: decimal('The requested position size.'),
+    units: decimalSchema('The requested position size.'),
     count: nullable({ type: 'integer', description: `Paid periods that ended in the range. ${LATER}` }),
-    total: nullable(decimal(`Sum of the amounts over the whole range. ${LATER}`)),
-    sumOfRates: nullable(decimal(`Sum of the funding rates over the whole range. ${LATER}`)),
+    total: nullable(decimalSchema(`Sum of the amounts over the whole range. ${LATER}`)),
+    sumOfRates: nullable(decimalSchema(`Sum of the funding rates over the whole range. ${LATER}`)),
     averageRate: nullable(
-      decimal('Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid.'),
+      decimalSchema(
+        'Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid.',
+      ),
     ),
     firstEnd: nullable(
       valueSchema('time', 'End of the earliest paid period in the range, Unix nanoseconds.'),
@@ -44,8 +50,8 @@ const BODY = closedObject({
       closedObject({
         seq,
         end: valueSchema('time', 'End of the period, Unix nanoseconds.'),
-        fundingRate: decimal('The funding rate of the period.'),
-        amount: decimal(
+        fundingRate: decimalSchema('The funding rate of the period.'),
+        amount: decimalSchema(
           "Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid.",
         ),
       }),
@@ -61,7 +67,7 @@ const BODY = closedObject({
 
 const [FIRST, AFTER] = ['pagination.first', 'pagination.after']
 
-const PARAMETERS: readonly Parameter[] = [
+const POSITION_PARAMETERS: readonly Parameter[] = [
   ...dateRangeParameters(
     'Periods that ended at or after this time, Unix nanoseconds.',
     'Periods that ended before this time, Unix nanoseconds.',
@@ -83,21 +89,21 @@ const PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-const COLUMNS: readonly FileColumn[] = [
+const PAID_PERIOD_COLUMNS: readonly FileColumn[] = [
   { name: 'seq', kind: 'integer' },
   { name: 'end', kind: 'time' },
   { name: 'fundingRate', kind: 'text' },
   { name: 'amount', kind: 'text' },
 ]
 
-const PAGING = PARAMETERS.filter(({ name }) => name === AFTER || name === FIRST)
+const PAGING = POSITION_PARAMETERS.filter(({ name }) => name === AFTER || name === FIRST)
 
-type Asked = PositionFundingQuery & { file: FileOptions | null }
+type AskedFunding = PositionFundingQuery & { file: FileOptions | null }
 
 /** Funding payments of a position on a market over a time range. */
-export const positionFundingQuestion: Question<Asked> = {
+export const positionFundingQuestion: Question<AskedFunding> = {
   path: '/api/v2/position-funding/:marketId',
-  parameters: PARAMETERS,
+  parameters: POSITION_PARAMETERS,
   check: (values, pathId) => {
     const marketId = marketIdOfPath(pathId)
     const after = values.get(AFTER) as string | undefined
@@ -127,7 +133,7 @@ export const positionFundingQuestion: Question<Asked> = {
     }))
     if (query.file !== null) {
       const rows = shown.map(({ seq, end, fundingRate, amount }) => [seq, end, fundingRate, amount])
-      return madeFile({ name: 'positionFunding', ...query.file }, COLUMNS, { rows, more }, found)
+      return madeFile({ name: 'positionFunding', ...query.file }, PAID_PERIOD_COLUMNS, { rows, more }, found)
     }
     const last = payments.at(-1)
     const node = {

@@ -2,7 +2,7 @@ import type { Summary } from '#core/domain/series'
 import { count } from '#core/domain/words'
 import { filterOf } from '#core/resources/filters'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
+import { MAX_TOUCHED_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
 import { invalidParameter } from '../http/errors.ts'
 import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { closedObject, listOf, valueSchema } from './node-schemas.ts'
@@ -11,7 +11,7 @@ import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
 import { DATE_RANGE_PARAMETERS, dateRangeOf, filterParameter, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
-const PARAMETERS: readonly Parameter[] = [
+const SERIES_PARAMETERS: readonly Parameter[] = [
   {
     name: 'buckets',
     type: PARAMETER_TYPES.buckets,
@@ -22,7 +22,7 @@ const PARAMETERS: readonly Parameter[] = [
   {
     name: 'interval',
     type: PARAMETER_TYPES.interval,
-    description: `Length of a bucket; the range may touch at most ${count(MAX_BUCKETS)} buckets. Cannot be combined with \`buckets\`.`,
+    description: `Length of a bucket; the range may touch at most ${count(MAX_TOUCHED_BUCKETS)} buckets. Cannot be combined with \`buckets\`.`,
   },
   filterParameter(filterOf('source')),
 ]
@@ -79,24 +79,27 @@ const BODY = closedObject({
   }),
 })
 
-const VALUES = ['first', 'last', 'minimum', 'maximum'] as const
+const BUCKET_VALUES = ['first', 'last', 'minimum', 'maximum'] as const
 
 /** A bucket in a file: its end, too, since a file does not say how long buckets are. */
-const COLUMNS: readonly FileColumn[] = [
+const BUCKET_COLUMNS: readonly FileColumn[] = [
   { name: 'dataPointType', kind: 'text' },
   { name: 'start', kind: 'time' },
   { name: 'end', kind: 'time' },
   { name: 'seq', kind: 'integer' },
   { name: 'count', kind: 'integer' },
   ...['price', 'twap'].flatMap((of) =>
-    VALUES.map((name) => ({ name: `${of}${name[0]!.toUpperCase()}${name.slice(1)}`, kind: 'text' as const })),
+    BUCKET_VALUES.map((name) => ({
+      name: `${of}${name[0]!.toUpperCase()}${name.slice(1)}`,
+      kind: 'text' as const,
+    })),
   ),
 ]
 
 /** A chart in one request. */
 export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }> = {
   path: '/api/v2/series/funding-period-data-points/:marketId',
-  parameters: PARAMETERS,
+  parameters: SERIES_PARAMETERS,
   check: (values, pathId) => {
     const [buckets, interval] = [values.get('buckets'), values.get('interval')]
     if (buckets !== undefined && interval !== undefined) {
@@ -125,13 +128,13 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
       const rows = series === null ? [] : seriesRows(series)
       return madeFile(
         { name: 'series', ...query.file },
-        COLUMNS,
+        BUCKET_COLUMNS,
         { rows, more: false },
         { position, version: null },
       )
     }
     const asked = 'interval' in query.by ? query.by.interval : ''
-    const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
+    const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_TOUCHED_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
     return { ...madeOf({}, position, null), refusal }
   },
   lane: () => 'report',
@@ -171,7 +174,7 @@ function seriesRows({ interval, sources }: Series): string[][] {
   return sources.flatMap(({ source, buckets }) =>
     buckets.map(([start, { seq, count, price, twap }]) => [
       ...[SOURCES[Number(source)]!, `${start}`, `${start + interval.nanoseconds}`, `${seq}`, `${count}`],
-      ...[price, twap].flatMap((summary) => VALUES.map((name) => summary[name])),
+      ...[price, twap].flatMap((summary) => BUCKET_VALUES.map((name) => summary[name])),
     ]),
   )
 }

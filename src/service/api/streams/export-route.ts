@@ -30,7 +30,7 @@ export type Exports = {
 const isExportError = (error: unknown): error is Error =>
   error instanceof Error && error.name === ExportError.name
 
-const refusal = (format: ExportFormat, { message }: Error) =>
+const refusedNumber = (format: ExportFormat, { message }: Error) =>
   invalidParameter(`parsing field "format": format is "${format}", but a number does not fit: ${message}`)
 
 /** Makes the routes of exports, which together keep to the limits. */
@@ -61,7 +61,7 @@ export function createExports(options: ExportOptions): Exports {
       if (request.method === 'HEAD') response.end()
       else await sendBytes({ first, opened }, isZipped, response, stop)
     } catch (error) {
-      if (!response.headersSent) throw isExportError(error) ? refusal(format, error) : error
+      if (!response.headersSent) throw isExportError(error) ? refusedNumber(format, error) : error
       // The head is sent: cutting the answer off is all that can be done.
       if (!response.writableFinished) {
         const { message } = (stop.aborted ? stop.reason : error) as Error

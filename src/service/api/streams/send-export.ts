@@ -15,7 +15,7 @@ export async function sendBytes(
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const bytes = Readable.from(piecesOf(begun), { objectMode: false, highWaterMark: 1 })
+  const bytes = Readable.from(exportPieces(begun), { objectMode: false, highWaterMark: 1 })
   if (!isZipped) return pipeline(bytes, freeing(response), { signal })
   const gzip = createGzip(GZIP_OPTIONS)
   await Promise.all([pipeline(bytes, freeing(gzip), { signal }), pipeline(gzip, response, { signal })])
@@ -46,6 +46,6 @@ function freeing(to: Writable): Writable {
 }
 
 /** The bytes of an export, each piece asked for no sooner than the one before has been taken. */
-async function* piecesOf({ first, opened }: BegunExport): AsyncGenerator<Uint8Array, void, undefined> {
+async function* exportPieces({ first, opened }: BegunExport): AsyncGenerator<Uint8Array, void, undefined> {
   for (let piece = first; piece !== null; piece = await opened.next()) yield piece
 }

@@ -31,7 +31,7 @@ import { SUMMARY_STREAM_PARAMETERS, summaryStreamRequest } from './summary-strea
 export const STREAM_TYPE = 'text/event-stream'
 
 /** How long clients wait before they come back, milliseconds. */
-const RETRY_MS = 1_000
+const RECONNECT_MS = 1_000
 
 /** What clients that cannot set the header of that name add to the address. */
 const IGNORED = ['lastEventId']
@@ -101,7 +101,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       response.end()
       return
     }
-    response.write(`retry: ${RETRY_MS}\n\n`)
+    response.write(`retry: ${RECONNECT_MS}\n\n`)
     const created = createStreamFollower(response, backlog, address, () => dropped.inc())
     follower = created
     open.add(created)

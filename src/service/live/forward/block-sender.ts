@@ -2,14 +2,14 @@ import { type BeginBlock, decodeBeginBlock } from '#core/events/block-events'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { RECORD_HEADER_BYTES, RecordFramer, type RecordSink } from '#core/records/record-framer'
 import { messageOf } from '../pair-socket.ts'
-import { isNext, type Run } from './block-stretches.ts'
+import { type BlockRun, isNext } from './block-stretches.ts'
 import { ConnectionError, type PairConnection } from './dial-pair.ts'
 import type { FilePosition, KeptFiles } from './kept-files.ts'
 
 /** A place in the kept files between two blocks, and the block before it. */
 export type SendPosition = FilePosition & { block: BeginBlock | null }
 
-export const START: SendPosition = { file: 0, offset: 0, block: null }
+export const START_POSITION: SendPosition = { file: 0, offset: 0, block: null }
 
 /**
  * A part of the kept files that is to be passed on: where reading begins, the height of its first block, and that of its
@@ -25,14 +25,14 @@ export class BlockSender {
   reading: FilePosition
   blockEnd: FilePosition
   readonly #files: KeptFiles
-  readonly #firstHeight: (runs: readonly Run[]) => bigint
+  readonly #firstHeight: (runs: readonly BlockRun[]) => bigint
   readonly #envelope = createEnvelope()
   #range: SendRange | null
   #isSending: boolean
   #isBetween = true
   #messages: Buffer[] = []
   #framer: RecordFramer | null = null
-  #framedUpTo: FilePosition = START
+  #framedUpTo: FilePosition = START_POSITION
   /** The block sent last, when it was last looked for the next one. */
   #triedFor: BeginBlock | null = null
 
@@ -41,7 +41,7 @@ export class BlockSender {
     connection: PairConnection,
     files: KeptFiles,
     from: SendPosition,
-    firstHeight: (runs: readonly Run[]) => bigint,
+    firstHeight: (runs: readonly BlockRun[]) => bigint,
   ) {
     this.connection = connection
     this.#files = files

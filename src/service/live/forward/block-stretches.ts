@@ -17,7 +17,7 @@ export type Stretch = FileRange & {
 }
 
 /** Consecutive stretches that hold whole blocks of consecutive heights, `from` and `to` among them. */
-export type Run = { from: bigint; to: bigint; stretches: Stretch[] }
+export type BlockRun = { from: bigint; to: bigint; stretches: Stretch[] }
 
 /** Whether a block comes next after another one. Block 1 comes twice, with two hashes. */
 export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
@@ -29,7 +29,7 @@ export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
  * The lowest height from which nothing is missing up to the last block, and the greatest height of the gap before it
  * (null without a gap); null if there is no block.
  */
-export function startOf(runs: readonly Run[]): { first: bigint; beforeHole: bigint | null } | null {
+export function startOfRuns(runs: readonly BlockRun[]): { first: bigint; beforeHole: bigint | null } | null {
   let first = runs.at(-1)?.from
   if (first === undefined) return null
   for (const { from, to } of runs.toSorted((a, b) => (a.to < b.to ? 1 : -1))) {
@@ -83,8 +83,8 @@ export class BlockStretches {
   }
 
   /** The blocks in order of their arrival. */
-  runs(): Run[] {
-    const runs: Run[] = []
+  runs(): BlockRun[] {
+    const runs: BlockRun[] = []
     for (const stretch of this.all) {
       const { first, last, beginsBefore } = stretch
       const run = runs.at(-1)

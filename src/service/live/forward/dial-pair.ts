@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { HANDSHAKE, KEEP_ALIVE_MS } from '../pair-socket.ts'
+import { HANDSHAKE, TCP_KEEP_ALIVE_MS } from '../pair-socket.ts'
 
 /** How long a receiver may take until it is connected and has shaken hands. */
 const DIAL_TIMEOUT_MS = 5_000
@@ -34,7 +34,13 @@ export type PairConnection = {
  * @throws {ConnectionError}
  */
 export async function dialPair(host: string, port: number, signal: AbortSignal): Promise<PairConnection> {
-  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
+  const socket = connect({
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
+  })
   const closed = new AbortController()
   /** Reason for closing, if known before the socket reports it. */
   let cause: string | null = null

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeBlocks } from '#core/domain/coverage'
 import type { BeginBlock } from '#core/events/block-events'
-import { BlockSender, type SendPosition, START } from './block-sender.ts'
-import { type Run, startOf } from './block-stretches.ts'
+import { BlockSender, type SendPosition, START_POSITION } from './block-sender.ts'
+import { type BlockRun, startOfRuns } from './block-stretches.ts'
 import { ConnectionError, dialPair } from './dial-pair.ts'
 import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
 import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept-files.ts'
 
 /** Wait before reconnecting to an unreachable receiver: first, and maximum. */
-const FIRST_WAIT_MS = 1_000
-const LONGEST_WAIT_MS = 30_000
+const FIRST_RECONNECT_MS = 1_000
+const LONGEST_RECONNECT_MS = 30_000
 
 /** After a connection that lasted so long, the next wait is the first one again. */
 const GOOD_CONNECTION_MS = 10_000
 
 /** How long the receiver may take to accept a started message when the service stops. */
-const STOP_TIMEOUT_MS = 2_000
+const LAST_MESSAGE_TIMEOUT_MS = 2_000
 
 /** Events deleted before they were forwarded are logged once, and once more per such interval. */
 const DROP_LOG_MS = 60_000
@@ -38,7 +38,7 @@ export class Forwarder {
   #sender: BlockSender | null = null
   #wake: () => void = () => {}
   /** How far events have been passed on, in any connection. */
-  #passedOn: SendPosition = START
+  #passedOn: SendPosition = START_POSITION
   /** The greatest height passed on; null while that is not known. */
   #passedUpTo: bigint | null = null
   #lastFault: string | null = null
@@ -84,7 +84,7 @@ export class Forwarder {
     try {
       await this.files.scan()
       const { missingBlocks } = this.state
-      const start = missingBlocks === null ? null : startOf(this.files.stretches.runs())
+      const start = missingBlocks === null ? null : startOfRuns(this.files.stretches.runs())
       if (start !== null && start.first <= BigInt(missingBlocks!.from)) {
         this.#sender?.connection.close('the missing blocks have arrived')
       }
@@ -102,15 +102,15 @@ export class Forwarder {
   /** Dials, passes on and dials again, until it is stopped. */
   async run(): Promise<void> {
     const { signal } = this.#stopping
-    let resumeAt = readPosition(await this.files.takePosition())
-    this.#passedOn = resumeAt ?? START
+    let resumeAt = parsePosition(await this.files.takePosition())
+    this.#passedOn = resumeAt ?? START_POSITION
     this.#passedUpTo = resumeAt?.block?.height ?? null
-    let wait = FIRST_WAIT_MS
+    let wait = FIRST_RECONNECT_MS
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
         await this.files.scan()
-        await this.#connect(resumeAt ?? START)
+        await this.#connect(resumeAt ?? START_POSITION)
       } catch (error) {
         if (signal.aborted) break
         this.#connectionFault = this.#logFault(error as Error)
@@ -120,9 +120,9 @@ export class Forwarder {
         this.#report()
       }
       resumeAt = null
-      if (performance.now() - startedAt >= GOOD_CONNECTION_MS) wait = FIRST_WAIT_MS
+      if (performance.now() - startedAt >= GOOD_CONNECTION_MS) wait = FIRST_RECONNECT_MS
       await sleep(wait, undefined, { signal }).catch(() => {})
-      wait = Math.min(2 * wait, LONGEST_WAIT_MS)
+      wait = Math.min(2 * wait, LONGEST_RECONNECT_MS)
     }
     this.#logDropped(true)
     this.#report()
@@ -134,7 +134,7 @@ export class Forwarder {
     const connection = await dialPair(host, port, signal)
     connection.closed.addEventListener('abort', () => this.#wake(), { once: true })
     // A receiver that reads nothing must not hold up the end of the service.
-    const onStop = () => setTimeout(() => connection.close('stopped'), STOP_TIMEOUT_MS).unref()
+    const onStop = () => setTimeout(() => connection.close('stopped'), LAST_MESSAGE_TIMEOUT_MS).unref()
     signal.addEventListener('abort', onStop, { once: true })
     const sender = new BlockSender(connection, this.files, from, (runs) => this.#firstHeight(runs))
     this.#sender = sender
@@ -146,7 +146,7 @@ export class Forwarder {
     try {
       await this.#passOn(sender)
       const position = writtenPosition(sender.blockEnd, sender.sent)
-      if ((await connection.end(STOP_TIMEOUT_MS)) && position !== null)
+      if ((await connection.end(LAST_MESSAGE_TIMEOUT_MS)) && position !== null)
         await this.files.writePosition(position)
     } finally {
       signal.removeEventListener('abort', onStop)
@@ -170,8 +170,8 @@ export class Forwarder {
   }
 
   /** The height with which a new connection begins. */
-  #firstHeight(runs: readonly Run[]): bigint {
-    const { first } = startOf(runs)!
+  #firstHeight(runs: readonly BlockRun[]): bigint {
+    const { first } = startOfRuns(runs)!
     const { missingBlocks } = this.state
     if (missingBlocks !== null && first <= BigInt(missingBlocks.from)) this.state.missingBlocks = null
     const hole = this.#recordDropped()
@@ -188,7 +188,7 @@ export class Forwarder {
 
   /** The heights before a new connection's first one that were never passed on. Names them if they were deleted. */
   #recordDropped(): { from: bigint; to: bigint } | null {
-    const start = startOf(this.files.stretches.runs())
+    const start = startOfRuns(this.files.stretches.runs())
     if (start === null) return null
     const { first, beforeHole } = start
     const { droppedBytes, droppedBlocks } = this.state
@@ -295,7 +295,7 @@ function writtenPosition({ file, offset }: FilePosition, block: BeginBlock | nul
 }
 
 /** A position written by an earlier process; null if it is invalid. */
-function readPosition(value: unknown): SendPosition | null {
+function parsePosition(value: unknown): SendPosition | null {
   const { file, offset, block } = (value ?? {}) as { [key in keyof SendPosition]?: unknown }
   const { height, timestamp, hash } = (block ?? {}) as { [key in keyof BeginBlock]?: unknown }
   if (!Number.isSafeInteger(file) || !Number.isSafeInteger(offset)) return null

@@ -2,10 +2,9 @@ import { readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { MalformedMessageError } from '#core/events/wire-reader'
 import { RecordFramer } from '#core/records/record-framer'
-import { EventStreamError } from '#core/records/record-position'
-import { fileName, PIECE_BYTES, PRIVATE_FILE, readRange } from '../event-buffer.ts'
+import { isDamage } from '#core/records/record-position'
+import { bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
 import { BlockStretches, type Stretch } from './block-stretches.ts'
 
 /** Share of the limit used for forwarded events, in case the receiver restarts. */
@@ -98,13 +97,13 @@ export class KeptFiles {
       const { number, scannedBytes, safeBytes, framer } = file
       try {
         const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
-        const bytes = await readRange(this.#pathOf(number), scannedBytes, length)
+        const bytes = await readFileRange(this.#pathOf(number), scannedBytes, length)
         if (!this.#files.includes(file)) continue
         // The file is shorter than reported: this is its end.
         file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
         framer.push(bytes)
       } catch (error) {
-        if (error instanceof EventStreamError || error instanceof MalformedMessageError) {
+        if (isDamage(error)) {
           this.#log.error(`forwarding: ${error.message}. The rest of this file is not forwarded`)
           file.scannedBytes = Number.POSITIVE_INFINITY
         } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
@@ -133,7 +132,7 @@ export class KeptFiles {
   }
 
   read(file: number, start: number, end: number): Promise<Buffer> {
-    return readRange(this.#pathOf(file), start, end - start)
+    return readFileRange(this.#pathOf(file), start, end - start)
   }
 
   /**
@@ -204,6 +203,6 @@ export class KeptFiles {
   }
 
   #pathOf(number: number): string {
-    return join(this.#folder, fileName(number))
+    return bufferPath(this.#folder, number)
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/module-beside'
-import { type BufferFollower, fileName, fileNumbers, PRIVATE_FOLDER } from '../event-buffer.ts'
+import { type BufferFollower, bufferPath, fileNumbers, PRIVATE_FOLDER } from '../event-buffer.ts'
 import { type ForwardSettings, type ForwardState, noForwardState, type ToForwarder } from './forward-state.ts'
 
 /** A forwarding to another receiver, in a separate thread: nothing that goes wrong with it reaches the ingestion. */
@@ -39,12 +39,12 @@ export function startForwarding(
   const ended = once(worker, 'exit').catch(() => {})
   const post = (message: ToForwarder) => worker.postMessage(message)
   const sizeOf = (number: number) =>
-    statSync(join(folder, fileName(number)), { throwIfNoEntry: false })?.size ?? 0
+    statSync(bufferPath(folder, number), { throwIfNoEntry: false })?.size ?? 0
   /** No file up to this one is kept any more, even if the buffer has yet to flush it. */
   let droppedUpTo = 0
   const drop = (number: number, reason: string) => {
     const bytes = sizeOf(number)
-    rmSync(join(folder, fileName(number)), { force: true })
+    rmSync(bufferPath(folder, number), { force: true })
     droppedUpTo = Math.max(droppedUpTo, number)
     post({ type: 'dropped', number, bytes, reason })
   }
@@ -77,7 +77,7 @@ export function startForwarding(
             bytes += sizeOf(some)
             if (bytes > settings.limitBytes) drop(some, 'the buffer for it is full (--forward-mb)')
           }
-          linkSync(path, join(folder, fileName(number)))
+          linkSync(path, bufferPath(folder, number))
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
             fail('a buffer file cannot be kept for the receiver', error as Error)
