@@ -199,7 +199,7 @@ test('the Python recipe of docs/api.md for a stream reconnects after the last wh
     (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
   )
   const program = `${head}
-${recipe!.slice(0, recipe!.indexOf('\nfor row'))}
+${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}
 time.sleep = lambda seconds: print("wait", seconds)
 for row, last_id in follow("checkpoints"):
     print(row["row"], last_id)`
@@ -283,7 +283,7 @@ test('the Python recipe of docs/api.md for a stream waits for a lost service as 
     (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
   )
   const program = `${head}
-${recipe!.slice(0, recipe!.indexOf('\nfor row'))}
+${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}
 waits = []
 def sleep(seconds):
     waits.append(seconds)
