@@ -27,9 +27,11 @@ await ensureWebBuilt()
 // As the program itself does: a test file starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 if (process.env.TMPDIR === undefined && roomIn(IN_MEMORY) > LEAST_ROOM_BYTES) process.env.TMPDIR = IN_MEMORY
+/** Reasons for skipped tests, and what test files make once for all: stores of recordings, data of a server. */
+const folder = mkdtempSync(join(tmpdir(), 'lyra-tests-'))
+process.env.LYRA_TEST_MADE = folder
 const env = { ...process.env }
 if (long) env.LYRA_TEST_LONG = '1'
-const folder = mkdtempSync(join(tmpdir(), 'lyra-skipped-'))
 env.LYRA_TEST_SKIPPED = join(folder, 'reasons')
 let server: PostgresServer | null = null
 if (['postgres', 'all'].includes(env.LYRA_TEST_STORE ?? '') && !env.LYRA_TEST_POSTGRES) {

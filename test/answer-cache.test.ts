@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { copyFileSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import type { Change } from '#core/store/changes'
@@ -15,9 +14,9 @@ import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './f
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openReader, openStore, SQLITE, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',
@@ -145,11 +144,8 @@ describe('cached pages of a SQLite file', () => {
 
   test('are dropped when the file is replaced', async (t) => {
     if (SQLITE === undefined) return
-    const other = recorded('perps-long')
-    const folder = temporaryFolder(t)
-    const [store, second] = [join(folder, 'one.db'), join(folder, 'two.db')]
-    await ingestWhole(store, SAMPLE)
-    await ingestWhole(second, other)
+    const store = await storeOf(t, SQLITE, SAMPLE)
+    const second = await storeOf(t, SQLITE, recorded('perps-long'))
     copyFileSync(store, `${store}.first`)
     const base = await serve(t, store)
     const target = TARGETS[0]!

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { measureLoad } from '../bench/load.ts'
 import { coldTargets } from '../bench/pages.ts'
 import { metricsOf, send } from './fixtures/http.ts'
+import { openServer } from './fixtures/port.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { sqlite } from './fixtures/stores.ts'
 
 const CHUNKED = [
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -33,10 +32,7 @@ async function answering(t: TestContext, answer: string, pieceBytes: number) {
       void writeInPieces(socket, Buffer.from(answer), pieceBytes)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+  return { base: `http://${await openServer(t, server)}`, requests }
 }
 
 async function writeInPieces(socket: Socket, bytes: Buffer, pieceBytes: number): Promise<void> {
@@ -74,9 +70,7 @@ for (const [path, first] of [
   [`/api/v2/funding-periods/data-points/${MARKET}`, 100],
 ] as const) {
   test(`cold pages of ${path} are complete, and never requested twice`, async (t) => {
-    const store = join(temporaryFolder(t), 'lyra.db')
-    await ingestWhole(store, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serve(t, await storeOf(t, sqlite, SAMPLE))
     const next = await coldTargets(base, `${path}?pagination.first=${first}`)
     const targets = Array.from({ length: 50 }, () => next!())
     assert.equal(new Set(targets).size, targets.length)

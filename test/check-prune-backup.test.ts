@@ -51,14 +51,20 @@ import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingest, ingestWhole, SILENT, serve, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { fileWith, openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import {
+  fileWith,
+  openStore,
+  STORE_KINDS,
+  type StoreKind,
+  sqlite,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`pruning old rows of a store in ${kind.name}`, () => {
     test('runs beside a writer and readers, which never wait for long', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const writer = await openStore(store).openWriter()
       const reader = await openStore(store).openReader()
       t.after(() => Promise.all([writer.close(), reader.close()]))
@@ -468,9 +474,7 @@ async function cloneStore(kind: StoreKind, t: TestContext, store: string): Promi
 describe('a damaged SQLite file', () => {
   test('is reported, whichever database page is damaged', async (t) => {
     const folder = temporaryFolder(t)
-    const sound = join(folder, 'sound.db')
-    await ingestWhole(sound, SAMPLE)
-    const bytes = readFileSync(sound)
+    const bytes = readFileSync(await storeOf(t, sqlite, SAMPLE))
     const pages = Array.from({ length: bytes.length / 4096 }, (_, page) => page)
     for (const page of sampled('change', pages.slice(1))) {
       const damaged = join(folder, `damaged-${page}.db`)
@@ -489,8 +493,7 @@ describe('a damaged SQLite file', () => {
   })
 
   test('lyra check prints it and exits with 1', async (t) => {
-    const store = join(temporaryFolder(t), 'a.db')
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, sqlite, SAMPLE)
     const bytes = readFileSync(store)
     bytes.fill(0xa5, 40 * 4096, 42 * 4096)
     writeFileSync(store, bytes)
@@ -698,8 +701,7 @@ describe('lyra prune', () => {
   ]
   for (const [what, args, message, code] of wrong) {
     test(`${what} is reported in one line`, async (t) => {
-      const store = join(temporaryFolder(t), 'a.db')
-      if (code === 1) await ingestWhole(store, SAMPLE)
+      const store = code === 1 ? await storeOf(t, sqlite, SAMPLE) : join(temporaryFolder(t), 'a.db')
       await assertFails(t, [...args, '--store', store], message, code)
     })
   }
@@ -754,9 +756,8 @@ describe('the bound that --before means', () => {
 describe('lyra backup', () => {
   test('copies a store that is being written to, as of one moment, and the copy is sound', async (t) => {
     const folder = temporaryFolder(t)
-    const store = join(folder, 'a.db')
+    const store = await storeOf(t, sqlite, SAMPLE)
     const copy = join(folder, 'copy.db')
-    await ingestWhole(store, SAMPLE)
     const before = await dumpStore(store)
     const writer = await openStore(store).openWriter()
     const known = (await writer.coverage())!
@@ -792,8 +793,7 @@ describe('lyra backup', () => {
 
   test('does not replace a file unless asked to, and never a store in use', async (t) => {
     const folder = temporaryFolder(t)
-    const store = join(folder, 'a.db')
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, sqlite, SAMPLE)
     const copy = join(folder, 'copy.db')
     writeFileSync(copy, 'something else')
     const backup = (...args: string[]) => runLyra(t, ['backup', '--store', store, ...args])
@@ -817,8 +817,7 @@ describe('lyra backup', () => {
 
   test('leaves no file behind if interrupted', async (t) => {
     const folder = temporaryFolder(t)
-    const store = join(folder, 'a.db')
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, sqlite, SAMPLE)
     const stop = AbortSignal.abort()
     await assert.rejects(openStore(store).backup!(join(folder, 'copy.db'), { signal: stop }))
     assert.deepEqual(
@@ -842,8 +841,7 @@ describe('lyra backup', () => {
 
 test('a SQLite file that was copied by hand and then pruned still accepts its own WAL', async (t) => {
   const folder = temporaryFolder(t)
-  const store = join(folder, 'a.db')
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, sqlite, SAMPLE)
   copyFileSync(store, join(folder, 'older.db'))
   const writer = await openStore(store).openWriter()
   const known = (await writer.coverage())!

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { statusOf } from './fixtures/http.ts'
+import { openServer } from './fixtures/port.ts'
 import { addressOf, assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -154,15 +154,16 @@ describe('the command line', () => {
   }
 
   test('a port in use is reported in one line', async (t) => {
-    const other = createServer().listen(0, '127.0.0.1')
-    t.after(() => other.close())
-    await new Promise((resolve) => other.once('listening', resolve))
-    const { port } = other.address() as AddressInfo
-    const outcome = await runLyra(t, ['serve', '--keep', '1d', '--port', String(port)], {
+    const address = await openServer(t, createServer())
+    const [, port] = address.split(':')
+    const outcome = await runLyra(t, ['serve', '--keep', '1d', '--port', port!], {
       cwd: temporaryFolder(t),
     })
     assert.equal(outcome.code, 1)
-    assert.match(outcome.stderr, new RegExp(`^lyra: 127\\.0\\.0\\.1:${port}: the port is in use.*\n$`))
+    assert.match(
+      outcome.stderr,
+      new RegExp(`^lyra: ${address.replaceAll('.', '\\.')}: the port is in use.*\n$`),
+    )
   })
 
   test('ingest prints a report, as text and as JSON', async (t) => {

@@ -47,10 +47,13 @@ function faultsIn(output: string): string {
   return [`differing or missing: ${[...new Set(names)].join(', ') || 'no method'}`, ...shown].join('\n')
 }
 
-function compile(folder: string, name: string, text: string) {
-  writeFileSync(join(folder, name), text)
+function compile(folder: string, texts: readonly string[]) {
+  const names = texts.map((text, index) => {
+    writeFileSync(join(folder, `${index}.ts`), text)
+    return `${index}.ts`
+  })
   const tsc = join(ROOT, 'node_modules/.bin/tsc')
-  const { status, stdout } = spawnSync(tsc, [...OPTIONS, name], { cwd: folder, encoding: 'utf8' })
+  const { status, stdout } = spawnSync(tsc, [...OPTIONS, ...names], { cwd: folder, encoding: 'utf8' })
   return { status, stdout }
 }
 
@@ -63,7 +66,7 @@ describe("The client's README", () => {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     const text = `${blocks.join('\n')}\n${COMPARISON}`
-    const { status, stdout } = compile(folder, 'page.ts', text)
+    const { status, stdout } = compile(folder, [text])
     assert.ok(status === 0, faultsIn(stdout))
 
     // The comparison sees a wrong option, a missing method and a wrong row.
@@ -74,10 +77,12 @@ describe("The client's README", () => {
       ['): Rows<Instrument>', '): Rows<Checkpoint>'],
       ['timeoutMs?: number', 'timeout?: number'],
     ]
-    for (const [shown, mistake] of mistakes) {
-      assert.ok(text.includes(shown), shown)
-      const { status } = compile(folder, 'mistake.ts', text.replace(shown, mistake))
-      assert.notEqual(status, 0, mistake)
-    }
+    for (const [shown] of mistakes) assert.ok(text.includes(shown), shown)
+    const mistaken = compile(
+      folder,
+      mistakes.map(([shown, mistake]) => text.replace(shown, mistake)),
+    )
+    for (const [index, [, mistake]] of mistakes.entries())
+      assert.match(mistaken.stdout, new RegExp(`^${index}\\.ts\\(.*: error TS`, 'm'), mistake)
   })
 })

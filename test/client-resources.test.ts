@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { createLyraClient, type LyraClient, type ResourceName } from '../client/src/index.ts'
 import { CLIENT_TYPES, clientTypes } from '../scripts/build-client.ts'
+import { openServer } from './fixtures/port.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const MARKET = 'a9'.repeat(32)
@@ -34,13 +33,8 @@ async function serveRows(t: TestContext): Promise<{ lyra: LyraClient; targets: s
       }
     }
     return response.writeHead(404).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://${await openServer(t, server)}`
   return { lyra: createLyraClient({ url, retries: 0 }), targets }
 }
 

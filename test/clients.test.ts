@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
 import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
-import { freePort } from './fixtures/postgres-server.ts'
+import { freePort, openServer } from './fixtures/port.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
@@ -184,10 +182,8 @@ async function breakingStream(t: TestContext) {
     // The second answer is cut off within an event.
     else
       response.writeHead(200).write(answer, () => (asked.length === 2 ? response.destroy() : response.end()))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  })
+  return { base: `http://${await openServer(t, server)}`, asked }
 }
 
 const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5']

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { cutToMicrosecond } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
@@ -13,11 +11,12 @@ import { openStoreSide } from '#tools/compare/store-side'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { openServer } from './fixtures/port.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 
 const records = recordsOf(readRecording(NAMED_SAMPLE))
 
@@ -106,9 +105,7 @@ const CHANGES = [
 for (const kind of STORE_KINDS) {
   describe(`two compared stores (${kind.name})`, () => {
     test('are equal in every resource, or the first row that differs is named', async (t) => {
-      const [a, b] = [kind.create(t), kind.create(t)]
-      await ingestWhole(a, NAMED_SAMPLE)
-      await ingestWhole(b, NAMED_SAMPLE)
+      const [a, b] = [await storeOf(t, kind, NAMED_SAMPLE), await storeOf(t, kind, NAMED_SAMPLE)]
       const same = await compare(a, b)
       assert.deepEqual(outcomes(same), ALL)
       assert.deepEqual(same.heights, [{ from: '1', to: '905' }])
@@ -154,9 +151,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('may be pruned', async (t) => {
-      const [a, b] = [kind.create(t), kind.create(t)]
-      await ingestWhole(a, NAMED_SAMPLE)
-      await ingestWhole(b, NAMED_SAMPLE)
+      const [a, b] = [await storeOf(t, kind, NAMED_SAMPLE), await storeOf(t, kind, NAMED_SAMPLE)]
       await pruneStore(openStore(b), { by: 'height', before: 500n })
       for (const result of [await compare(a, b), await compare(b, a)]) {
         const { checkpoints, points } = checkpointsAndPoints(result)
@@ -171,9 +166,7 @@ describe('services in a comparison', () => {
   const [kind] = STORE_KINDS
 
   test('may be compared with stores, and with each other', async (t) => {
-    const [a, b] = [kind!.create(t), kind!.create(t)]
-    await ingestWhole(a, NAMED_SAMPLE)
-    await ingestWhole(b, NAMED_SAMPLE)
+    const [a, b] = [await storeOf(t, kind!, NAMED_SAMPLE), await storeOf(t, kind!, NAMED_SAMPLE)]
     const [ofA, ofB] = [await serve(t, a), await serve(t, b)]
     for (const pair of [
       [a, ofB],
@@ -323,9 +316,7 @@ describe('services in a comparison', () => {
   })
 
   test('the command exits with 0 if nothing differs, and with 1 otherwise', async (t) => {
-    const folder = temporaryFolder(t)
-    const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')]
-    for (const store of [a, b]) await ingestWhole(store, NAMED_SAMPLE)
+    const [a, b] = [await storeOf(t, sqlite, NAMED_SAMPLE), await storeOf(t, sqlite, NAMED_SAMPLE)]
     const same = await runWell(t, ['compare', a, b])
     assert.match(same.stdout, /^checkpoints: 36 rows match$/m)
     assert.match(same.stdout, /^No difference in the 7 resources compared\.$/m)
@@ -340,7 +331,7 @@ describe('services in a comparison', () => {
     const json = await runLyra(t, ['compare', '--json', a, b])
     assert.deepEqual([json.code, (JSON.parse(json.stdout) as { same: boolean }).same], [1, false])
     assert.equal((await runLyra(t, ['compare', a])).code, 2)
-    assert.equal((await runLyra(t, ['compare', a, join(folder, 'none.db')])).code, 1)
+    assert.equal((await runLyra(t, ['compare', a, `${a}.none`])).code, 1)
   })
 })
 
@@ -352,9 +343,7 @@ async function listen(t: TestContext, answer: (path: string, respond: Respond) =
       response.writeHead(status, height === undefined ? {} : { 'x-block-height': height }).end(body)
     })
   })
-  t.after(() => server.close())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://${await openServer(t, server)}`
 }
 
 /**

@@ -7,7 +7,7 @@ import { StoreError } from '#core/store/store'
 import { TABLES } from '#core/store/tables'
 import { digestStore } from './fixtures/digest-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -15,9 +15,8 @@ for (const fromKind of STORE_KINDS) {
   for (const toKind of STORE_KINDS) {
     describe(`a copy from ${fromKind.name} to ${toKind.name}`, () => {
       test('that was interrupted continues, corrects rows that differ by then, and can be ingested into', async (t) => {
-        const from = fromKind.create(t)
+        const from = await storeOf(t, fromKind, SAMPLE)
         const to = toKind.create(t)
-        await ingestWhole(from, SAMPLE)
         const stop = new AbortController()
         await assert.rejects(
           copyStore(openStore(from), openStore(to), {
@@ -41,12 +40,10 @@ for (const fromKind of STORE_KINDS) {
       })
 
       test('is refused if it would mix chains or go back in height', async (t) => {
-        const synthetic = recorded('synthetic')
-        const from = fromKind.create(t)
+        const [empty, from] = [fromKind.create(t), await storeOf(t, fromKind, SAMPLE)]
         const to = toKind.create(t)
-        await assert.rejects(copyStore(openStore(from), openStore(to)), StoreError)
-        await ingestWhole(from, SAMPLE)
-        await ingestWhole(to, synthetic)
+        await assert.rejects(copyStore(openStore(empty), openStore(to)), StoreError)
+        await ingestWhole(to, recorded('synthetic'))
         await assert.rejects(copyStore(openStore(from), openStore(to)), /is of chain testnet-001/)
         await assert.rejects(copyStore(openStore(from), openStore(from)), /is the store to copy/)
       })
@@ -56,9 +53,8 @@ for (const fromKind of STORE_KINDS) {
 
 test('lyra copy prints counts and digests', async (t) => {
   const [kind] = STORE_KINDS
-  const from = kind!.create(t)
+  const from = await storeOf(t, kind!, SAMPLE)
   const to = kind!.create(t)
-  await ingestWhole(from, SAMPLE)
   const { stdout } = await runWell(t, ['copy', '--from', from, '--to', to])
   assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
   const itself = await runLyra(t, ['copy', '--from', from, '--to', relative('', from)])

@@ -30,12 +30,12 @@ import {
 } from './fixtures/documentation.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runWell, startLyra, startProgram } from './fixtures/program.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { storeOf } from './fixtures/service.ts'
 import { MONTH, referencePath, skip } from './fixtures/shared.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 const PAGES = documentedPages()
 /** Every command of the program. */
@@ -72,12 +72,11 @@ function makeFolder(t: TestContext, { store }: Sample): string {
   for (const name of ['lyra.db', 'other.db']) copyFileSync(store, join(folder, name))
   writeFileSync(join(folder, 'events.evts.gz'), WEEK)
   symlinkSync(referencePath('segments/perps-calm-300')!, join(folder, 'segments'))
-  for (const name of ['events', 'archive']) {
+  for (const name of ['events', 'archive', 'sample']) {
     mkdirSync(join(folder, name))
     writeFileSync(join(folder, name, 'month.evts.gz'), WEEK)
   }
-  for (const name of ['client', 'node_modules', 'deploy', 'sample'])
-    symlinkSync(join(ROOT, name), join(folder, name))
+  for (const name of ['client', 'node_modules', 'deploy']) symlinkSync(join(ROOT, name), join(folder, name))
   return folder
 }
 
@@ -119,11 +118,9 @@ async function runBlocks(
 
 test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const folder = temporaryFolder(t)
-  const [whole, store] = [join(folder, 'month.db'), join(folder, 'lyra.db')]
-  await ingestWhole(whole, MONTH)
-  await ingestWell(t, store, WEEK)
+  const store = await storeOfBytes(t, sqlite, WEEK)
   const service = startLyra(t, [
-    ...['serve', '--port', '0', '--grpc', '127.0.0.1:0', '--store', whole],
+    ...['serve', '--port', '0', '--grpc', '127.0.0.1:0', '--store', await storeOf(t, sqlite, MONTH)],
     ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer'), '--max-behind', '0'],
   ])
   const [base] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/)
@@ -131,9 +128,14 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const sample: Sample = { base, store }
 
   const running: Promise<void>[] = []
+  /** Blocks that several pages show are run once. */
+  const known = new Set<string>()
+  const isNew = ({ text }: CodeBlock) => known.size < known.add(text).size
   for (const page of PAGES) {
     for (const language of Object.keys(INTERPRETERS)) {
-      const blocks = page.blocks.filter((block) => block.language === language && isRun(block))
+      const blocks = page.blocks.filter(
+        (block) => block.language === language && isRun(block) && isNew(block),
+      )
       const plain = blocks.filter((block) => !usesDatabase(block) && block.prints === null)
       for (const block of blocks.filter(({ prints }) => prints !== null)) {
         const run = t.test(`${block.place} prints the output shown`, async (t) => {

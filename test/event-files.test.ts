@@ -14,7 +14,7 @@ import { asNobody } from './fixtures/nobody.ts'
 import { type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, temporaryFolder } from './fixtures/stores.ts'
 
@@ -189,12 +189,12 @@ for (const kind of ANY_STORE_KIND) {
         const recording = readRecording(SAMPLE)
         const gzipped = gzipSync(recording)
         damage(gzipped)
-        const [store, whole] = [kind.create(t), kind.create(t)]
+        const store = kind.create(t)
         const { failure, report } = await ingestBytes(t, store, gzipped)
         assert.match(failure!.message, message)
         assert.ok(report.blocks > 100)
         await ingestWhole(store, SAMPLE)
-        await ingestWhole(whole, SAMPLE)
+        const whole = await storeOf(t, kind, SAMPLE)
         assertSameDump(await dumpStore(store), await dumpStore(whole), what)
       })
     }

@@ -3,9 +3,9 @@ import { describe, type TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { accessibilityFaults, eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
+import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
-import { partOf } from './fixtures/event-stream.ts'
+import { partOf, readRecording } from './fixtures/event-stream.ts'
 import {
   cellsOf,
   ETH,
@@ -16,6 +16,7 @@ import {
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getJson, getPage, metricsOf } from './fixtures/http.ts'
+import { blocksOf as completeBlocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
   createLiveStore,
@@ -281,5 +282,30 @@ describe('the explorer, while its service changes,', () => {
     const again = await start(new URL(first.base).port)
     await eventuallyIs(() => page.locator('.banner').count(), 0)
     await eventuallyIs(() => figure(page, 'internal-twap'), await latestTwap(again.base))
+  })
+
+  test('shows which blocks are imported, and explains it', async ({ t, open }) => {
+    const store = STORE_KINDS[0]!.create(t)
+    await importBlocks(store, completeBlocksOf(readRecording(RECORDING)), { from: 1n, to: 450n })
+    await ingestWhole(
+      store,
+      fileWith(
+        t,
+        partOf(RECORDING, (height) => height > 450),
+      ),
+    )
+    const { page } = await open(store)
+    await page.goto('/?view=node')
+    const said = await eventually(
+      () => page.locator('.imported').last().innerText(),
+      (text) => text.includes('450 blocks are imported'),
+    )
+    assert.match(said, /blocks 1 to 450/)
+    assert.match(said, /last data point of each market, period and source/)
+    assert.match(said, /funding cannot be verified/)
+    assert.equal(await page.locator('.blocks-bar .imported').count(), 1)
+    assert.match(await page.locator('.readiness').innerText(), /^(?!.*not ready)/)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    assert.equal(await overflow(page), 0)
   })
 })

@@ -13,11 +13,12 @@ import { busEvent, frame, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import { blocksOf, heightIn, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
-import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { freePort } from './fixtures/port.ts'
+import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
+import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { sqlite, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const KB = 1024
@@ -65,7 +66,7 @@ const bytesIn = (folder: string) =>
 describe('a second Lyra that receives forwarded events', () => {
   test('has the same tables in the end, although killed and restarted in between', async (t) => {
     const folder = temporaryFolder(t)
-    const port = await freePort(t)
+    const port = await freePort()
     const startReceiving = () =>
       startLive(t, join(folder, 'second.db'), join(folder, 'second-buffer'), [
         '--listen',
@@ -106,8 +107,7 @@ describe('a second Lyra that receives forwarded events', () => {
       await digestStore(join(folder, 'second.db')),
       await digestStore(join(folder, 'first.db')),
     )
-    const plain = join(folder, 'plain.db')
-    await ingestWhole(plain, SAMPLE)
+    const plain = await storeOf(t, sqlite, SAMPLE)
     assert.deepEqual(await digestStore(join(folder, 'second.db')), await digestStore(plain))
   })
 })
@@ -139,7 +139,7 @@ describe('a receiver of forwarded events', () => {
   test('gets the first copy of a block that the core did not repeat completely', async (t) => {
     const receiver = await startReceiver(t)
     const folder = temporaryFolder(t)
-    const port = await freePort(t)
+    const port = await freePort()
     const sender = await startIngestion(t, { folder, port })
     // Only the beginning of block 26 is repeated.
     await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)])
@@ -224,7 +224,7 @@ describe('a receiver of forwarded events', () => {
 
   test('that was unreachable gets the events it missed, also after a restart of Lyra', async (t) => {
     const folder = temporaryFolder(t)
-    const port = await freePort(t)
+    const port = await freePort()
     const first = await startIngestion(t, { folder, port })
     await first.core.send(blocks.slice(0, 200))
     await until(() => first.forward.lagBlocks >= 199 && first.live.bufferedBytes >= 0, 'its lag')
@@ -248,7 +248,7 @@ describe('a receiver of forwarded events', () => {
       sequence += BigInt(events.length)
     }
     const receiver = await startReceiver(t)
-    const core = { port: await freePort(t), messages: blocks.slice(350, 500).flat() }
+    const core = { port: await freePort(), messages: blocks.slice(350, 500).flat() }
     await startIngestion(t, { folder, buffer, port: receiver.port, core })
     await untilLast(receiver, blocks[499]!.at(-1)!)
     assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 500).flat()))
@@ -314,7 +314,7 @@ describe('a receiver of forwarded events', () => {
 
   test('gets the events after a damaged file', async (t) => {
     const folder = temporaryFolder(t)
-    const port = await freePort(t)
+    const port = await freePort()
     const first = await startIngestion(t, { folder, port })
     await first.core.send(blocks.slice(0, 20))
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
@@ -333,7 +333,7 @@ describe('a receiver of forwarded events', () => {
     const disk = mountSmallDisk(t, 12 * MB)
     if (disk === null) return skip(t, 'cannot mount a file system')
     const folder = temporaryFolder(t)
-    const port = await freePort(t)
+    const port = await freePort()
     const sender = await startIngestion(t, { folder, port, buffer: join(disk.folder, 'buffer') })
     const large = largeBlocks(250)
     await sender.core.send(large)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { fundingPayments } from '#core/resources/funding-payments/description'
 import type { FundingDifference } from '#tools/verify/tally'
 import {
@@ -20,7 +20,7 @@ import { getPage, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { inOrderOfPayments, paymentsOfMonth } from './fixtures/payments-of-month.ts'
-import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { serverOfFile } from './fixtures/postgres-server.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
@@ -71,11 +71,7 @@ const LOSSES: [name: string, events: readonly Content[], amount: string, lossAmo
   ['of fractions', [loss('-0.5'), loss('-1.50')], '1000', '-2'],
 ]
 
-let server: PostgresServer | null = null
-before(async () => {
-  server = await startPostgresServer(['fsync=off'])
-})
-after(() => server?.remove())
+const serverFor = serverOfFile()
 
 for (const kind of STORE_KINDS) {
   describe(`the funding payments of parties (${kind.name})`, () => {
@@ -164,9 +160,10 @@ for (const kind of STORE_KINDS) {
     test('of a data node are imported, from its database and from segments', async (t) => {
       const tables = referencePath('tables/month.tables.sql.gz')
       if (tables === null) return skip(t, 'the tables of month are missing')
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      const server = serverFor(t)
+      if (server === null) return
       const ofMonth = paymentsOfMonth()
-      const database = await loadReferenceTables(t, server.url, tables)
+      const database = await loadReferenceTables(t, server, tables)
       await runSql(
         database,
         `update funding_payment set loss_socialisation_amount = -3.50 where amount = ${ofMonth[0]!.amount}`,

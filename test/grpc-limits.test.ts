@@ -7,7 +7,6 @@ import {
   performServerHandshake,
 } from 'node:http2'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -29,9 +28,9 @@ import {
   literal,
   OPENING,
 } from './fixtures/raw-http2.ts'
-import { ingestWhole, serveBoth } from './fixtures/service.ts'
+import { serveBoth, storeOf } from './fixtures/service.ts'
 import { MONTH, SAMPLE } from './fixtures/shared.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const LIST = `/${TRADING_DATA}/ListCheckpoints`
@@ -44,9 +43,7 @@ const REFLECT = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 type Ended = { status: string | undefined; message: string | undefined; http: number; reset: number }
 
 async function serveSample(t: TestContext, options = {}, recording = SAMPLE) {
-  const store = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(store, recording)
-  return serveBoth(t, store, options)
+  return serveBoth(t, await storeOf(t, sqlite, recording), options)
 }
 
 function openSession(t: TestContext, address: string, localAddress = '127.0.0.1'): ClientHttp2Session {

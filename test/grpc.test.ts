@@ -342,11 +342,9 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     test('shares an address with a data node behind the nginx of deploy/', async (t) => {
-      const [store, other] = [kind.create(t), kind.create(t)]
-      await ingestWhole(store, SAMPLE)
-      const lyra = (await serveBoth(t, store)).grpc
+      const lyra = (await serveBoth(t, await storeOf(t, kind, SAMPLE))).grpc
       // Stands in for the data node: it reports that it is not serving.
-      const dataNode = (await serveBoth(t, other)).grpc
+      const dataNode = (await serveBoth(t, kind.create(t))).grpc
       const ports = await startNginx(t, 'grpc.conf', {
         own: ['127.0.0.1:3007'],
         servers: { '127.0.0.1:3017': lyra, '127.0.0.1:3027': dataNode },

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { printable } from '#core/domain/printable'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
@@ -11,7 +10,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, reverses text; the last one starts a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
@@ -122,8 +121,7 @@ for (const kind of ANY_STORE_KIND) {
 }
 
 test('a view in a SQLite file that is not the store’s own is found by check', async (t) => {
-  const store = join(temporaryFolder(t), 'a.db')
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, sqlite, SAMPLE)
   await runSql(store, 'create view mine as select 1; create index own on checkpoints (hash)')
   const { code, stdout } = await runLyra(t, ['check', '--store', store])
   assert.equal(code, 1)

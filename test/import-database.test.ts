@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Client } from 'pg'
 import { importHistory } from '#tools/import/import-history'
@@ -8,23 +8,19 @@ import type { ImportSource } from '#tools/import/source'
 import { HISTORY, STATE } from '#tools/import/tables'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import { importInto, importWhole } from './fixtures/import.ts'
-import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { serverOfFile } from './fixtures/postgres-server.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
-import { referencePath, skip } from './fixtures/shared.ts'
+import { referencePath } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const TABLES = referencePath('tables/synthetic.tables.sql.gz')!
 
-let server: PostgresServer | null = null
-before(async () => {
-  server = await startPostgresServer(['fsync=off'])
-})
-after(() => server?.remove())
+const serverFor = serverOfFile()
 
 /** Loads the tables of `synthetic` and changes them by statements; returns the address. */
 async function load(t: TestContext, ...statements: string[]): Promise<string> {
-  const address = await loadReferenceTables(t, server!.url, TABLES)
+  const address = await loadReferenceTables(t, serverFor(t)!, TABLES)
   await runSql(address, ...statements)
   return address
 }
@@ -51,12 +47,12 @@ const REFUSED: [
   ['a malformed address', async () => 'postgres://[', /database address is malformed/],
   [
     'a missing database',
-    async () => server!.url.replace(/postgres$/, 'nothing'),
+    async (t) => serverFor(t)!.replace(/postgres$/, 'nothing'),
     /there is no such database/,
   ],
   [
     'an empty database',
-    async () => server!.url,
+    async (t) => serverFor(t)!,
     /not the database of a Vega data node: it has no table chain/,
   ],
   ['no blocks', ['drop table blocks'], /it has no table blocks/],
@@ -84,12 +80,12 @@ const REFUSED: [
     'a user without rights',
     async (t) => {
       const address = await load(t, 'drop role if exists guest', 'create role guest login')
-      t.after(() => runSql(server!.url, 'drop role if exists guest'))
+      t.after(() => runSql(serverFor(t)!, 'drop role if exists guest'))
       return as(address, 'guest')
     },
     /guest@.*: permission denied for table .*\. Grant it to the user: grant usage/,
   ],
-  ['two databases', async (t) => [await load(t), server!.url], /name either one database or segments/],
+  ['two databases', async (t) => [await load(t), serverFor(t)!], /name either one database or segments/],
 ]
 
 /** Gives a database another schema version. */
@@ -100,7 +96,7 @@ function VERSION(version: number): string {
 for (const kind of STORE_KINDS) {
   describe(`databases (${kind.name})`, () => {
     test('with too large a row of state are refused when it is read', async (t) => {
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      if (serverFor(t) === null) return
       const source = await load(
         t,
         "update current_market_data set liquidity_provider_fee_shares = to_jsonb(repeat('x', 3000000))",
@@ -111,7 +107,7 @@ for (const kind of STORE_KINDS) {
 
     for (const [what, make, says] of REFUSED) {
       test(`with ${what} are refused, and nothing is written`, async (t) => {
-        if (server === null) return skip(t, 'PostgreSQL is not installed')
+        if (serverFor(t) === null) return
         const store = kind.create(t)
         const source = await (typeof make === 'function' ? make(t) : load(t, ...make))
         await assert.rejects(
@@ -131,7 +127,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('are read as of one moment, while their node writes', async (t) => {
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      if (serverFor(t) === null) return
       const address = await load(t)
       const [whole, store] = [kind.create(t), kind.create(t)]
       await importWhole(whole, address)
@@ -154,7 +150,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('without a table or column have no rows of its resource; rows without a block are skipped', async (t) => {
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      if (serverFor(t) === null) return
       const address = await load(
         t,
         'drop table checkpoints',
@@ -197,7 +193,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('continue an earlier import, and result in the same tables', async (t) => {
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      if (serverFor(t) === null) return
       const address = await load(t)
       const [whole, store] = [kind.create(t), kind.create(t)]
       await importWhole(whole, address)
@@ -225,7 +221,7 @@ for (const kind of STORE_KINDS) {
 }
 
 test('An import that is interrupted leaves no query running on the server', async (t) => {
-  if (server === null) return skip(t, 'PostgreSQL is not installed')
+  if (serverFor(t) === null) return
   const address = await load(
     t,
     'alter table checkpoints rename to slow_checkpoints',
@@ -237,7 +233,7 @@ test('An import that is interrupted leaves no query running on the server', asyn
     [Symbol.asyncIterator]()
     .next()
   reading.catch(() => {})
-  const client = new Client({ connectionString: server.url })
+  const client = new Client({ connectionString: serverFor(t)! })
   await client.connect()
   t.after(() => client.end())
   const running = async () => {
@@ -281,7 +277,7 @@ describe('a table that is emptied, or loses a part, while it is imported', () =>
   ]
   for (const [what, before, meanwhile, name] of cases) {
     test(`${what}: the import says so`, async (t) => {
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      if (serverFor(t) === null) return
       const address = await load(t, ...before)
       const source = await openPostgresSource(address)
       t.after(() => source.close())
@@ -294,7 +290,7 @@ describe('a table that is emptied, or loses a part, while it is imported', () =>
     })
 
     test(`${what} after its reading has begun: that waits for the import`, async (t) => {
-      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      if (serverFor(t) === null) return
       const address = await load(t, ...before)
       const source = await openPostgresSource(address)
       t.after(() => source.close())
@@ -308,7 +304,7 @@ describe('a table that is emptied, or loses a part, while it is imported', () =>
 })
 
 test('several tables are read at once without warnings from the driver', async (t) => {
-  if (server === null) return skip(t, 'PostgreSQL is not installed')
+  if (serverFor(t) === null) return
   const warnings: string[] = []
   const warn = ({ message }: Error) => warnings.push(message)
   process.on('warning', warn)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { ImportedText } from '#core/domain/coverage'
 import { describeReport } from '#tools/cli/describe-report'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { assertGoldenAnswers } from './fixtures/golden.ts'
 import { importWhole } from './fixtures/import.ts'
-import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { serverOfFile } from './fixtures/postgres-server.ts'
 import { loadReferenceTables } from './fixtures/reference-database.ts'
 import { blocksUpTo, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
 import { LONG } from './fixtures/sampling.ts'
@@ -78,11 +78,7 @@ async function assertAnswers(base: string, names: readonly string[]): Promise<vo
 const inPart = <T>(kind: StoreKind, all: readonly T[]) =>
   kind === STORE_KINDS[0] || LONG ? all : all.slice(0, 1)
 
-let server: PostgresServer | null = null
-before(async () => {
-  server = await startPostgresServer(['fsync=off'])
-})
-after(() => server?.remove())
+const serverFor = serverOfFile()
 
 for (const kind of STORE_KINDS) {
   describe(`imports of recordings (${kind.name})`, () => {
@@ -129,9 +125,10 @@ for (const kind of STORE_KINDS) {
         const path = referencePath(`tables/${name}.tables.sql.gz`)
         const events = recordingPath(`${name}.evts.gz`)
         if (path === null || events === null) return skip(t, `no ${name}`)
-        if (server === null) return skip(t, 'PostgreSQL is not installed')
+        const server = serverFor(t)
+        if (server === null) return
         const store = kind.create(t)
-        const { report } = await importWhole(store, await loadReferenceTables(t, server.url, path))
+        const { report } = await importWhole(store, await loadReferenceTables(t, server, path))
         const [{ to, lacks }] = report.imported as [ImportedText]
         assert.deepEqual(lacks, [
           'fundingPayments',

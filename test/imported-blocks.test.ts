@@ -13,7 +13,6 @@ import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
 import { verifyStore } from '#tools/verify/verify-store'
 import { assertProperty } from './fixtures/assert-property.ts'
-import { accessibilityFaults, eventually, openPage, overflow } from './fixtures/browser.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import {
@@ -29,13 +28,13 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { ETH, explorerTest } from './fixtures/explorer.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { contentsOf, heights, imports, range, streamOf, withoutAnEvent } from './fixtures/random-streams.ts'
 import { runSql } from './fixtures/raw-sql.ts'
+import { ETH } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { copied, serve } from './fixtures/service.ts'
@@ -349,20 +348,3 @@ for (const kind of ANY_STORE_KIND) {
     }
   })
 }
-
-explorerTest('the explorer shows which blocks are imported, and explains it', async ({ t, browser }) => {
-  const store = await halfImported(t, STORE_KINDS[0]!)
-  const { page } = await openPage(browser, await serve(t, store))
-  await page.goto('/?view=node')
-  const said = await eventually(
-    () => page.locator('.imported').last().innerText(),
-    (text) => text.includes('450 blocks are imported'),
-  )
-  assert.match(said, /blocks 1 to 450/)
-  assert.match(said, /last data point of each market, period and source/)
-  assert.match(said, /funding cannot be verified/)
-  assert.equal(await page.locator('.blocks-bar .imported').count(), 1)
-  assert.match(await page.locator('.readiness').innerText(), /^(?!.*not ready)/)
-  assert.deepEqual(await accessibilityFaults(page), [])
-  assert.equal(await overflow(page), 0)
-})

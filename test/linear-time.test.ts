@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { DECIMAL } from '#core/events/left-out'
 import { statusOfService } from '#tools/status/service-status'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatPercent, groupDigits } from '../web/src/figures/format-figure.ts'
+import { openServer } from './fixtures/port.ts'
 
 /** Characters of a text that takes minutes if the time grows with their square. */
 const LENGTH = 1_000_000
@@ -56,10 +56,9 @@ test('the metrics of a service are parsed in linear time', async (t) => {
     if (!ready && request.url !== '/metrics') response.statusCode = 503
     response.end(ready ? '{"status":"ready"}' : `lyra_x{${long('a')}} 1\n`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
+  const address = await openServer(t, server)
   const startedAt = performance.now()
-  const report = await statusOfService(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const report = await statusOfService(`http://${address}`)
   assert.equal(report.service?.ready, true)
   assert.ok(performance.now() - startedAt < MAX_MS)
 })

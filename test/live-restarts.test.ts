@@ -8,8 +8,8 @@ import { dial, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { freePort } from './fixtures/port.ts'
 import { createRandom } from './fixtures/random.ts'
-import { freePort } from './fixtures/receiver.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
@@ -81,7 +81,7 @@ describe('a core that continues with its next event after a restart of Lyra', ()
         const random = createRandom(blocksPerSecond)
         const store = kind!.create(t)
         const buffer = temporaryFolder(t)
-        const port = await freePort(t)
+        const port = await freePort()
         const args = ['--listen', `127.0.0.1:${port}`, '--allow-gap']
         const core = startCore(t, port, blocksPerSecond)
         /** Heights of the events that killed processes had not read. */

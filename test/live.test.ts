@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,6 +21,7 @@ import {
   untilNotReady,
   untilReady,
 } from './fixtures/live.ts'
+import { openServer } from './fixtures/port.ts'
 import { corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -197,9 +198,7 @@ for (const kind of ANY_STORE_KIND) {
 
 test('a core can connect, and is buffered, while the database does not answer', async (t) => {
   const silent = createServer((socket) => socket.on('error', () => {}).resume())
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-  t.after(() => silent.close())
-  const store = `postgres://lyra@127.0.0.1:${(silent.address() as AddressInfo).port}/markets`
+  const store = `postgres://lyra@${await openServer(t, silent)}/markets`
   const buffer = temporaryFolder(t)
   const args = ['--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--buffer', buffer]
   const program = startLyra(t, ['serve', ...args])

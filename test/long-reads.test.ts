@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
@@ -25,6 +24,7 @@ import {
   serveLive,
   timeOf,
 } from './fixtures/live-store.ts'
+import { openServer } from './fixtures/port.ts'
 import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
@@ -285,10 +285,8 @@ describe('the unsent bytes of streams', () => {
   /** Opens an answer whose client does not read; returns both. */
   async function openUnread(t: TestContext) {
     const { promise, resolve } = Promise.withResolvers<ServerResponse>()
-    const server = createServer((_, response) => resolve(response)).listen(0, '127.0.0.1')
-    t.after(() => server.close())
-    await new Promise((listening) => server.once('listening', listening))
-    const client = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const server = createServer((_, response) => resolve(response))
+    const client = openSocket(`http://${await openServer(t, server)}`)
     t.after(() => client.destroy())
     client.pause()
     client.write(requestText('GET /', {}))

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { openServiceSide } from '#tools/compare/service-side'
 import { statusOfService } from '#tools/status/service-status'
+import { openServer } from './fixtures/port.ts'
 import { runLyra } from './fixtures/program.ts'
 
 async function listen(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer)
-  t.after(() => server.close())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://${await openServer(t, createServer(answer))}`
 }
 
 /** A service that is ready, and whose coverage is what `bodyOf` says for the nth request. */

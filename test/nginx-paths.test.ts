@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, get, type IncomingMessage, request } from 'node:http'
 import { get as getByTls } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { startNginx } from './fixtures/nginx.ts'
+import { openServer } from './fixtures/port.ts'
 
 /** A server that answers every request with its name, and accepts every WebSocket; returns its address. */
 async function standIn(t: TestContext, name: string): Promise<string> {
@@ -14,10 +14,7 @@ async function standIn(t: TestContext, name: string): Promise<string> {
   server.on('upgrade', (_, socket) => {
     socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return openServer(t, server)
 }
 
 test('the example for nginx gives Lyra every path of its own, and all others, with their WebSockets, to the data node', async (t) => {

@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { ingestWhole, storeOf } from './fixtures/service.ts'
+import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 describe('input without a single event', () => {
   const inputs: [what: string, bytes: Uint8Array][] = [
@@ -22,18 +22,17 @@ describe('input without a single event', () => {
     test(`is an error of ingest, verify and check: ${what}`, async (t) => {
       const folder = temporaryFolder(t)
       const path = join(folder, 'some.evts')
-      const store = join(folder, 'a.db')
       writeFileSync(path, bytes)
       const message = /some\.evts: the input contains no complete event; name event files/
       for (const args of [
-        ['ingest', '--store', store, path],
+        ['ingest', '--store', join(folder, 'a.db'), path],
         ['verify', path],
       ]) {
         const { code, stderr } = await runLyra(t, args)
         assert.match(stderr, message, args.join(' '))
         assert.equal(code, 1, args.join(' '))
       }
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, sqlite, SAMPLE)
       const check = await runLyra(t, ['check', '--store', store, path])
       assert.match(check.stdout, message)
       assert.equal(check.code, 1)

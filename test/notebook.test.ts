@@ -7,9 +7,9 @@ import { ROOT } from './fixtures/documentation.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runWell, startProgram } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { storeOf } from './fixtures/service.ts'
 import { MONTH, SAMPLE, skip } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
 const RUN_NOTEBOOK = join(import.meta.dirname, 'clients/run_notebook.py')
@@ -32,9 +32,7 @@ async function runNotebook(t: TestContext, store: string) {
 
 test('The notebook, run on an export of the sample, shows its stored tables and charts', async (t) => {
   if (!hasPackages(t)) return
-  const store = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(store, MONTH)
-  const { code, stdout, stderr } = await runNotebook(t, store)
+  const { code, stdout, stderr } = await runNotebook(t, await storeOf(t, sqlite, MONTH))
   assert.equal(code, 0, stderr)
 
   const { cells } = JSON.parse(readFileSync(NOTEBOOK, 'utf8')) as { cells: Cell[] }
@@ -69,8 +67,6 @@ test('The notebook says if an export has nothing to chart', async (t) => {
   assert.match(told, /No market of the export has a paid funding period/)
   assert.match(told, /This chart is empty/)
 
-  const unnamed = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(unnamed, SAMPLE)
-  const { stderr } = await runNotebook(t, unnamed)
+  const { stderr } = await runNotebook(t, await storeOf(t, sqlite, SAMPLE))
   assert.equal(stderr, '../everything contains no instruments: export a store that has them (lyra status)\n')
 })

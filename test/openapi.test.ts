@@ -4,14 +4,15 @@ import { describe, test } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/api/openapi/openapi'
+import { asOpenApi30 } from '#service/api/openapi/openapi-3-0'
 import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH, streamPath } from '#service/api/paths'
-import { query } from './fixtures/http.ts'
+import { getPage, query, send } from './fixtures/http.ts'
 import { assertValidOpenApi } from './fixtures/openapi.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { routedPaths, serve, serveFile, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
+import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 type Schema = Record<string, unknown>
 type Parameter = { name: string; in: string; required?: boolean; schema: Schema; examples?: unknown }
@@ -21,6 +22,7 @@ type Answer = {
 }
 type Operation = { operationId: string; parameters?: Parameter[]; responses: Record<string, Answer> }
 type Document = {
+  openapi: string
   paths: Record<string, { get: Operation }>
   components: { schemas: Record<string, Schema> }
 }
@@ -38,11 +40,16 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
 /** Headers that not every answer has. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
 
+/** Validates by the schemas in a document. */
+function ajvOf(document: object): Ajv2020 {
+  const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
+  // The document's own keys are not keywords of JSON Schema, and its references are relative to it.
+  ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
+  return ajv.addSchema({ $id: ID, ...document })
+}
+
 const document = openApiDocument('1.2.3') as Document
-const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
-// The document's own keys are not keywords of JSON Schema, and its references are relative to it.
-ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
-ajv.addSchema({ $id: ID, ...document })
+const ajv = ajvOf(document)
 
 /** The parts of a JSON pointer, escaped for a reference. */
 const pointer = (parts: string[]) =>
@@ -330,3 +337,70 @@ for (const kind of ANY_STORE_KIND) {
     }
   })
 }
+
+/** Schemas of OpenAPI 3.0 as JSON Schema, with `nullable` as generators read it: null besides the other types. */
+function asJsonSchema(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asJsonSchema)
+  if (typeof value !== 'object' || value === null) return value
+  const { nullable, example: _, ...rest } = value as Schema
+  const schema = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, asJsonSchema(inner)]))
+  return nullable === true ? { anyOf: [{ type: 'null' }, schema] } : schema
+}
+
+describe('The document as OpenAPI 3.0', () => {
+  const older = asOpenApi30(document) as Document
+
+  test('is valid, and passes the linter of Redocly', async () => {
+    assert.match(older.openapi, /^3\.0\.\d$/)
+    await assertValidOpenApi(older, '3.0')
+  })
+
+  test('has the same operations, with the same parameters and answers', () => {
+    const shapeOf = ({ paths }: Document) =>
+      Object.entries(paths).map(([path, { get }]) => [
+        ...[path, get.operationId, get.parameters!.length, Object.keys(get.responses)],
+        Object.values(get.responses).map(({ content }) => Object.keys(content ?? {})),
+      ])
+    assert.deepEqual(shapeOf(older), shapeOf(document))
+    assert.ok(Object.keys(older.paths).length > 30)
+  })
+
+  test('describes answers with and without nulls, and nothing else', async () => {
+    const base = await serveFile(STORE_KINDS[0]!, recorded('synthetic'))
+    const { edges } = await getPage(base, '/api/v2/market-summaries')
+    const ajvOfOlder = ajvOf(asJsonSchema(older) as object)
+    let answers = 0
+    const nulls = new Set<string>()
+    for (const [path, { get }] of Object.entries(older.paths)) {
+      if (path.startsWith('/api/v2/stream') || path.startsWith('/api/v2/export') || path === '/metrics')
+        continue
+      for (const { node } of edges) {
+        const id = String(node.marketId)
+        const takesMarket = JSON.stringify(get.parameters).includes('"marketId"')
+        const query = takesMarket && !path.includes('{marketId}') ? `?marketId=${id}` : ''
+        const { status, text } = await send(base, path.replace('{marketId}', id) + query)
+        const body: object = JSON.parse(text, (name, value) => {
+          if (value === null) nulls.add(name)
+          return value
+        })
+        const place = [
+          'paths',
+          path,
+          'get',
+          'responses',
+          `${status}`,
+          'content',
+          'application/json',
+          'schema',
+        ]
+        const validate = ajvOfOlder.compile({ $ref: `${ID}#/${pointer(place)}` })
+        assert.ok(validate(body), `${path}: ${ajvOfOlder.errorsText(validate.errors)}`)
+        if (status === 200) answers += 1
+        if (path.startsWith('/api/v2')) assert.ok(!validate({ ...body, other: 1 }), path)
+      }
+    }
+    assert.ok(answers > 50, `${answers}`)
+    for (const name of ['sla', 'estimate', 'fundingEstimate', 'next', 'prunedBefore'])
+      assert.ok(nulls.has(name), name)
+  })
+})

@@ -9,7 +9,7 @@ import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { assertSameRows, testPages } from './fixtures/page-suites.ts'
 import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
-import { ingest, ingestWhole, serve, serveFile } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -183,8 +183,7 @@ for (const kind of STORE_KINDS) {
 
     test('cursors are the same after a new ingestion with the markets in another order', async (t) => {
       const recording = recorded('perps-calm')
-      const [first, second] = [kind.create(t), kind.create(t)]
-      await ingestWhole(first, recording)
+      const [first, second] = [await storeOf(t, kind, recording), kind.create(t)]
       const lists = listsOf(recording)
       const met = lists
         .flatMap(({ nodes }) => nodes.map(({ marketId }) => String(marketId ?? '~')))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { chownSync, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -25,6 +24,7 @@ import {
   untilHeight,
   untilReady,
 } from './fixtures/live.ts'
+import { openServer } from './fixtures/port.ts'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 import { addressOf, end, runLyra, startLyra, startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -246,11 +246,9 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       socket.on('data', (bytes) => (doomed.has(socket) ? socket.resetAndDestroy() : upstream.write(bytes)))
       upstream.on('data', (bytes) => socket.write(bytes))
     })
-    await once(proxy.listen(0, '127.0.0.1'), 'listening')
-    address.port = String((proxy.address() as AddressInfo).port)
+    address.host = await openServer(t, proxy)
     t.after(() => {
       for (const socket of open) socket.destroy()
-      proxy.close()
     })
     const reader = await openReader(t, address.href)
     const expected = await reader.read(readCoverage)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
@@ -19,13 +19,13 @@ import { nodesOf, type PageAnswer, send } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
-import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { serverOfFile } from './fixtures/postgres-server.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
 import { segmentPaths, writeSegment } from './fixtures/segments.ts'
 import { serve, serveFile, storeOf } from './fixtures/service.ts'
-import { answersForMonth, MONTH, recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import { answersForMonth, MONTH, recorded, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { type Fields, fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
@@ -119,14 +119,8 @@ const fees = (marketId: string, seq: number, paid: [party: string, amount: strin
   body: message({ 1: marketId, 3: seq, 5: paid.map(([party, amount]) => message({ 1: party, 2: amount })) }),
 })
 
-function readIfThere(name: string): Buffer | null {
-  const path = recordingPath(`${name}.evts.gz`)
-  return path === null ? null : readRecording(path)
-}
-
 /** A recording in which an unused event of every 40th block is replaced by the end of an epoch. */
-function withEpochs(bytes: Buffer | null): Buffer | null {
-  if (bytes === null) return null
+function withEpochs(bytes: Buffer): Buffer {
   const events = recordsOf(bytes).map(({ bytes: record, kind, height, index }) => {
     const event = record.subarray(12)
     if (kind !== 101 || height % 40 !== 0) return event
@@ -150,27 +144,21 @@ async function exported(t: TestContext, store: string): Promise<Node[]> {
   )
 }
 
-let server: PostgresServer | null = null
-before(async () => {
-  server = await startPostgresServer(['fsync=off'])
-})
-after(() => server?.remove())
+const serverFor = serverOfFile()
 
 /** The history in a month's events, and a database with its tables, changed by statements; null if something is missing. */
 async function loadMonth(t: TestContext, ...statements: string[]) {
-  const recording = recordingPath('month.evts.gz')
   const tables = referencePath('tables/month.tables.sql.gz')
-  if (recording === null || tables === null || server === null) {
-    skip(t, server === null ? 'PostgreSQL is not installed' : 'month is missing')
-    return null
-  }
-  const database = await loadReferenceTables(t, server.url, tables)
+  if (tables === null) skip(t, 'month is missing')
+  const server = serverFor(t)
+  if (tables === null || server === null) return null
+  const database = await loadReferenceTables(t, server, tables)
   await runSql(database, ...statements)
-  ofMonth ??= inOrder(historyIn(readRecording(MONTH)))
-  return { database, expected: ofMonth }
+  return { database, expected: historyOfMonth() }
 }
 
 let ofMonth: Node[] | null = null
+const historyOfMonth = () => (ofMonth ??= inOrder(historyIn(readRecording(MONTH))))
 
 /** Segments without some tables: their rows, and the resources reported as missing. */
 const PARTS: [
@@ -220,14 +208,13 @@ const PARTS: [
 for (const kind of STORE_KINDS) {
   describe(`the history of liquidity providers (${kind.name})`, () => {
     test('of a recording with epochs matches its events, as does a month with the fees of its epochs', async (t) => {
-      for (const [bytes, least] of [
-        [readIfThere('month'), 500],
-        [withEpochs(readIfThere('perps-long')), 200],
+      const long = withEpochs(readRecording(recorded('perps-long')))
+      for (const [store, expected, least] of [
+        [await storeOf(t, kind, MONTH), historyOfMonth(), 500],
+        [await storeOfBytes(t, kind, long), inOrder(historyIn(long)), 200],
       ] as const) {
-        if (bytes === null) return skip(t, 'a recording is missing')
-        const expected = inOrder(historyIn(bytes))
         assert.ok(expected.length >= least, String(expected.length))
-        assert.deepEqual(await exported(t, await storeOfBytes(t, kind, bytes)), expected)
+        assert.deepEqual(await exported(t, store), expected)
       }
     })
 
@@ -426,12 +413,9 @@ for (const kind of STORE_KINDS) {
     })
 
     test('is imported from segments as their events say it, also one by one and again', async (t) => {
-      const recording = recordingPath('month.evts.gz')
-      if (recording === null || referencePath('segments/month-1000') === null)
-        return skip(t, 'month is missing')
+      if (referencePath('segments/month-1000') === null) return skip(t, 'month is missing')
       const paths = segmentPaths('month-1000')
-      ofMonth ??= inOrder(historyIn(readRecording(MONTH)))
-      const expected = ofMonth.filter(({ atBlock }) => BigInt(String(atBlock)) <= 2_000n)
+      const expected = historyOfMonth().filter(({ atBlock }) => BigInt(String(atBlock)) <= 2_000n)
       assert.equal(expected.length, 393)
       const store = kind.create(t)
       const { report } = await importWhole(store, paths)

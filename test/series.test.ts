@@ -19,7 +19,7 @@ import { assertMalformed } from './fixtures/refusals.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { LONG, runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
-import { ingestWhole, serve, serveFile } from './fixtures/service.ts'
+import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
@@ -307,13 +307,12 @@ for (const kind of STORE_KINDS) {
         const later = new Set(heights.slice(1, -1).filter(() => random.integer(4) === 0))
         const piece = (isLater: boolean) =>
           joinRecords(records.filter(({ height }) => later.has(height) === isLater))
-        const [whole, filled, imported] = [kind.create(t), kind.create(t), kind.create(t)]
-        await ingestWhole(whole, path)
+        const [filled, imported] = [kind.create(t), kind.create(t)]
         await ingestBytes(t, filled, piece(false), { allowGap: true })
         await ingestBytes(t, filled, piece(true))
         const blocks = blocksOf(readRecording(path))
         await importBlocks(imported, blocks, { from: 1n, to: BigInt(heights.at(-1)! >> 1) })
-        for (const store of [whole, filled, imported]) {
+        for (const store of [await storeOf(t, kind, path), filled, imported]) {
           assert.deepEqual(await problemsOf(store), [])
           const base = await serve(t, store)
           const { coverage } = await getJson<{

@@ -16,9 +16,9 @@ import { generateRecords } from '#tools/generate/generate'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, openReader, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openReader, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** A log that collects its lines. */
@@ -118,8 +118,7 @@ test('A flood of refusals is sent one in each round of the event loop', async (t
 })
 
 test('Reports only wait for reports, in turns of addresses', async (t) => {
-  const store = join(temporaryFolder(t), 'lyra.db')
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, sqlite, SAMPLE)
   const reader = await openReader(t, store)
   const maker = makerOf(reader)
   /** Reports in progress, by the end of their range, with the function that finishes them. */

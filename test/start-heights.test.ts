@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
-import { eventually } from './fixtures/browser.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
@@ -23,6 +22,7 @@ import { addressOf, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { serve } from './fixtures/service.ts'
 import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 /** Eight blocks with rows of other resources in each, and instruments that change over time. */
 const BLOCKS: readonly MadeBlock[] = Array.from({ length: 8 }, (_, index): MadeBlock => {
@@ -98,17 +98,11 @@ for (const kind of STORE_KINDS) {
         for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) text += chunk
       })()
       reading.catch(() => {})
-      await eventually(
-        async () => text,
-        (text) => text.includes('id: '),
-      )
+      await until(() => text.includes('id: '), 'the first id')
       await ingestWell(t, store, fileOf({ height: 5, events: [perpetual({ marketId: idOf('5') })] }), {
         allowGap: true,
       })
-      await eventually(
-        async () => text,
-        (text) => text.includes(idOf('5')),
-      )
+      await until(() => text.includes(idOf('5')), 'the instrument of block 5')
       assert.equal((await dumpStore(store)).since![1], '["instruments","8"]')
     })
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -52,16 +53,26 @@ const blocks = (...heights: number[]): Buffer =>
 
 type Folder = { folder: string; path: (name: string) => string }
 
+/** The original of {@link storeFolder}. */
+const original = mkdtempSync(join(tmpdir(), 'lyra-original-'))
+before(async () => {
+  for (const [name, heights] of [
+    ['lyra', [2, 3, 4, 5, 6]],
+    ['other', [20, 21, 22]],
+  ] as const) {
+    const file = join(original, `${name}.evts`)
+    writeFileSync(file, blocks(...heights))
+    await ingestWhole(join(original, `${name}.db`), file)
+  }
+  writeFileSync(join(original, 'more.evts'), blocks(7, 8, 9))
+})
+after(() => rmSync(original, { recursive: true }))
+
 /** A folder with a store of blocks 2 to 6, a file of the next three, and another store, of blocks 20 to 22. */
-async function storeFolder(test: TestContext): Promise<Folder> {
+function storeFolder(test: TestContext): Folder {
   const folder = temporaryFolder(test)
-  const path = (name: string) => join(folder, name)
-  writeFileSync(path('five.evts'), blocks(2, 3, 4, 5, 6))
-  writeFileSync(path('other.evts'), blocks(20, 21, 22))
-  writeFileSync(path('more.evts'), blocks(7, 8, 9))
-  await ingestWhole(path('lyra.db'), path('five.evts'))
-  await ingestWhole(path('other.db'), path('other.evts'))
-  return { folder, path }
+  cpSync(original, folder, { recursive: true })
+  return { folder, path: (name: string) => join(folder, name) }
 }
 
 const COMMANDS = {
@@ -167,7 +178,7 @@ describe('an unusable store file', options, () => {
   ]
   for (const [what, harm, message] of unusable) {
     test(`a file ${what} is reported in one line, and left unchanged`, async (t) => {
-      const { path } = await storeFolder(t)
+      const { path } = storeFolder(t)
       harm(path)
       const { size } = statSync(path('lyra.db'))
       await assertUnusable(path('lyra.db'), message)
@@ -176,7 +187,7 @@ describe('an unusable store file', options, () => {
   }
 
   test('a change cut off by a kill is reported with what to do', async (t) => {
-    const { path } = await storeFolder(t)
+    const { path } = storeFolder(t)
     const store = new DatabaseSync(path('half.db'))
     store.exec('create table some (value); pragma cache_size = 1; begin')
     const insert = store.prepare('insert into some values (randomblob(1000))')
@@ -192,7 +203,7 @@ describe('an unusable store file', options, () => {
   })
 
   test('damaged pages end an ingestion with one line', async (t) => {
-    const folder = await storeFolder(t)
+    const folder = storeFolder(t)
     const store = folder.path('lyra.db')
     const harmed = readFileSync(store).fill(0xee, 4096)
     writeFileSync(store, harmed)
@@ -200,7 +211,7 @@ describe('an unusable store file', options, () => {
   })
 
   test('a damaged page is not copied by a backup', async (t) => {
-    const folder = await storeFolder(t)
+    const folder = storeFolder(t)
     const store = folder.path('lyra.db')
     const pages = readFileSync(store)
     writeFileSync(store, pages.fill(0xee, pages.length - 4096))
@@ -216,7 +227,7 @@ describe('an unusable store file', options, () => {
     ['folder', 'serve', 0o555],
   ] as const) {
     test(`a read-only ${what} is reported in one line by ${command}, and left unchanged`, async (t) => {
-      const folder = await storeFolder(t)
+      const folder = storeFolder(t)
       const nobody = asNobody(t, folder.folder)
       if (nobody === null) return
       const before = await dumpStore(folder.path('lyra.db'))
@@ -240,7 +251,7 @@ describe('an unusable store file', options, () => {
   }
 
   test('ingest waits for another program’s lock, then reports it in one line; readers continue', async (t) => {
-    const folder = await storeFolder(t)
+    const folder = storeFolder(t)
     const store = folder.path('lyra.db')
     const unlock = await holdLocked(t, store, 'begin exclusive')
     const base = await serve(t, store, { inThreads: true })
@@ -253,7 +264,7 @@ describe('an unusable store file', options, () => {
   })
 
   test('a store that another program has opened exclusively is reported in one line', async (t) => {
-    const folder = await storeFolder(t)
+    const folder = storeFolder(t)
     // If it is opened like this from the start, the WAL is exclusive as well.
     await holdLocked(t, folder.path('lyra.db'), 'pragma locking_mode = exclusive; begin exclusive')
     await assertRefused(t, 'serve', folder, /lyra\.db: another program has locked it/)
@@ -267,7 +278,7 @@ async function heightServed(base: string): Promise<string> {
 
 describe('a store file that changes under a service', options, () => {
   test('a removed store is answered with 503, and a restored one is served', async (t) => {
-    const { path } = await storeFolder(t)
+    const { path } = storeFolder(t)
     const base = await serve(t, path('lyra.db'), { inThreads: true })
     assert.equal(await heightServed(base), '6')
     rmSync(path('lyra.db'))
@@ -282,7 +293,7 @@ describe('a store file that changes under a service', options, () => {
   })
 
   test('a replaced store answers no later request, however many it answered before', async (t) => {
-    const { path } = await storeFolder(t)
+    const { path } = storeFolder(t)
     const reader = await openReader(t, path('lyra.db'))
     const list = { resource: checkpoints, selection: {}, descending: true, cursor: null, limit: 1 }
     const heightAskedAt = async (askedAt: bigint) =>
@@ -302,7 +313,7 @@ describe('a store file that changes under a service', options, () => {
   ]
   for (const [what, replace] of replacements) {
     test(`a store ${what} is served from then on`, async (t) => {
-      const { path } = await storeFolder(t)
+      const { path } = storeFolder(t)
       const base = await serve(t, path('lyra.db'), { inThreads: true })
       // A page cached before must not be answered from the cache afterwards.
       const before = (await send(base, CHECKPOINTS)).text
@@ -327,7 +338,7 @@ describe('a store file that changes under a service', options, () => {
   ]
   for (const [what, harm] of unreadable) {
     test(`a store ${what} is answered with 503 until it is fixed`, async (t) => {
-      const { path } = await storeFolder(t)
+      const { path } = storeFolder(t)
       copyFileSync(path('lyra.db'), path('backup.db'))
       const base = await serve(t, path('lyra.db'), { inThreads: true })
       assert.equal(await heightServed(base), '6')
@@ -371,7 +382,7 @@ describe('a store file that changes under a service', options, () => {
   })
 
   test('an ingestion whose store is removed stops, and creates no other', async (t) => {
-    const { folder, path } = await storeFolder(t)
+    const { folder, path } = storeFolder(t)
     const args = ['ingest', '--log-level', 'error', '--store', 'lyra.db', '-']
     const run = startLyra(t, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
     const stream = blocks(...Array.from({ length: 500 }, (_, index) => 7 + index))
@@ -389,7 +400,7 @@ describe('a store file that changes under a service', options, () => {
 
 describe('a WAL left beside a store', options, () => {
   test('contains the commits of a killed process, also for a copy of both and for the store from before it began', async (t) => {
-    const { path } = await storeFolder(t)
+    const { path } = storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
     await leaveLog(t, path('lyra.db'), path('more.evts'))
     for (const [copy, store] of [
@@ -406,7 +417,7 @@ describe('a WAL left beside a store', options, () => {
   })
 
   test('of another, a replaced or a later store is reported in one line, and changes nothing', async (t) => {
-    const { path } = await storeFolder(t)
+    const { path } = storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
     // Checkpointed at the end, so that the next WAL has none of these blocks.
     await ingestWhole(path('lyra.db'), path('more.evts'))

@@ -12,12 +12,12 @@ import { getPage, send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
-import { freePort } from './fixtures/postgres-server.ts'
+import { freePort } from './fixtures/port.ts'
 import { addressOf, assertFails, corePortOf, runLyra, startLyra, startProgram } from './fixtures/program.ts'
 import { startReceiver } from './fixtures/receiver.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { storeOf } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, sqlite, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const PAGE = documentedPages().find(({ path }) => path === 'docs/tutorial.md')!
@@ -167,8 +167,7 @@ describe('lyra generate --replay', () => {
     assert.equal(code, 0, stderr)
     await untilHeight(live, 2_975)
     await stop(live)
-    const plain = join(folder, 'plain.db')
-    await ingestWhole(plain, MONTH)
+    const plain = await storeOf(t, sqlite, MONTH)
     assert.deepEqual(await digestStore(store), await digestStore(plain))
   })
 

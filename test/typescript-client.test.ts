@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +11,7 @@ import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/s
 import { documentedPages } from './fixtures/documentation.ts'
 import { getPage } from './fixtures/http.ts'
 import { createActivity, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
-import { freePort } from './fixtures/postgres-server.ts'
+import { freePort, openServer } from './fixtures/port.ts'
 import { startLyra, startProgram } from './fixtures/program.ts'
 import { HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -31,13 +29,7 @@ async function sampleService(t: TestContext): Promise<string> {
 
 /** A test server, for behaviour that a correct service does not have. */
 async function serveWith(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://${await openServer(t, createServer(listener))}`
 }
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
