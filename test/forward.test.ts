@@ -11,7 +11,16 @@ import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, frame, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
-import { blocksOf, heightIn, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
+import {
+  blocksOf,
+  heightIn,
+  kill,
+  readyOf,
+  startLive,
+  stop,
+  untilHeight,
+  untilReady,
+} from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
 import { freePort } from './fixtures/port.ts'
 import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
@@ -87,7 +96,8 @@ describe('a second Lyra that receives forwarded events', () => {
       await kill(second)
       const metrics = await metricsOf(first.base)
       assert.match(metrics, /lyra_forward_enabled 1/)
-      assert.equal((await readyOf(first)).status, 200, 'the service is ready without the receiver')
+      // The service is ready without the receiver.
+      await untilReady(first)
       second = await startReceiving()
     }
     await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())
