@@ -167,18 +167,21 @@ for (const [index, { needs, prints }] of [
 async function breakingStream(t: TestContext) {
   const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"row":${id}}\n\n`
   const answers = [
-    null,
+    503,
     `retry: 1000\n\nid: 1\n\n: \n\n${row(2)}id: 3\nevent: checkpoints\ndata: {"row":3}\n`,
     `${row(3)}event: dropped\ndata: {"code":8}\n\n`,
     'id: 4\n\n',
     row(5),
+    // What a proxy answers while the service restarts.
+    502,
   ]
   const asked: unknown[] = []
   const server = createServer((request, response) => {
     asked.push(request.headers['last-event-id'])
     const answer = answers[asked.length - 1]
     if (answer === undefined) response.writeHead(400).end()
-    else if (answer === null) response.writeHead(503, { 'Retry-After': '7' }).end()
+    else if (typeof answer === 'number')
+      response.writeHead(answer, answer === 503 ? { 'Retry-After': '7' } : {}).end()
     // The second answer is cut off within an event.
     else
       response.writeHead(200).write(answer, () => (asked.length === 2 ? response.destroy() : response.end()))
@@ -186,7 +189,7 @@ async function breakingStream(t: TestContext) {
   return { base: `http://${await openServer(t, server)}`, asked }
 }
 
-const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5']
+const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5', '5']
 
 test('the Python recipe of docs/api.md for a stream reconnects after the last whole event', async (t) => {
   if (!hasPython()) return skip(t, 'python3 is not installed')
@@ -202,7 +205,7 @@ for row, last_id in follow("checkpoints"):
   const run = startProgram(t, PYTHON, ['-c', program.replaceAll('http://127.0.0.1:3008', base)])
   const { stdout, stderr } = await run.outcome
   assert.match(stderr, /HTTP Error 400/)
-  const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1']
+  const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1', 'wait 2']
   assert.deepEqual(stdout.trim().split('\n'), printed)
   assert.deepEqual(asked, ASKED_IDS)
 })
@@ -266,7 +269,7 @@ func main() {
   assert.equal(code, 0, stderr)
   const row = (id: number) => `{"row":${id}} ${id}`
   assert.deepEqual(stdout.trim().split('\n'), [
-    ...['wait 7s', row(2), 'wait 1s', row(3), 'wait 1s', 'wait 1s', row(5), 'wait 1s'],
+    ...['wait 7s', row(2), 'wait 1s', row(3), 'wait 1s', 'wait 1s', row(5), 'wait 1s', 'wait 2s'],
     `${base}/checkpoints: 400 Bad Request`,
     ...['wait 1s', 'wait 2s', 'wait 3s', 'wait 3s'],
   ])

@@ -169,6 +169,15 @@ describe('the TypeScript client', () => {
     }
   })
 
+  test('asks again if a proxy has no service behind it', async (t) => {
+    const answers = [502, 504, 200]
+    const base = await serveWith(t, (_, response) => {
+      response.writeHead(answers.shift()!).end('{"status":"ok"}')
+    })
+    const lyra = createLyraClient({ url: base, longestWaitMs: 10 })
+    assert.deepEqual(await lyra.health(), { status: 'ok' })
+  })
+
   test('follows a stream across cuts and restarts of the service, until its signal', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])

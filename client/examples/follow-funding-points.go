@@ -55,7 +55,8 @@ func connect(address string, lastID *string, use func(data, id string) error) (a
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		// The last two are answers of a proxy while the service restarts.
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 		return false, time.Duration(seconds) * time.Second, nil
 	default:

@@ -37,9 +37,12 @@ export type Connection = {
   backOffMs(failed: number, error?: unknown): number
 }
 
+/** Statuses of a service that is busy or not ready, and of a proxy (502, 504) while it restarts. */
+const TEMPORARY_STATUSES: readonly number[] = [429, 502, 503, 504]
+
 /** Whether the same request may succeed later. */
 export function mayPass(error: unknown): boolean {
-  if (error instanceof LyraApiError) return error.status === 429 || error.status === 503
+  if (error instanceof LyraApiError) return TEMPORARY_STATUSES.includes(error.status)
   return error instanceof LyraConnectionError && !(error.cause instanceof RangeError)
 }
 
