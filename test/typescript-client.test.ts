@@ -287,6 +287,8 @@ describe('the package of the client', () => {
       // The checkout is already installed.
       const lines = installLines(kind, { '~/lyra': ROOT, '~/my-bot': folder }).replace(' && npm ci', '')
       const env = { ...process.env, npm_config_offline: 'true' }
+      // Sources may have changed since the last build.
+      spawnSync('npm', ['run', '--silent', 'build', '--workspace', 'client'], { cwd: ROOT })
       const built = statSync(join(ROOT, 'client/dist/connection.js')).mtimeMs
       const ran = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env })
         .outcome
