@@ -1,17 +1,29 @@
 // `npm test`: every test file, or those named. `--long` asks for the full numbers (npm run test:long).
 // LYRA_TEST_STORE chooses the stores to test on: sqlite (the default), postgres, or all. PostgreSQL is started
 // here unless LYRA_TEST_POSTGRES names a server. `citus` is a cluster, whose coordinator LYRA_TEST_CITUS names.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { ensureWebBuilt } from './build-web.ts'
 import { describeSkipped } from './skipped-tests.ts'
 
 /** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
-const LANES = 5
+const LANES = 6
+
+/** The files that take longest, waiting most of the time: they start first, and the others fill the processors. */
+const FIRST = [
+  'forward',
+  'explorer-live',
+  'explorer-layout',
+  'hostile-requests',
+  'tutorial',
+  'store-file',
+  'explorer',
+]
 
 /** A file system in memory, and the room that it must have: making and removing files is a twentieth of the work. */
 const IN_MEMORY = '/dev/shm'
@@ -21,7 +33,9 @@ const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)
 const long = args.includes('--long')
 const named = args.filter((arg) => arg !== '--long')
-const files = named.length > 0 ? named : globSync('test/*.test.ts', { cwd: root }).sort()
+const others = globSync('test/*.test.ts', { cwd: root })
+const first = FIRST.map((name) => `test/${name}.test.ts`)
+const files = named.length > 0 ? named : [...new Set([...first, ...others.sort()])]
 
 await ensureWebBuilt()
 // As the program itself does: a test file starts in half the time.
@@ -42,13 +56,11 @@ if (['postgres', 'all'].includes(env.LYRA_TEST_STORE ?? '') && !env.LYRA_TEST_PO
   else console.log('PostgreSQL is not installed: the tests of its store are skipped')
 }
 try {
-  const runner = spawn(
-    process.execPath,
-    ['--test', `--test-concurrency=${LANES}`, '--test-reporter=spec', ...files],
-    { cwd: root, stdio: 'inherit', env },
-  )
-  const [code] = await once(runner, 'exit')
-  process.exitCode = code ?? 1
+  const results = run({ files, cwd: root, concurrency: LANES, env })
+  results.on('test:fail', () => {
+    process.exitCode = 1
+  })
+  await pipeline(results, spec(), process.stdout, { end: false })
   const reasons = existsSync(env.LYRA_TEST_SKIPPED)
     ? readFileSync(env.LYRA_TEST_SKIPPED, 'utf8').trimEnd().split('\n')
     : []

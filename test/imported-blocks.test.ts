@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
+import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { RESOURCES } from '#core/resources/resources'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { decodeStreamCursor } from '#service/stream/stream-cursor'
@@ -130,8 +131,27 @@ for (const kind of STORE_KINDS) {
             for (const follower of followers) assert.deepEqual(await follower.missing(), [])
           }),
         ),
-        { numRuns: runsOf('store', kind), seed: 1 },
+        { numRuns: Number(process.env.NR ?? runsOf('store', kind)), seed: Number(process.env.SEED ?? 1) },
       )
+    })
+
+    test('and a provider whose provision was imported from before all blocks, once its event has come', async (t) => {
+      const store = kind.create(t)
+      const follower = new StreamFollower(store, liquidityProviders, { marketId: MARKET })
+      const [provided, ...rest] = [
+        { height: 62, events: [provision()] },
+        { height: 63, events: [marketData()] },
+        { height: 64 },
+      ]
+      await ingestWell(t, store, fileOf(rest[0]!))
+      await follower.look()
+      await importBlocks(store, blocksOf(fileOf(provided!, ...rest)), { from: 63n, to: 64n })
+      await follower.look()
+      assert.equal(follower.sent.size, 0)
+      await ingestWell(t, store, fileOf(provided!, ...rest))
+      await follower.look()
+      assert.equal(follower.sent.size, 1)
+      assert.deepEqual(await follower.missing(), [])
     })
   })
 }

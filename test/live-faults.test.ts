@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
+import { fileOf } from './fixtures/event-stream.ts'
 import {
   blocksOf,
   heightIn,
@@ -56,6 +57,7 @@ for (const kind of ANY_STORE_KIND) {
       let core = await dial(service.corePort)
       void core.send(blocks).catch(() => {})
       await service.program.printed(/the event buffer cannot be written .*the core has to wait/)
+      await untilNotReady(service, /intake stopped.*the event buffer cannot be written .ENOSPC/)
       // Killed while it waits: the core only repeats blocks that the store does not have.
       await kill(service)
       core.socket.destroy()
@@ -68,6 +70,7 @@ for (const kind of ANY_STORE_KIND) {
       await service.program.printed(/"level":30,.*the event buffer can be written again/)
       await sent
       await untilHeight(service, blocks.length)
+      await untilReady(service)
       await core.close()
       await stop(service)
       await assertHoldsFirst(t, kind, store, blocks.length)
@@ -156,9 +159,17 @@ describe('a damaged buffer', () => {
     test(`${what}: ingestion stops there, and nothing is changed`, async (t) => {
       const { ingestion, read } = await start(t, contents)
       await until(() => says.test(ingestion.live.failure ?? ''), 'its failure')
+      assert.match(ingestion.live.failure!, /The buffer cannot be read past this point.*move this file/)
       for (const [index, bytes] of contents.entries()) assert.ok(read(names[index]!).equals(bytes))
     })
   }
+
+  test('events of another chain than the earlier ones: ingestion stops there, and asks for a buffer of its own', async (t) => {
+    const other = fileOf({ height: 4, chain: 'another' })
+    const { ingestion } = await start(t, [one.bytes, other])
+    const says = /0002\.bevt, record 1, .*chain "another".*give each chain its own --buffer, too$/
+    await until(() => says.test(ingestion.live.failure ?? ''), 'its failure')
+  })
 
   const tails: [what: string, tail: Buffer][] = [
     ['part of a record', two.bytes.subarray(0, two.starts[1]! - 3)],

@@ -199,6 +199,8 @@ function refuseCutRecord(framer: RecordFramer): void {
 function remedyOf(error: Error): string {
   if (error instanceof GapError) return `. To do without them: lyra gap accept ${error.from} ${error.to}`
   if (!(error instanceof EventStreamError) || error instanceof StrictError) return ''
+  if (error instanceof ChainError)
+    return '. The buffer has events of that chain: give each chain its own --buffer, too'
   return (
     '. The buffer cannot be read past this point: stop the service, move this file and those with higher numbers out of ' +
     'the buffer, start it again (docs/monitor.md, a damaged buffer file)'

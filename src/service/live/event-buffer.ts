@@ -109,6 +109,8 @@ export class EventBuffer {
   #pendingWhole = 0
   /** Whether everything after the last end of a block is to be removed. */
   #mustTruncate = false
+  /** Why the disk accepts no writes, without the folder's name; null while it does. */
+  fault: string | null = null
   /** While the disk accepts no writes. */
   #blocked: Promise<void> | null = null
   #flushing: Promise<void> | null = null
@@ -313,6 +315,7 @@ export class EventBuffer {
     for (let noticed = false; error !== null; ) {
       if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '') || this.#closed) throw error
       if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
+        this.fault = `the event buffer cannot be written (${error.code}); the core has to wait. Free disk space for it`
         if (!noticed) {
           this.#options.log.error(
             `the event buffer cannot be written (${error.message}); the core has to wait. Free disk space for ${this.#options.folder}`,
@@ -324,6 +327,7 @@ export class EventBuffer {
       try {
         await again()
         error = null
+        this.fault = null
         if (noticed) this.#options.log.info('the event buffer can be written again')
       } catch (thrown) {
         error = thrown as NodeJS.ErrnoException

@@ -34,7 +34,8 @@ const buffer = new EventBuffer({
 const intake = new Intake({ buffer, chain: task.chain, log, onChange: report })
 
 function report(): void {
-  const { peer, received, faults, failure } = intake
+  const { peer, received, faults } = intake
+  const failure = buffer.fault ?? intake.failure
   const forward = forwarding?.state() ?? null
   post({ type: 'state', state: { peer, received, faults, failure, bufferedBytes: buffer.bytes, forward } })
 }

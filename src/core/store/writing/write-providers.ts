@@ -41,12 +41,12 @@ export function* writeProvisions(rows: readonly RowOf<typeof provisionTable>[]):
   for (const [at, [now]] of after.entries()) {
     const was = before[at]![0]
     const [marketId, partyId, status, heightText, index] = now!
-    const wasLive = was !== undefined && LIVE_STATUSES.includes(Number(was[2]))
     const isLive = LIVE_STATUSES.includes(Number(status))
-    if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) continue
     const height = BigInt(heightText!)
     // Imported rows from before the imported blocks have no position that a follower could see.
-    if (!hasBlock(height)) continue
+    if (!isLive || !hasBlock(height)) continue
+    const wasShown = was !== undefined && LIVE_STATUSES.includes(Number(was[2])) && hasBlock(BigInt(was[3]!))
+    if (wasShown && was[0] === marketId && was[1] === partyId) continue
     const place = { height, index: Number(index) }
     const key = providerKey(marketId, partyId)
     const known = shown.get(key)
