@@ -135,7 +135,28 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('and a provider whose provision was imported from before all blocks, once its event has come', async (t) => {
+    test('reaches followers that were cut off within an incomplete block, once it is complete', async (t) => {
+      const store = kind.create(t)
+      const follower = new StreamFollower(store, fundingPeriodDataPoints, { marketId: MARKET })
+      const [first, corrected, second, third] = [
+        dataPoint({ timestamp: 1, twap: '1' }),
+        dataPoint({ timestamp: 1, twap: '2' }),
+        dataPoint({ timestamp: 2 }),
+        dataPoint({ timestamp: 3 }),
+      ]
+      const blocks: MadeBlock[] = [
+        { height: 59, events: [first!, corrected!, second!] },
+        { height: 60, events: [third!] },
+      ]
+      await ingestBytes(t, store, fileOf(withoutAnEvent(blocks[0]!), blocks[1]!), { allowGap: true })
+      await follower.look(2)
+      assert.equal(follower.sent.size, 2)
+      await ingestWell(t, store, fileOf(...blocks))
+      await follower.look()
+      assert.deepEqual(await follower.missing(), [])
+    })
+
+    test('and a provider whose provision was imported from before all blocks, once its event is stored', async (t) => {
       const store = kind.create(t)
       const follower = new StreamFollower(store, liquidityProviders, { marketId: MARKET })
       const [provided, ...rest] = [

@@ -53,7 +53,7 @@ export class ArrivalFeed implements Feed {
     }
     if (follower.isClosed) return
     this.#followers.add(follower)
-    follower.send(this.#cursorBytes(this.#level!.lacks), 1)
+    follower.send(this.#cursorBytes(this.#level!), 1)
   }
 
   leave(follower: Follower): void {
@@ -71,11 +71,11 @@ export class ArrivalFeed implements Feed {
 
   keepAlive(): void {
     if (this.#level === null) return
-    sendToAll(this.#followers, Buffer.concat([Buffer.from(': \n'), this.#cursorBytes(this.#level.lacks)]))
+    sendToAll(this.#followers, Buffer.concat([Buffer.from(': \n'), this.#cursorBytes(this.#level)]))
   }
 
-  #cursorBytes(lacks: Lacks): Buffer {
-    return Buffer.from(idText(this.#chunks.cursorOf(lacks)))
+  #cursorBytes({ lacks, coverage }: FeedProgress): Buffer {
+    return Buffer.from(idText(this.#chunks.cursorOf(lacks, coverage)))
   }
 
   async #pullAll(): Promise<void> {
@@ -130,7 +130,8 @@ export class ArrivalFeed implements Feed {
         const now = performance.now()
         const isQuiet = chunk.bytes.length === 0
         if (!isQuiet) follower.send(chunk.bytes, 1)
-        else if (now - sentAt > CURSOR_INTERVAL_MS) follower.send(this.#cursorBytes(lacks), 1)
+        else if (now - sentAt > CURSOR_INTERVAL_MS)
+          follower.send(this.#cursorBytes({ lacks, coverage: asOf }), 1)
         if (!isQuiet || now - sentAt > CURSOR_INTERVAL_MS) sentAt = now
         if (!chunk.isLast) {
           await follower.drained()

@@ -43,8 +43,9 @@ export class ChunkReader {
     this.#read = read
   }
 
-  cursorOf(lacks: Lacks): string {
-    return encodeStreamCursor(this.#resource, this.#selection, lacks)
+  cursorOf({ tail, ...lacks }: Lacks, coverage: Coverage): string {
+    const received = { ...lacks, tail: outsideUnsettled(tail, tail, coverage) }
+    return encodeStreamCursor(this.#resource, this.#selection, received)
   }
 
   /** The store's coverage; null if it is empty. */
@@ -88,7 +89,7 @@ function eventsText(
 ): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
   const { resource, selection, lacks, limit } = query
   const eventOf = (index: number, upTo: Place, next: Place | null) => {
-    const received = advance(lacks, coverage, outsideImport(upTo, next, coverage))
+    const received = advance(lacks, coverage, outsideUnsettled(upTo, next, coverage))
     const id = encodeStreamCursor(resource, selection, received)
     const { row, marketId } = rows[index]!
     const node = resource.node(row, marketId === undefined ? selection : { ...selection, marketId })
@@ -129,13 +130,14 @@ function placeAfter(place: Place, next: Place | undefined, reached: Place | null
 }
 
 /**
- * The place that an id names. Places within an imported block are made up, and would mean something else to another store:
- * until the block's last row has been sent the id names the beginning of the block, and then its end.
+ * The place that an id names. Places within an imported block are made up, and would mean something else to another store;
+ * an incomplete block may get events before them. So until the block's last row has been sent the id names the beginning of
+ * the block, and then its end.
  *
  * @param next position of the next row, or of the continued reading; null after the last row
  */
-function outsideImport(place: Place, next: Place | null, { imported }: Coverage): Place {
+function outsideUnsettled(place: Place, next: Place | null, { imported, gaps }: Coverage): Place {
   const { height } = place
-  if (!isWithin(imported, height)) return place
+  if (!isWithin(imported, height) && !isWithin(gaps, height)) return place
   return next?.height === height ? { height, index: 0 } : { height: height + 1n, index: 0 }
 }
