@@ -36,18 +36,21 @@ const ESTIMATES = '/api/v2/funding-estimates/'
 
 type Node = Record<string, unknown>
 
+const caseOf = (name: string) => RESOURCE_CASES.find(({ resource }) => resource.name === name)!
+
 /** The rows of another resource from its own model, ascending. */
 function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {
-  const model = new PageModel(RESOURCE_CASES.find(({ resource }) => resource.name === name)!)
+  const model = new PageModel(caseOf(name))
   model.add(1, events)
   return model.rows({})
 }
 
-/** The market of an event, of any kind. */
+/** The market of an event, of any kind with rows of its own. */
 function marketOf(event: MarketEvent): string[] {
-  // Of losses, and of events without payments, there are no rows.
+  // Of losses, and of events without payments, there are no rows; paid fees are rows of the history of an epoch.
   const { kind, payments } = event as { kind: string; payments?: readonly object[] }
-  return 'marketId' in event && kind !== 'funding-loss' && payments?.length !== 0 ? [event.marketId] : []
+  const isOwn = !['funding-loss', 'paid-liquidity-fees'].includes(kind) && payments?.length !== 0
+  return 'marketId' in event && isOwn ? [event.marketId] : []
 }
 
 /** The node of a market's latest data; null if no event has figures. */
@@ -83,11 +86,13 @@ const SUMMARY_CASE: ResourceCase = {
     ...RESOURCE_CASES.filter(({ resource }) => resource.name !== 'checkpoints').map(({ events }) => events),
   ),
   keys: fc.tuple(markets),
-  rows: (events) => {
+  rows: (events, blocks) => {
+    const history = caseOf('liquidityProviderHistory').rows(events, blocks)
     const [points, periods, named, providers] = [
       ...['fundingPeriodDataPoints', 'fundingPeriods', 'instruments', 'liquidityProviders'],
     ].map((name) => rowsOf(name, events)) as [ModelRow[], ModelRow[], ModelRow[], ModelRow[]]
-    return [...new Set(events.flatMap(marketOf))].map((marketId) => {
+    const ids = new Set([...events.flatMap(marketOf), ...history.map(({ of }) => String(of.market_id))])
+    return [...ids].map((marketId) => {
       const of = (rows: ModelRow[]) =>
         rows.filter((row) => row.of.market_id === marketId).map(({ node }) => node)
       const latest = of(periods).at(-1)
