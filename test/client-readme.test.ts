@@ -57,16 +57,21 @@ function compile(folder: string, texts: readonly string[]) {
   return { status, stdout }
 }
 
-describe("The client's README", () => {
-  const page = documentedPages().find(({ path }) => path === 'client/README.md')!
-  const blocks = page.blocks.filter(({ language }) => language === 'ts').map(({ text }) => text)
+/** The TypeScript that a page shows, as one program. */
+function programOf(path: string): string {
+  const page = documentedPages().find((page) => page.path === path)!
+  const blocks = page.blocks.filter(({ language }) => language === 'ts')
+  assert.ok(blocks.length > 0, path)
+  return blocks.map(({ text }) => text).join('\n')
+}
 
+describe('The documentation of the client', () => {
   test('shows programs that compile, and the signatures that the client has', (t) => {
     const folder = temporaryFolder(t)
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    const text = `${blocks.join('\n')}\n${COMPARISON}`
-    const { status, stdout } = compile(folder, [text])
+    const text = `${programOf('client/README.md')}\n${COMPARISON}`
+    const { status, stdout } = compile(folder, [text, programOf('docs/recipes.md')])
     assert.ok(status === 0, faultsIn(stdout))
 
     // The comparison sees a wrong option, a missing method and a wrong row.

@@ -139,8 +139,8 @@ test('Python scripts that paste cursors into URLs walk every page of every list'
   }
 })
 
-const { blocks: API_BLOCKS } = documentedPages().find(({ path }) => path === 'docs/api.md')!
-const RECIPES = API_BLOCKS.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
+const { blocks: RECIPE_BLOCKS } = documentedPages().find(({ path }) => path === 'docs/recipes.md')!
+const RECIPES = RECIPE_BLOCKS.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
 
 for (const [index, { needs, prints }] of [
   { needs: 'httpx', prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+$/ },
@@ -149,7 +149,7 @@ for (const [index, { needs, prints }] of [
     prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/,
   },
 ].entries()) {
-  test(`the recipe of docs/api.md for ${needs} runs as printed`, async (t) => {
+  test(`the recipe of docs/recipes.md for ${needs} runs as printed`, async (t) => {
     if (!hasPython(needs))
       return skip(t, `${needs} for Python is not installed; LYRA_PYTHON may name a Python that has it`)
     const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
@@ -191,11 +191,11 @@ async function breakingStream(t: TestContext) {
 
 const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5', '5']
 
-test('the Python recipe of docs/api.md for a stream reconnects after the last whole event', async (t) => {
+test('the Python recipe of docs/recipes.md for a stream reconnects after the last whole event', async (t) => {
   if (!hasPython()) return skip(t, 'python3 is not installed')
   const { base, asked } = await breakingStream(t)
   const [head, recipe] = ['import http.client', 'def follow('].map(
-    (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
+    (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,
   )
   const program = `${head}
 ${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}
@@ -276,10 +276,10 @@ func main() {
   assert.deepEqual(asked, ASKED_IDS)
 })
 
-test('the Python recipe of docs/api.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
+test('the Python recipe of docs/recipes.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
   if (!hasPython()) return skip(t, 'python3 is not installed')
   const [head, recipe] = ['import http.client', 'def follow('].map(
-    (part) => API_BLOCKS.find(({ text }) => text.includes(part))!.text,
+    (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,
   )
   const program = `${head}
 ${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}
@@ -306,12 +306,12 @@ for longest in [{}, {"longest_wait": 5}, {"longest_wait": 0.5}]:
   ])
 })
 
-test('the recipe of docs/api.md for a chart draws one, after the Python blocks before it', async (t) => {
+test('the recipe of docs/recipes.md for a chart draws one, after the Python blocks before it', async (t) => {
   if (!hasPython('matplotlib'))
     return skip(t, 'matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has it')
   const { base } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
-  const chart = API_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
-  const program = API_BLOCKS.slice(0, chart + 1)
+  const chart = RECIPE_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
+  const program = RECIPE_BLOCKS.slice(0, chart + 1)
     .filter(({ language }) => language === 'python')
     .map(({ text }) => text)
     .join('\n')
