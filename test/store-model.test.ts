@@ -243,6 +243,13 @@ const kill = fc.tuple(ranges, fc.integer({ min: 250, max: 900 })).map(
     }),
 )
 
+/** Whether a store has one of the two parts of block 1: the other one is only in the files. */
+function hasPartOfBlockOne({ stream }: StoreDump, blocks: readonly MadeBlock[]): boolean {
+  const hashes = (JSON.parse(stream![0] ?? '[]') as (string | null)[]).at(-1)
+  const parts = blocks.filter(({ height }) => height === 1)
+  return parts.length === 2 && typeof hashes === 'string' && JSON.parse(hashes).length === 1
+}
+
 for (const kind of STORE_KINDS) {
   describe(`a store (${kind.name})`, () => {
     test('has the content that the rules give after any commands, and everything possible once all events are ingested', async () => {
@@ -274,7 +281,8 @@ for (const kind of STORE_KINDS) {
             const bytes = fileOf(...blocks)
             const { told } = await checkWithFiles(tried.store, fileWith(scope, bytes, 'whole.evts'))
             const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
-            if (!rules.isPruned) assert.deepEqual(differences, [])
+            if (!rules.isPruned && !hasPartOfBlockOne(await dumpStore(tried.store), blocks))
+              assert.deepEqual(differences, [])
             await ingestWell(scope, tried.store, bytes, { allowGap: true })
             rules.do((model) => model.ingest(bytes, { allowGap: true }))
             const dump = await dumpStore(tried.store)
