@@ -28,7 +28,7 @@ const NOT_STORED = { 'cache-control': 'no-store' }
 /** The routes that report on the service and describe its API. */
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   const { reader, ingestion, metrics, version, storeName, clusterFaults, log } = options
-  const document = openApiDocument(version)
+  const document = () => openApiDocument(version)
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
   // They count open files and handles, of which clients make as many as they like.
@@ -38,7 +38,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
     { path: INFO_PATH, answer: (exchange) => sendOfNode(exchange, info) },
     { path: TIME_PATH, answer: (exchange) => sendOfNode(exchange, vegaTime) },
     documentRoute(DOCUMENT_PATH, document),
-    documentRoute(DOCUMENT_30_PATH, asOpenApi30(document)),
+    documentRoute(DOCUMENT_30_PATH, () => asOpenApi30(document())),
     {
       path: '/health',
       isUnlimited: true,
@@ -73,15 +73,21 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   ]
 }
 
-function documentRoute(path: string, document: object): Route {
-  const body = Buffer.from(JSON.stringify(document))
-  const made = { body, checkSum: checkSumOfMaker(body), position: null, version: null }
+/** The document is made when it is first requested: a tenth of a start's time. */
+function documentRoute(path: string, document: () => object): Route {
+  let made: ReturnType<typeof madeOf> | null = null
   return {
     path,
     answer: async (exchange) => {
+      made ??= madeOf(document())
       await sendMade(exchange, made, acceptsGzip(exchange.request))
     },
   }
+}
+
+function madeOf(document: object) {
+  const body = Buffer.from(JSON.stringify(document))
+  return { body, checkSum: checkSumOfMaker(body), position: null, version: null }
 }
 
 async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {
