@@ -12,7 +12,7 @@ import { ensureWebBuilt } from './build-web.ts'
 import { describeSkipped } from './skipped-tests.ts'
 
 /** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
-const LANES = 6
+const LANES = 8
 
 /** The files that take longest, waiting most of the time: they start first, and the others fill the processors. */
 const FIRST = [
@@ -22,8 +22,7 @@ const FIRST = [
   'hostile-requests',
   'tutorial',
   'store-file',
-  'explorer',
-]
+].concat([...['explorer', 'summary-streams', 'long-reads', 'write-ahead-log']])
 
 /** A file system in memory, and the room that it must have: making and removing files is a twentieth of the work. */
 const IN_MEMORY = '/dev/shm'

@@ -149,7 +149,8 @@ for (const kind of ANY_STORE_KIND) {
       const listed = RESOURCES.filter(({ grpcMethod }) => grpcMethod !== undefined)
       const seen = { pages: 0, errors: 0 }
       let cursor = ''
-      for (let i = 0; i < runsOf('request'); i++) {
+      const requests = runsOf('request')
+      for (let i = 0; i < requests; i++) {
         const resource = pick(...listed)
         const marketId = pick(MARKET, MARKET, MARKET.toUpperCase(), 'abc', '', 'f'.repeat(64))
         const pagination: Record<string, string | number | boolean> = {}
@@ -196,7 +197,7 @@ for (const kind of ANY_STORE_KIND) {
         seen.pages++
         if (page.edges.length > 0) cursor = page.edges[random.integer(page.edges.length)].cursor
       }
-      assert.ok(seen.pages > 100 && seen.errors > 30, JSON.stringify(seen))
+      assert.ok(seen.pages > requests / 3 && seen.errors > requests / 10, JSON.stringify(seen))
     })
 
     test('returns a new page after a block changed it', async (t) => {
