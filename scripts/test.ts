@@ -16,13 +16,9 @@ const LANES = 8
 
 /** The files that take longest, waiting most of the time: they start first, and the others fill the processors. */
 const FIRST = [
-  'forward',
-  'explorer-live',
-  'explorer-layout',
-  'hostile-requests',
-  'tutorial',
-  'store-file',
-].concat([...['explorer', 'summary-streams', 'long-reads', 'write-ahead-log']])
+  ...['forward', 'explorer-live', 'explorer-layout', 'hostile-requests', 'tutorial', 'store-file'],
+  ...['explorer', 'summary-streams', 'long-reads', 'write-ahead-log'],
+]
 
 /** A file system in memory, and the room that it must have: making and removing files is a twentieth of the work. */
 const IN_MEMORY = '/dev/shm'
