@@ -75,17 +75,17 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
 
 /** The document is made when it is first requested: a tenth of a start's time. */
 function documentRoute(path: string, document: () => object): Route {
-  let made: ReturnType<typeof madeOf> | null = null
+  let made: ReturnType<typeof documentAnswer> | null = null
   return {
     path,
     answer: async (exchange) => {
-      made ??= madeOf(document())
+      made ??= documentAnswer(document())
       await sendMade(exchange, made, acceptsGzip(exchange.request))
     },
   }
 }
 
-function madeOf(document: object) {
+function documentAnswer(document: object) {
   const body = Buffer.from(JSON.stringify(document))
   return { body, checkSum: checkSumOfMaker(body), position: null, version: null }
 }
