@@ -96,6 +96,8 @@ export type BufferPiece = {
  * the end of each block.
  */
 export class EventBuffer {
+  /** Why the disk accepts no writes, without the folder's name; null while it does. */
+  fault: string | null = null
   readonly #options: EventBufferOptions
   readonly #files: BufferFile[] = []
   /** Numbers only rise: a position in a released file must not mean one in a later file. */
@@ -109,8 +111,6 @@ export class EventBuffer {
   #pendingWhole = 0
   /** Whether everything after the last end of a block is to be removed. */
   #mustTruncate = false
-  /** Why the disk accepts no writes, without the folder's name; null while it does. */
-  fault: string | null = null
   /** While the disk accepts no writes. */
   #blocked: Promise<void> | null = null
   #flushing: Promise<void> | null = null

@@ -29,7 +29,7 @@ export type ReceiverState = {
   received: number
   /** Bytes in the buffer that are not committed. */
   bufferedBytes: number
-  /** Fault in the core's events; null while there is none. */
+  /** Fault in the core's events, or of the buffer's disk; null while there is none. */
   failure: string | null
   /** Connections closed by the service since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
