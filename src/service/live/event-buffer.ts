@@ -316,11 +316,7 @@ export class EventBuffer {
       if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '') || this.#closed) throw error
       if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
         this.fault = `the event buffer cannot be written (${error.code}); the core has to wait. Free disk space for it`
-        if (!noticed) {
-          this.#options.log.error(
-            `the event buffer cannot be written (${error.message}); the core has to wait. Free disk space for ${this.#options.folder}`,
-          )
-        }
+        if (!noticed) this.#options.log.error(`${this.fault}, ${this.#options.folder}: ${error.message}`)
         noticed = true
         await sleep(DISK_FULL_WAIT_MS)
       }
