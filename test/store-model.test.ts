@@ -7,6 +7,7 @@ import { findEventFiles } from '#core/records/event-paths'
 import { EventStreamError } from '#core/records/record-position'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { pruneStore } from '#core/store/pruning/prune-store'
+import { readCoverage } from '#core/store/readings/coverage'
 import type { Writer } from '#core/store/store'
 import { assertProperty } from './fixtures/assert-property.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
@@ -27,7 +28,7 @@ import {
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { SILENT } from './fixtures/service.ts'
-import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 /*
@@ -243,11 +244,12 @@ const kill = fc.tuple(ranges, fc.integer({ min: 250, max: 900 })).map(
     }),
 )
 
-/** Whether a store has one of the two parts of block 1: the other one is only in the files. */
-function hasPartOfBlockOne({ stream }: StoreDump, blocks: readonly MadeBlock[]): boolean {
-  const hashes = (JSON.parse(stream![0] ?? '[]') as (string | null)[]).at(-1)
-  const parts = blocks.filter(({ height }) => height === 1)
-  return parts.length === 2 && typeof hashes === 'string' && JSON.parse(hashes).length === 1
+/** The blocks without the part of block 1 that a store does not know of: a check rightly finds it in the files only. */
+async function blocksToCheck(store: string, blocks: readonly MadeBlock[]): Promise<MadeBlock[]> {
+  const known = (await readFrom(store, readCoverage))?.blockOne ?? null
+  return blocks.filter(
+    ({ height, hash }) => height !== 1 || known === null || known.includes(hash ?? 'hash-1'),
+  )
 }
 
 for (const kind of STORE_KINDS) {
@@ -279,10 +281,10 @@ for (const kind of STORE_KINDS) {
             await fc.asyncModelRun(() => ({ model: rules, real: tried }), list)
             await tried.close()
             const bytes = fileOf(...blocks)
-            const { told } = await checkWithFiles(tried.store, fileWith(scope, bytes, 'whole.evts'))
+            const checked = fileOf(...(await blocksToCheck(tried.store, blocks)))
+            const { told } = await checkWithFiles(tried.store, fileWith(scope, checked, 'whole.evts'))
             const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
-            if (!rules.isPruned && !hasPartOfBlockOne(await dumpStore(tried.store), blocks))
-              assert.deepEqual(differences, [])
+            if (!rules.isPruned) assert.deepEqual(differences, [])
             await ingestWell(scope, tried.store, bytes, { allowGap: true })
             rules.do((model) => model.ingest(bytes, { allowGap: true }))
             const dump = await dumpStore(tried.store)
