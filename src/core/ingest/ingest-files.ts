@@ -3,10 +3,8 @@ import { MissingHistoryError } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
 import { type Coverage, describeBlocks, type Gap, missingHistory } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
-import type { ReadProgress } from '../records/event-file.ts'
-import { orderEventFiles } from '../records/event-order.ts'
 import { type EventInput, EventPathError } from '../records/event-paths.ts'
-import { type CutOffNotice, readRecords } from '../records/read-records.ts'
+import { type FilesRead, readEventFiles } from '../records/read-records.ts'
 import { describePosition, EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
@@ -61,22 +59,17 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     (total, { bytes }) => (total === null || bytes === null ? null : total + bytes),
     0,
   )
-  const reading: ReadProgress = { bytesRead: 0 }
-  const cutOff: CutOffNotice[] = []
-  let sequenceBreaks = 0
+  const reading: FilesRead = { bytesRead: 0, cutOff: [], sequenceBreaks: 0 }
   let failure: Error | null = null
-
-  async function readFile(path: string): Promise<void> {
-    const end = await readRecords({
-      path,
-      progress: reading,
+  try {
+    await readEventFiles(input.files, reading, {
       sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
       log,
       signal,
-      onChunk: async () => {
+      onChunk: async (source) => {
         await batches.commitIfDue(assembler)
         options.onProgress?.({
-          source: path,
+          source,
           bytesRead: reading.bytesRead,
           bytesTotal,
           records: assembler.counts.records,
@@ -85,15 +78,6 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
         })
       },
     })
-    if (end.cutOff !== null) cutOff.push(end.cutOff)
-    sequenceBreaks += end.sequenceBreaks
-  }
-
-  try {
-    for (const { path } of await orderEventFiles(input.files, signal)) {
-      if (signal?.aborted) break
-      await readFile(path)
-    }
     if (!signal?.aborted) assembler.end()
   } catch (error) {
     failure = error as Error
@@ -118,8 +102,8 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     },
     unfinishedBlocks: counts.unfinishedBlocks,
     pendingHeight: failure === null ? (assembler.pendingHeight?.toString() ?? null) : null,
-    cutOff,
-    sequenceBreaks,
+    cutOff: reading.cutOff,
+    sequenceBreaks: reading.sequenceBreaks,
     foreignFiles: input.foreign,
     ...reportOfCoverage(coverage),
     seconds: (performance.now() - startedAt) / 1000,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ReadProgress } from './event-file.ts'
+import { orderEventFiles } from './event-order.ts'
 import { type EventPath, EventPathError, explainPathError } from './event-paths.ts'
 import { CompressionError } from './gunzip.ts'
 import { readAhead } from './read-ahead.ts'
@@ -69,6 +70,37 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
   return { records, cutOff, sequenceBreaks }
 }
 
+/** What has been read of several files. */
+export type FilesRead = ReadProgress & { cutOff: CutOffNotice[]; sequenceBreaks: number }
+
+export type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
+  /** As in {@link ReadRecordsOptions}. */
+  onChunk: (path: string) => Promise<void> | void
+}
+
+/**
+ * Reads event files in the order of their events, as one stream, until `signal` is aborted.
+ *
+ * @param read is kept up to date, also if this fails
+ * @throws {EventPathError} for a file that cannot be read, and for files without any record.
+ * @throws {EventStreamError} as {@link readRecords}.
+ */
+export async function readEventFiles(
+  files: readonly EventPath[],
+  read: FilesRead,
+  { sink, log, signal, onChunk }: ReadFilesOptions,
+): Promise<void> {
+  let records = 0
+  for (const { path } of await orderEventFiles(files, signal)) {
+    if (signal?.aborted) break
+    const end = await readRecords({ path, progress: read, sink, log, signal, onChunk: () => onChunk(path) })
+    records += end.records
+    if (end.cutOff !== null) read.cutOff.push(end.cutOff)
+    read.sequenceBreaks += end.sequenceBreaks
+  }
+  if (records === 0 && !signal?.aborted) throw noEventsError(files)
+}
+
 /** Describes in one line how a source ends without a complete record. */
 export function describeCutOff({ source, offset, bytes }: CutOffNotice): string {
   return bytes > 0
@@ -76,15 +108,8 @@ export function describeCutOff({ source, offset, bytes }: CutOffNotice): string 
     : `${source}: the gzip stream is cut short after a whole record, at offset ${offset}`
 }
 
-/**
- * The error for input without a record: the wrong file, or one that was never written. Null if
- * one was, or the reading was interrupted.
- */
-export function noEventsError(
-  files: readonly EventPath[],
-  { records, interrupted }: { records: number; interrupted: boolean },
-): EventPathError | null {
-  if (records > 0 || interrupted) return null
+/** The error for input without a record: the wrong file, or one that was never written. */
+function noEventsError(files: readonly EventPath[]): EventPathError {
   const others = files.length === 1 ? '' : ` and ${files.length - 1} more`
   return new EventPathError(
     `${files[0]?.path}${others}: the input contains no complete event; name event files of the core (.evts, .evt, .bevt, gzipped or not)`,

@@ -5,7 +5,6 @@ import type { LeftOutReason } from '#core/events/left-out'
 import { ingestFiles, leftOutLogger } from '#core/ingest/ingest-files'
 import type { IngestionReport } from '#core/ingest/report'
 import { findEventFiles } from '#core/records/event-paths'
-import { noEventsError } from '#core/records/read-records'
 import { findStore } from '#core/store/open-store'
 import { keepPruned } from '#core/store/pruning/keep-pruned'
 import { StoreAwayError, StoreRefusedError, type Writer } from '#core/store/store'
@@ -111,7 +110,7 @@ async function ingestNamedFiles(): Promise<void> {
   if (writer === null) return
   try {
     const input = findEventFiles(paths)
-    const { report, failure: stopped } = await ingestFiles({
+    const { report, failure } = await ingestFiles({
       input,
       writer,
       log,
@@ -129,10 +128,9 @@ async function ingestNamedFiles(): Promise<void> {
     read = report
     reportRead()
     // Missing history is no reason to stop.
-    const isOnlyHistory = stopped instanceof MissingHistoryError
-    if (isOnlyHistory) log.warn(stopped.message)
-    const failure = isOnlyHistory ? null : (stopped ?? noEventsError(input.files, report))
-    post({ type: 'ended', report, failure: failure?.message ?? null })
+    const isOnlyHistory = failure instanceof MissingHistoryError
+    if (isOnlyHistory) log.warn(failure.message)
+    post({ type: 'ended', report, failure: isOnlyHistory ? null : (failure?.message ?? null) })
   } finally {
     await writer.close()
   }

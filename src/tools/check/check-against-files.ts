@@ -12,7 +12,7 @@ import { isBefore } from '#core/domain/place'
 import { cutToMicrosecond, MICROSECOND } from '#core/domain/time'
 import { ingestFiles } from '#core/ingest/ingest-files'
 import type { EventInput } from '#core/records/event-paths'
-import { describeCutOff, noEventsError } from '#core/records/read-records'
+import { describeCutOff } from '#core/records/read-records'
 import { readCoverage } from '#core/store/readings/coverage'
 import { readPrunedBefore } from '#core/store/readings/holdings'
 import { openTemporaryStore } from '#core/store/sqlite/tables'
@@ -81,7 +81,7 @@ export async function checkAgainstFiles(
     onStep?.('the event files')
     const taken = await ingestFiles({ input, writer, log, allowGap: true, strict: false, signal })
     signal.throwIfAborted()
-    const failure = taken.failure ?? noEventsError(input.files, taken.report)
+    const { failure } = taken
     if (failure instanceof StoreError) throw new TemporaryFileError(failure.message, failure)
     if (failure !== null) problems.add('event files', failure.message)
     notes.push(...taken.report.cutOff.map(describeCutOff))

@@ -118,10 +118,10 @@ async function generate({ dial, replay: recording, speed, blocks, ...options }: 
   const signal = stopOnSignals()
   if (recording !== undefined) {
     if (dial === undefined) throw new GenerateOptionError('--replay sends a recording: it needs --dial')
-    findEventFiles([recording])
+    const { files } = findEventFiles([recording])
     const log = createLogger('warn')
     await sendTo(dial, { speed: speed ?? 1, start: options.start }, signal, (send) =>
-      replay(recording, { log, signal, send }),
+      replay(files, { log, signal, send }),
     )
   } else {
     if (speed !== undefined)

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { ingestFiles } from '#core/ingest/ingest-files'
-import { noEventsError } from '#core/records/read-records'
 import { findStore } from '#core/store/open-store'
 import type { Writer } from '#core/store/store'
 import { withOpen } from '#core/with-open'
@@ -65,7 +64,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   }
   const view = createProgressView(log, options.json)
   const ingestAll = async () => {
-    const { report, failure: stopped } = await ingestFiles({
+    const { report, failure } = await ingestFiles({
       input,
       writer,
       log,
@@ -75,7 +74,6 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       onProgress: view.show,
     })
     view.end()
-    const failure = stopped ?? noEventsError(input.files, report)
     showReport(report, failure, { json: options.json, describe: describeReport })
     return [failure, report] as const
   }

@@ -1,17 +1,18 @@
 import type { Logger } from 'pino'
 import { BlockAssembler } from '#core/blocks/block-assembler'
-import { readRecords } from '#core/records/read-records'
+import type { EventPath } from '#core/records/event-paths'
+import { readEventFiles } from '#core/records/read-records'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import type { SendBlock } from './send-to.ts'
 
 /**
- * Sends the blocks of an event file in its order, each with the records since the block before it ended.
+ * Sends the blocks of event files in their order, each with the records since the block before it ended.
  *
- * @throws {EventPathError} if the file cannot be read
+ * @throws {EventPathError} if a file cannot be read, or none has an event
  * @throws {EventStreamError} for bytes that are not events of one chain
  */
 export async function replay(
-  path: string,
+  files: readonly EventPath[],
   { log, signal, send }: { log: Logger; signal: AbortSignal; send: SendBlock },
 ): Promise<void> {
   let records: Buffer[] = []
@@ -26,9 +27,8 @@ export async function replay(
     allowGap: true,
     strict: false,
   })
-  await readRecords({
-    path,
-    progress: { bytesRead: 0 },
+  const read = { bytesRead: 0, cutOff: [], sequenceBreaks: 0 }
+  await readEventFiles(files, read, {
     sink: (bytes, start, end, position) => {
       records.push(Buffer.from(bytes.subarray(start - RECORD_HEADER_BYTES, end)))
       assembler.accept(bytes, start, end, position)

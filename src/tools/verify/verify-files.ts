@@ -5,10 +5,8 @@ import type { FundingPeriodEvent } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import type { TwapMethod } from '#core/funding/market-verifier'
 import { leftOutLogger } from '#core/ingest/ingest-files'
-import type { ReadProgress } from '#core/records/event-file'
-import { orderEventFiles } from '#core/records/event-order'
 import type { EventInput } from '#core/records/event-paths'
-import { type CutOffNotice, noEventsError, readRecords } from '#core/records/read-records'
+import { type CutOffNotice, type FilesRead, readEventFiles } from '#core/records/read-records'
 import { paymentRowsOf } from '#core/resources/funding-payments/arrival'
 import type { VerifyFilter } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
@@ -162,27 +160,17 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     allowGap: true,
     strict: false,
   })
-  const reading: ReadProgress = { bytesRead: 0 }
-
-  const cutOff: CutOffNotice[] = []
+  const reading: FilesRead = { bytesRead: 0, cutOff: [], sequenceBreaks: 0 }
   let failure: Error | null = null
   try {
-    for (const { path } of await orderEventFiles(input.files, signal)) {
-      if (signal.aborted) break
-      const end = await readRecords({
-        path,
-        progress: reading,
-        sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
-        log,
-        signal,
-        onChunk: () => options.onProgress?.(tally.report),
-      })
-      if (end.cutOff !== null) cutOff.push(end.cutOff)
-    }
-    const { records } = assembler.counts
-    failure = noEventsError(input.files, { records, interrupted: signal.aborted })
+    await readEventFiles(input.files, reading, {
+      sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
+      log,
+      signal,
+      onChunk: () => options.onProgress?.(tally.report),
+    })
   } catch (error) {
     failure = error as Error
   }
-  return { report: tally.report, cutOff, failure }
+  return { report: tally.report, cutOff: reading.cutOff, failure }
 }
