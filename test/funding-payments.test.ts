@@ -9,10 +9,11 @@ import {
   fileOf,
   fundingPeriod,
   idOf,
+  loss,
   MARKET,
   type MadeBlock,
-  message,
   PARTY,
+  payments,
   timeUpdate,
 } from './fixtures/event-stream.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
@@ -33,19 +34,6 @@ import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 const PATH = '/api/v2/funding-payments'
 
 type Node = PageAnswer['edges'][number]['node']
-
-const payments = (
-  paid: readonly (readonly [party: string, amount: string])[],
-  { seq = 7, marketId = MARKET } = {},
-): Content => ({
-  kind: 178,
-  body: message({ 1: marketId, 2: seq, 3: paid.map(([party, amount]) => message({ 1: party, 2: amount })) }),
-})
-
-const loss = (amount: string, { type = 2, party = PARTY, marketId = MARKET } = {}): Content => ({
-  kind: 113,
-  body: message({ 1: marketId, 2: party, 3: amount, 4: type }),
-})
 
 const [OTHER_PARTY, OTHER_MARKET] = [idOf('c'), idOf('d')]
 

@@ -6,6 +6,8 @@ import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
   busEvent,
   type Content,
+  epoch,
+  paidFees as fees,
   fileOf,
   frame,
   idOf,
@@ -100,11 +102,6 @@ const inOrder = (rows: readonly Node[]) =>
     return `${a.marketId} ${a.partyId}` < `${b.marketId} ${b.partyId}` ? -1 : 1
   })
 
-const epoch = (seq: number | bigint, action = 2): Content => ({
-  kind: 131,
-  body: message({ 1: seq, 2: action, 3: 1, 4: 2, 5: 3 }),
-})
-
 const sla = (party: string, timeOnBook: string) =>
   message({ 1: party, 3: timeOnBook, 4: '0.1', 5: '0.2', 7: '9' })
 const share = (party: string, share: string) => message({ 1: party, 2: share })
@@ -112,11 +109,6 @@ const share = (party: string, share: string) => message({ 1: party, 2: share })
 const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []): Content => ({
   kind: 111,
   body: message({ 12: marketId, 26: shares, 32: slas }),
-})
-
-const fees = (marketId: string, seq: number, paid: [party: string, amount: string][]): Content => ({
-  kind: 179,
-  body: message({ 1: marketId, 3: seq, 5: paid.map(([party, amount]) => message({ 1: party, 2: amount })) }),
 })
 
 /** A recording in which an unused event of every 40th block is replaced by the end of an epoch. */
