@@ -3,11 +3,13 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SoakedService } from '../test/fixtures/soak.ts'
 import { MAIN } from './processes.ts'
 
+/** A service that waits for a core: its address, the core's port and its process id. */
+export type LiveService = { base: string; corePort: number; pid: number }
+
 /** Runs `work` with a service that waits for a core, on an empty store in a folder that goes away with it. */
-export async function withLiveService<T>(work: (service: SoakedService) => Promise<T>): Promise<T> {
+export async function withLiveService<T>(work: (service: LiveService) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'lyra-bench-'))
   const child = spawn(
     process.execPath,

@@ -1,9 +1,9 @@
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dial, type TestCore } from '../test/fixtures/core.ts'
-import { generatedBlocks, type SoakedService } from '../test/fixtures/soak.ts'
+import { generateBlocks } from '#tools/generate/generate'
+import { dial, eventsIn, type TestCore } from '../test/fixtures/core.ts'
 import { type Figure, figure } from './figures.ts'
-import { withLiveService } from './live-service.ts'
+import { type LiveService, withLiveService } from './live-service.ts'
 import { usageOf } from './processes.ts'
 
 /** Each has a new point in every block, and a block comes every second. */
@@ -76,9 +76,9 @@ function sendBlocks(core: TestCore): { hasBegun: Promise<void>; stop(): Promise<
   const send = async () => {
     const options = { blocks: 100_000, markets: MARKETS, points: MARKETS, parties: 2 * MARKETS, events: 0 }
     let due = performance.now()
-    for (const { height, events } of generatedBlocks(options)) {
+    for (const { height, records } of generateBlocks(options)) {
       if (isStopped) return
-      await core.send(events)
+      await core.send(eventsIn(records))
       if (height < FIRST_BLOCKS) continue
       if (height === FIRST_BLOCKS) {
         due = performance.now()
@@ -111,7 +111,7 @@ async function marketsOf(base: string): Promise<string[]> {
 }
 
 /** Measures the cost of some followers after they have received the initial state. */
-async function follow({ base, pid }: SoakedService, streams: readonly string[]): Promise<Cost> {
+async function follow({ base, pid }: LiveService, streams: readonly string[]): Promise<Cost> {
   const usage = usageOf(pid)
   const counted = { events: 0, bytes: 0 }
   const followers = await Promise.all(

@@ -1,9 +1,9 @@
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dial } from '../test/fixtures/core.ts'
-import { generatedBlocks, type SoakedService } from '../test/fixtures/soak.ts'
+import { generateBlocks } from '#tools/generate/generate'
+import { dial, eventsIn } from '../test/fixtures/core.ts'
 import { type Figure, figure } from './figures.ts'
-import { withLiveService } from './live-service.ts'
+import { type LiveService, withLiveService } from './live-service.ts'
 
 const FOLLOWERS = 100
 
@@ -46,7 +46,7 @@ export async function measureProviderStream(): Promise<Figure[]> {
   })
 }
 
-async function followProviders({ base, corePort }: SoakedService): Promise<Received> {
+async function followProviders({ base, corePort }: LiveService): Promise<Received> {
   const core = await dial(corePort)
   const received: Received = { id: 0, data: 0, rows: 0 }
   const followers: IncomingMessage[] = []
@@ -58,8 +58,8 @@ async function followProviders({ base, corePort }: SoakedService): Promise<Recei
     events: 0,
   }
   try {
-    for (const { height, events } of generatedBlocks(options)) {
-      await core.send(events)
+    for (const { height, records } of generateBlocks(options)) {
+      await core.send(eventsIn(records))
       if (height === FIRST_BLOCKS) {
         const target = `${base}/api/v2/stream/liquidity-providers?marketId=${await marketOf(base)}`
         for (let count = 0; count < FOLLOWERS; count++) followers.push(await follow(target, received))

@@ -1,7 +1,7 @@
-import { soak } from '../test/fixtures/soak.ts'
 import { type Figure, figure } from './figures.ts'
 import { withLiveService } from './live-service.ts'
 import { percentile } from './load.ts'
+import { soak } from './soak.ts'
 
 const SECONDS = 30
 

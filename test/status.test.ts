@@ -131,7 +131,7 @@ describe('lyra status', () => {
     const port = await corePortOf(service)
     const core = await dial(Number(port))
     t.after(() => core.close())
-    const events = (await eventsOf(SAMPLE)).slice(0, 500)
+    const events = eventsOf(SAMPLE).slice(0, 500)
     await core.send(events)
     // The state of the ingestion is reported once a second.
     let status: StatusReport
