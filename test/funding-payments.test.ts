@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fundingPayments } from '#core/resources/funding-payments/description'
 import type { FundingDifference } from '#tools/verify/tally'
+import { checkWithFiles } from './fixtures/check.ts'
 import {
   type Content,
   fileOf,
@@ -29,7 +30,7 @@ import { assertMalformed } from './fixtures/refusals.ts'
 import { segmentPaths } from './fixtures/segments.ts'
 import { serve, serveFile } from './fixtures/service.ts'
 import { answersForMonth, MONTH, referencePath, skip } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/funding-payments'
 
@@ -214,7 +215,9 @@ for (const kind of STORE_KINDS) {
         ],
       }
       const store = kind.create(t)
-      await ingestWell(t, store, fileOf({ ...block, without: [4] }), { allowGap: true })
+      await ingestWell(t, store, fileOf({ ...block, without: [4] }, { height: 6 }), { allowGap: true })
+      const events = fileWith(t, fileOf(block, { height: 6 }))
+      assert.deepEqual((await checkWithFiles(store, events)).told, [])
       const base = await serve(t, store)
       const amountsOf = async () =>
         (

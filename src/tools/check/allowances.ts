@@ -50,6 +50,14 @@ const isBelow = (value: TextCell | undefined, bound: string | null | undefined) 
 const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
   height == null || isWithin(fromEvents, BigInt(height))
 
+/** Whether a side has only a part of the block that a row of it is from. */
+const isOfPart = ({ gaps }: Covered, row: NamedRow | null) =>
+  row !== null &&
+  isWithin(
+    gaps.filter(({ kind }) => kind === 'incomplete'),
+    BigInt(row.height!),
+  )
+
 /** Allowed differences between the rows of a store and those of event files: in cells, and whole rows. */
 export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
   cells: Allowances<DifferingCell>
@@ -77,6 +85,8 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
     rows: {
       otherList: ({ table, a, b }) => table === PROVIDERS && !sameLists.has((a ?? b)!.market_id!),
       notInFiles: ({ a, later }) => later === 'store' && !isWithin(files.fromEvents, BigInt(a!.height!)),
+      // It may follow from several events of its block.
+      ofPart: ({ table, a, b }) => table.goesWithBlock === true && (isOfPart(store, a) || isOfPart(files, b)),
       // An imported block has only the rows that the import contained.
       notInStore: ({ b, later }) => later === 'files' && !isWithin(store.fromEvents, BigInt(b!.height!)),
       // The index that the import invented is a part of the key.
