@@ -6,7 +6,7 @@ import type { Selection } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { createLyraClient } from '../client/src/index.ts'
 import { idOf } from './fixtures/event-stream.ts'
-import { query, send, statusOf } from './fixtures/http.ts'
+import { ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, pointAt, serveLive, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
@@ -27,13 +27,7 @@ const pathOf = ({ kebabName }: { kebabName: string }) => `/api/v2/export/${kebab
 
 type Line = Record<string, unknown> & { cursor: string }
 
-function linesOf(text: string): Line[] {
-  assert.ok(text === '' || text.endsWith('\n'))
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Line)
-}
+const linesOf = (text: string): Line[] => ndjsonRows(text).map(({ node, cursor }) => ({ ...node, cursor }))
 
 async function exported(base: string, path: string, params: [string, string][] = []): Promise<Line[]> {
   const answer = await send(base, `${path}${query([['format', 'ndjson'], ...params])}`)

@@ -17,7 +17,7 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { nodesOf, type PageAnswer, send } from './fixtures/http.ts'
+import { ndjsonRows, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
@@ -127,13 +127,7 @@ const [OTHER, PARTY_2] = [idOf('d'), idOf('e')]
 /** All rows of a store, in order. */
 async function exported(t: TestContext, store: string): Promise<Node[]> {
   const { stdout } = await runWell(t, ['export', 'liquidity-provider-history', '--store', store])
-  const rows = stdout === '' ? [] : stdout.trimEnd().split('\n')
-  return inOrder(
-    rows.map((line) => {
-      const { cursor: _, ...row } = JSON.parse(line) as Node
-      return row
-    }),
-  )
+  return inOrder(ndjsonRows(stdout).map(({ node }) => node))
 }
 
 const serverFor = serverOfFile()
@@ -224,10 +218,7 @@ for (const kind of STORE_KINDS) {
       }
       const base = await serveFile(kind, MONTH)
       const { text } = await send(base, '/api/v2/export/liquidity-provider-history?format=ndjson')
-      const rows = text
-        .trimEnd()
-        .split('\n')
-        .map((line): Node => JSON.parse(line))
+      const rows = ndjsonRows(text).map(({ node }) => node)
       const paid = rows.filter(({ feesPaid }) => feesPaid !== null)
       assert.deepEqual(
         new Map(paid.map((row) => [`${row.marketId} ${row.partyId} ${row.epoch}`, row.feesPaid])),

@@ -9,10 +9,9 @@ import { createLyraClient } from '../client/src/index.ts'
 import { problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { getJson, send } from './fixtures/http.ts'
+import { getJson, nodesOf, send } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
-import { rowsOf } from './fixtures/listen.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
@@ -47,11 +46,11 @@ async function marketOf(base: string, marketId: string): Promise<Market> {
     fundingPeriods: { edges: { node: { seq: string; start: string } }[] }
   }>(base, `/api/v2/funding-periods/${marketId}?pagination.first=5000`)
   const starts = fundingPeriods.edges.map(({ node }) => [BigInt(node.seq), BigInt(node.start)] as const)
-  const rows = await rowsOf(base, `/api/v2/funding-periods/data-points/${marketId}`, [
+  const nodes = await nodesOf(base, `/api/v2/funding-periods/data-points/${marketId}`, [
     ['pagination.newestFirst', 'false'],
     ['pagination.first', '5000'],
   ])
-  return { nodes: rows.map((row) => JSON.parse(row) as Node), starts: new Map(starts) }
+  return { nodes: nodes as Node[], starts: new Map(starts) }
 }
 
 const floor = (time: bigint, length: bigint) => time - (((time % length) + length) % length)
