@@ -189,16 +189,20 @@ async function breakingStream(t: TestContext) {
   return { base: `http://${await openServer(t, server)}`, asked }
 }
 
+/** The recipe's function that follows a stream, and what it needs. */
+function followInPython(): string {
+  const [head, recipe] = ['import http.client', 'def follow('].map(
+    (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,
+  )
+  return `${head}\n${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}`
+}
+
 const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5', '5']
 
 test('the Python recipe of docs/recipes.md for a stream reconnects after the last whole event', async (t) => {
   if (!hasPython()) return skip(t, 'python3 is not installed')
   const { base, asked } = await breakingStream(t)
-  const [head, recipe] = ['import http.client', 'def follow('].map(
-    (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,
-  )
-  const program = `${head}
-${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}
+  const program = `${followInPython()}
 time.sleep = lambda seconds: print("wait", seconds)
 for row, last_id in follow("checkpoints"):
     print(row["row"], last_id)`
@@ -278,11 +282,7 @@ func main() {
 
 test('the Python recipe of docs/recipes.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
   if (!hasPython()) return skip(t, 'python3 is not installed')
-  const [head, recipe] = ['import http.client', 'def follow('].map(
-    (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,
-  )
-  const program = `${head}
-${recipe!.slice(0, recipe!.indexOf('\nwith urllib'))}
+  const program = `${followInPython()}
 waits = []
 def sleep(seconds):
     waits.append(seconds)
