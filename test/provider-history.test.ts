@@ -124,6 +124,19 @@ function withEpochs(bytes: Buffer): Buffer {
 
 const [OTHER, PARTY_2] = [idOf('d'), idOf('e')]
 
+/** Some fields of rows, as texts. */
+const shown = (rows: readonly Node[], ...names: string[]) =>
+  rows.map((row) => names.map((name) => row[name]).join(' '))
+
+/** A row of fees whose market data are not there. */
+const withoutFigures = (row: Node): Node => ({
+  ...row,
+  ...{ timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null },
+  equityLikeShare: null,
+})
+
+const keyOf = ({ marketId, partyId, epoch }: Node) => `${marketId} ${partyId} ${epoch}`
+
 /** All rows of a store, in order. */
 async function exported(t: TestContext, store: string): Promise<Node[]> {
   const { stdout } = await runWell(t, ['export', 'liquidity-provider-history', '--store', store])
@@ -220,10 +233,7 @@ for (const kind of STORE_KINDS) {
       const { text } = await send(base, '/api/v2/export/liquidity-provider-history?format=ndjson')
       const rows = ndjsonRows(text).map(({ node }) => node)
       const paid = rows.filter(({ feesPaid }) => feesPaid !== null)
-      assert.deepEqual(
-        new Map(paid.map((row) => [`${row.marketId} ${row.partyId} ${row.epoch}`, row.feesPaid])),
-        expected,
-      )
+      assert.deepEqual(new Map(paid.map((row) => [keyOf(row), row.feesPaid])), expected)
       assert.equal(expected.size, 546)
     })
 
@@ -234,12 +244,7 @@ for (const kind of STORE_KINDS) {
           height: 6,
           events: [
             epoch(1),
-            fees(MARKET, 1, [
-              [PARTY, '7'],
-              [PARTY_2, '8'],
-              ['none', '1'],
-              [idOf('f'), 'x'],
-            ]),
+            fees(MARKET, 1, Object.entries({ [PARTY]: '7', [PARTY_2]: '8', none: '1', [idOf('f')]: 'x' })),
             fees(MARKET, 1, [[PARTY, '70']]),
             fees(MARKET, 2, [[PARTY, '9']]),
             fees(OTHER, 1, [[PARTY, '11']]),
@@ -252,10 +257,7 @@ for (const kind of STORE_KINDS) {
           height: 7,
           events: [
             epoch(1),
-            fees(MARKET, 1, [
-              [PARTY, '12'],
-              [idOf('f'), '13'],
-            ]),
+            fees(MARKET, 1, Object.entries({ [PARTY]: '12', [idOf('f')]: '13' })),
             data(MARKET, [sla(PARTY, '0.6')]),
           ],
         },
@@ -269,9 +271,7 @@ for (const kind of STORE_KINDS) {
           ...(await historyOf(base, [['marketId', OTHER]])),
         ]
         assert.deepEqual(
-          rows.map(({ marketId, partyId, atBlock, timeOnBook, equityLikeShare, feesPaid }) =>
-            [marketId, partyId, atBlock, timeOnBook, equityLikeShare, feesPaid].join(' '),
-          ),
+          shown(rows, 'marketId', 'partyId', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'),
           [
             `${MARKET} ${PARTY_2} 6   8`,
             `${MARKET} ${PARTY} 7 0.6  7`,
@@ -308,12 +308,9 @@ for (const kind of STORE_KINDS) {
       )
       const base = await serve(t, store)
       const rows = await historyOf(base, [['partyId', PARTY]])
-      assert.deepEqual(
-        rows.map(({ marketId, epoch, atBlock, timeOnBook, equityLikeShare }) => [
-          ...[marketId, epoch, atBlock, timeOnBook, equityLikeShare],
-        ]),
-        [[MARKET, '0', '5', '0.2', '0.5']],
-      )
+      assert.deepEqual(shown(rows, 'marketId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare'), [
+        `${MARKET} 0 5 0.2 0.5`,
+      ])
       const [other] = await historyOf(base, [['partyId', PARTY_2]])
       assert.deepEqual([other!.timeOnBook, other!.equityLikeShare], ['', null])
     })
@@ -384,10 +381,9 @@ for (const kind of STORE_KINDS) {
       const { report: ofLater } = await importWhole(later, database)
       const isDeleted = ({ timestamp }: Node) =>
         BigInt(String(timestamp)) < BigInt(Date.UTC(2024, 8, 25)) * 1_000_000n
-      const none = { timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null }
       const left = expected
         .filter((row) => !isDeleted(row) || row.feesPaid !== null)
-        .map((row) => (isDeleted(row) ? { ...row, ...none, equityLikeShare: null } : row))
+        .map((row) => (isDeleted(row) ? withoutFigures(row) : row))
       assert.ok(left.length < expected.length)
       assert.deepEqual(await exported(t, later), left)
       assert.equal(ofLater.first.liquidityProviderHistory, expected.find((row) => !isDeleted(row))!.timestamp)
@@ -414,14 +410,9 @@ for (const kind of STORE_KINDS) {
       const dump = await dumpStore(store)
       const pieces = kind.create(t)
       for (const path of [...paths, ...paths.toReversed()]) await importWhole(pieces, path)
-      const { liquidity_provider_history, paid_liquidity_fees } = await dumpStore(pieces)
-      assert.deepEqual(
-        { liquidity_provider_history, paid_liquidity_fees },
-        {
-          liquidity_provider_history: dump.liquidity_provider_history,
-          paid_liquidity_fees: dump.paid_liquidity_fees,
-        },
-      )
+      const ofPieces = await dumpStore(pieces)
+      for (const table of ['liquidity_provider_history', 'paid_liquidity_fees'])
+        assert.deepEqual(ofPieces[table], dump[table], table)
     })
 
     test('is imported by the first fees and market data of a block, of the tables that are there', async (t) => {
@@ -433,9 +424,7 @@ for (const kind of STORE_KINDS) {
         const { report } = await importWhole(store, path)
         const rows = await exported(t, store)
         assert.deepEqual(
-          rows.map(({ partyId, epoch, atBlock, timeOnBook, equityLikeShare, feesPaid }) =>
-            [partyId, epoch, atBlock, timeOnBook, equityLikeShare, feesPaid].join(' '),
-          ),
+          shown(rows, 'partyId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'),
           expected,
           what,
         )
@@ -481,38 +470,26 @@ for (const kind of STORE_KINDS) {
       )
       if (month === null) return
       const marketId = market.slice(2)
-      const none = { timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null }
       const expected = new Map<string, Node>()
       for (const row of month.expected) {
         const { epoch } = row
-        const keep = (node: Node) => expected.set(`${node.marketId} ${node.partyId} ${node.epoch}`, node)
+        const keep = (node: Node) => expected.set(keyOf(node), node)
         const isUnpaid = epoch === '4' || (row.marketId === marketId && (epoch === '2' || epoch === '5'))
         if (isUnpaid && row.timeOnBook !== null) keep({ ...row, feesPaid: null })
-        if (epoch === '6' && row.feesPaid !== null) keep({ ...row, ...none, equityLikeShare: null })
+        if (epoch === '6' && row.feesPaid !== null) keep(withoutFigures(row))
         if (!isUnpaid && epoch !== '6') keep(row)
         if (epoch !== '9') continue
-        const before = expected.get(`${row.marketId} ${row.partyId} 8`)
+        const before = expected.get(keyOf({ ...row, epoch: '8' }))
         keep({ ...row, epoch: '8', feesPaid: before?.feesPaid ?? null })
       }
       const store = kind.create(t)
       const { report } = await importWhole(store, month.database)
       const rows = await exported(t, store)
-      assert.deepEqual(
-        new Map(
-          rows
-            .filter(({ partyId }) => partyId !== PARTY)
-            .map((row) => [`${row.marketId} ${row.partyId} ${row.epoch}`, row]),
-        ),
-        expected,
-      )
+      const isOfOthers = ({ partyId }: Node) => partyId !== PARTY
+      const [others, own] = [rows.filter(isOfOthers), rows.filter((row) => !isOfOthers(row))]
+      assert.deepEqual(new Map(others.map((row) => [keyOf(row), row])), expected)
       // Of fees in one block those of the first asset count; of those in several blocks the first.
-      assert.deepEqual(
-        rows.filter(({ partyId }) => partyId === PARTY).map(({ epoch, feesPaid }) => [epoch, feesPaid]),
-        [
-          ['2', '1'],
-          ['8', null],
-        ],
-      )
+      assert.deepEqual(shown(own, 'epoch', 'feesPaid'), ['2 1', '8 '])
       assert.deepEqual(report.leftOut, { 'invalid JSON': 1, 'invalid party ID': 40 })
 
       // Of a few blocks, for the sake of time.
