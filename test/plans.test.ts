@@ -184,8 +184,7 @@ const scansOf = (query: PageQuery, { span }: Facts): PageScans => {
 const nameOf = ({ resource, filters, isRanged, depth }: PlannedPage, descending: boolean) =>
   `${depth === null ? 'a first' : 'a deep'} page of ${resource.name}${isRanged ? ' of a time range' : ''}, by ${JSON.stringify(filters.map(({ name }) => name))}, ${descending ? 'newest' : 'oldest'} first`
 
-function sqliteStatements(query: PageQuery, facts: Facts): [string, Statement][] {
-  const { page, atOrBefore } = scansOf(query, facts)
+function sqliteStatements({ page, atOrBefore }: PageScans): [string, Statement][] {
   return [
     ['rows', pageStatement(page, LIMIT + 1, SQLITE_HINTS)],
     ['edges', edgesStatement(page, LIMIT + 1, false, HEAD_ROOM)],
@@ -197,20 +196,18 @@ function sqliteStatements(query: PageQuery, facts: Facts): [string, Statement][]
 
 describe('the plans of pages', () => {
   for (const kind of STORE_KINDS) {
-    test(`every page is an index scan (${kind.name})`, async () => {
-      const store = await filled(kind)
-      if (kind.name === 'sqlite') checkSqlitePlans(store)
-      else await checkPostgresPlans(store, kind.name === 'citus')
+    test(`every page is an index scan (${kind.name})`, async (t) => {
+      const planned = await openPlanned(t, kind)
+      for (const page of PAGES) {
+        for (const descending of [true, false]) await checkPage(planned, page, descending)
+      }
     })
   }
 
   for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
     test(`every stream is read by an index, that of all markets by one on its blocks (${kind.name})`, async (t) => {
-      const store = await filled(kind)
-      const planned = await (kind.name === 'sqlite'
-        ? openPlannedSqlite(t, store)
-        : openPlannedPostgres(t, store))
-      const facts = factsOf((await planned.rows({ text: FACTS, values: [] }))[0] as string[])
+      const planned = await openPlanned(t, kind)
+      const { facts } = planned
       for (const { resource, names } of STREAMS) {
         const values: Selection = { ...facts, marketId: facts.providersMarketId, source: 2n }
         if (resource.scope !== null) values.marketId = facts.marketId
@@ -251,23 +248,43 @@ describe('the plans of pages', () => {
       // More often than the server plans anew before it keeps one plan.
       for (let turn = 0; turn < 10; turn++) await client.query('execute last_time (1, 2)')
       await fill(t, store, 1_000)
-      const explained = await client.query('explain (analyze, format json) execute last_time (1, 2)')
-      const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
+      const plan = planOf(await client.query('explain (analyze, format json) execute last_time (1, 2)'))
       checkNode(plan, JSON.stringify(plan, null, 1))
     })
   }
 })
 
 /** A database that tells how it runs statements: by which indexes, and which tables it scans. */
-type Planned = {
+type Database = {
   rows(statement: Statement): Promise<Row[]>
   plan(statement: Statement): Promise<{ text: string; scanned: string[] }>
+  /** Checks the plan of a page. */
+  checkPage(page: PlannedPage, scans: PageScans, where: string): Promise<void>
 }
 
-function openPlannedSqlite(t: TestContext, path: string): Planned {
+type Planned = Database & { facts: Facts }
+
+async function openPlanned(t: TestContext, kind: StoreKind): Promise<Planned> {
+  const store = await filled(kind)
+  const database = await (kind.name === 'sqlite'
+    ? openSqlite(t, store)
+    : openPostgres(t, store, kind.name === 'citus'))
+  return { ...database, facts: factsOf((await database.rows({ text: FACTS, values: [] }))[0] as string[]) }
+}
+
+async function checkPage(planned: Planned, page: PlannedPage, descending: boolean): Promise<void> {
+  const scans = scansOf(queryOf(page, planned.facts, descending), planned.facts)
+  await planned.checkPage(page, scans, nameOf(page, descending))
+}
+
+function openSqlite(t: TestContext, path: string): Database {
   const database = new DatabaseSync(path, { readOnly: true })
   t.after(() => database.close())
   const prepare = (text: string) => database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
+  const stepsOf = ({ text, values }: Statement) =>
+    prepare(`explain query plan ${text}`)
+      .all(...values)
+      .map(({ detail }) => String(detail))
   return {
     rows: async ({ text, values }) => {
       const statement = prepare(text)
@@ -275,53 +292,16 @@ function openPlannedSqlite(t: TestContext, path: string): Planned {
       statement.setReturnArrays(true)
       return statement.all(...values) as unknown as Row[]
     },
-    plan: async ({ text, values }) => {
-      const steps = prepare(`explain query plan ${text}`)
-        .all(...values)
-        .map(({ detail }) => String(detail))
+    plan: async (statement) => {
+      const steps = stepsOf(statement)
       const names = steps.flatMap((step) => /^SCAN (\w+)(?! USING .*INDEX)/.exec(step)?.[1] ?? [])
       const tables = TABLES.map(({ name }) => name)
       return { text: steps.join('\n'), scanned: names.filter((name) => tables.includes(name)) }
     },
-  }
-}
-
-async function openPlannedPostgres(t: TestContext, store: string): Promise<Planned> {
-  const client = await connect({ ...readerConfig(parsePostgresAddress(store), false), pipeline: false })
-  t.after(() => client.end())
-  await client.query('set default_transaction_read_only = off')
-  await client.query(`vacuum (analyze) ${TABLES.map(({ name }) => name).join(', ')}`)
-  return {
-    rows: async ({ text, values }) =>
-      (await client.query({ text, values: [...values], rowMode: 'array' })).rows,
-    plan: async ({ text, values }) => {
-      await client.query(`prepare arrivals as ${text}`)
-      const literals = values.length === 0 ? '' : `(${values.map((value) => `'${value}'`).join(', ')})`
-      const explained = await client.query(`explain (format json) execute arrivals ${literals}`)
-      await client.query('deallocate arrivals')
-      const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
-      const scanned = nodesOf(plan).flatMap((node) =>
-        node['Node Type'] === 'Seq Scan' ? [node['Relation Name']!] : [],
-      )
-      return { text: JSON.stringify(plan, null, 1), scanned }
-    },
-  }
-}
-
-const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
-
-function checkSqlitePlans(path: string): void {
-  const database = new DatabaseSync(path, { readOnly: true })
-  const facts = factsOf(Object.values(database.prepare(FACTS).get()!) as string[])
-  for (const page of PAGES) {
-    for (const descending of [true, false]) {
-      for (const [what, { text, values }] of sqliteStatements(queryOf(page, facts, descending), facts)) {
-        const plan = database
-          .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
-          .all(...values)
-          .map((step) => step.detail as string)
-        const where = `${nameOf(page, descending)}, ${what}:\n${plan.join('\n')}`
-        const { resource, filters, isRanged } = page
+    checkPage: async ({ resource, filters, isRanged }, scans, name) => {
+      for (const [what, statement] of sqliteStatements(scans)) {
+        const plan = stepsOf(statement)
+        const where = `${name}, ${what}:\n${plan.join('\n')}`
         const isWhole = resource.scope === null && filters.length === 0 && !isRanged
         for (const step of plan) {
           const isScan = /^SCAN (?!\(|merged|reading|page|CONSTANT)/.test(step)
@@ -339,9 +319,8 @@ function checkSqlitePlans(path: string): void {
             where,
           )
       }
-    }
+    },
   }
-  database.close()
 }
 
 type PlanNode = {
@@ -352,37 +331,40 @@ type PlanNode = {
   Plans?: PlanNode[]
 }
 
-async function checkPostgresPlans(store: string, isSpread: boolean): Promise<void> {
-  const client = await connect({
-    ...readerConfig(parsePostgresAddress(store), isSpread),
-    pipeline: false,
-  })
-  try {
-    // The server does this on its own within a minute.
-    await client.query('set default_transaction_read_only = off')
-    await client.query(`vacuum (analyze) ${TABLES.map(({ name }) => name).join(', ')}`)
-    const { rows } = await client.query({ text: FACTS, rowMode: 'array' })
-    const facts = factsOf(rows[0] as string[])
-    for (const page of PAGES) {
-      for (const descending of [true, false]) {
-        const scans = scansOf(queryOf(page, facts, descending), facts)
-        const statementOf = isReadAsColumns(scans.page.resource, isSpread) ? columnsStatement : rowsStatement
-        const { text, values } = statementOf(scans, { limit: LIMIT + 1, withState: false })
-        const explain = 'explain (analyze, format json)'
-        // As readers run it: by a generic plan, on a cluster by one for these values, which finds their machine.
-        if (!isSpread) await client.query(`prepare page as ${text}`)
-        const literals = values.map((value) => `'${value}'`).join(', ')
-        const explained = isSpread
-          ? await client.query(`${explain} ${text}`, values)
-          : await client.query(`${explain} execute page (${literals})`)
-        if (!isSpread) await client.query('deallocate page')
-        const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
-        const where = `${nameOf(page, descending)}:\n${JSON.stringify(plan, null, 1)}`
-        checkNode(plan, where)
-      }
-    }
-  } finally {
-    await client.end()
+const planOf = ({ rows }: { rows: { 'QUERY PLAN': [{ Plan: PlanNode }] }[] }): PlanNode =>
+  rows[0]!['QUERY PLAN'][0].Plan
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+async function openPostgres(t: TestContext, store: string, isSpread: boolean): Promise<Database> {
+  const client = await connect({ ...readerConfig(parsePostgresAddress(store), isSpread), pipeline: false })
+  t.after(() => client.end())
+  // The server does this on its own within a minute.
+  await client.query('set default_transaction_read_only = off')
+  await client.query(`vacuum (analyze) ${TABLES.map(({ name }) => name).join(', ')}`)
+  /** As readers run it: by a generic plan, on a cluster by one for these values, which finds their machine. */
+  const explain = async ({ text, values }: Statement): Promise<PlanNode> => {
+    const how = 'explain (analyze, format json)'
+    if (isSpread) return planOf(await client.query(`${how} ${text}`, [...values]))
+    await client.query(`prepare planned as ${text}`)
+    const literals = values.length === 0 ? '' : `(${values.map((value) => `'${value}'`).join(', ')})`
+    const explained = await client.query(`${how} execute planned ${literals}`)
+    await client.query('deallocate planned')
+    return planOf(explained)
+  }
+  return {
+    rows: async ({ text, values }) =>
+      (await client.query({ text, values: [...values], rowMode: 'array' })).rows,
+    plan: async (statement) => {
+      const plan = await explain(statement)
+      const scans = nodesOf(plan).filter((node) => node['Node Type'] === 'Seq Scan')
+      return { text: JSON.stringify(plan, null, 1), scanned: scans.map((node) => node['Relation Name']!) }
+    },
+    checkPage: async ({ resource }, scans, where) => {
+      const statementOf = isReadAsColumns(resource, isSpread) ? columnsStatement : rowsStatement
+      const plan = await explain(statementOf(scans, { limit: LIMIT + 1, withState: false }))
+      checkNode(plan, `${where}:\n${JSON.stringify(plan, null, 1)}`)
+    },
   }
 }
 
