@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketSummary, PositionFunding } from 'lyra-client'
 import { h } from 'preact'
-import { formatAmount, formatAmountWithUnit, type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
-import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
-import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
+import { parseDecimal } from '../web/src/figures/decimal.ts'
+import { formatRate } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { areTooMany, askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
 import {
@@ -17,19 +17,12 @@ import {
 } from '../web/src/funding/reading.ts'
 import type { ReadoutProps } from '../web/src/funding/readout.tsx'
 import { nextPayment } from '../web/src/periods/next-payment.ts'
-import {
-  annualised,
-  askPeriods,
-  cumulative,
-  type Period,
-  whoPays,
-  within,
-} from '../web/src/periods/period.ts'
+import { askPeriods, type Period, within } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
 import { send } from './fixtures/http.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
-import { DAYS, due, HOUR, MARKETS, percent, ratesStore, sum } from './fixtures/made-rates.ts'
+import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
   cellsOf,
   clientOf,
@@ -41,7 +34,7 @@ import {
   textOf,
   visit,
 } from './fixtures/render.ts'
-import { BTC, ETH, SOL } from './fixtures/sample.ts'
+import { BTC, ETH } from './fixtures/sample.ts'
 import { FILE, serve, serveRecording } from './fixtures/service.ts'
 
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
@@ -60,8 +53,7 @@ const rates = clientOf(await serve(FILE, await ratesStore(FILE)))
 const USD: Unit = { symbol: 'USD', decimals: 5 }
 
 const DAY = 86_400n * 1_000_000_000n
-
-const rate = (text: string, places = 4) => formatRate(parseDecimal(text)!, places)
+const DAY_S = 24 * HOUR
 
 const answered = <Data>(data: Data) => ({ data, error: null, loading: false, reload: () => {} })
 
@@ -152,76 +144,70 @@ const madeFunding = (fields: Partial<Omit<Funding, 'summary'>> & { summary?: Mar
 describe("the explorer's funding", () => {
   test('has the last paid period, the running one as an estimate, and the sum of all', async () => {
     const funding = await fundingOf(recording, BTC)
-    const { periods, estimate, range } = funding
-    const paid = periods.list.filter((period) => period.rate !== null)
-    const last = paid.at(-1)!
     const now = nowOf(funding)
-    assert.equal(figureOf(now, 'last-rate')!.text, rate(last.rate!))
-    assert.equal(figureOf(now, 'last-rate')!.value, last.rate)
-    const payment = last.payment!.replace('-', '')
-    assert.equal(figureOf(now, 'last-payment')!.value, payment)
-    assert.equal(figureOf(now, 'last-payment')!.text, formatAmountWithUnit(payment, USD))
-    const text = textOf(now)
-    assert.ok(text.includes(whoPays(last.payment)), text)
-    const year = annualised(last.rate, last.end! - last.start)!
-    assert.equal(figureOf(now, 'last-annualised')!.text, formatRate(year, 2))
-    assert.match(text, new RegExp(`Period #${estimate!.seq}, estimate`))
-    assert.equal(figureOf(now, 'estimate-rate')!.value, estimate!.fundingRate)
-    assert.equal(figureOf(now, 'estimate-payment')!.value, estimate!.fundingPayment.replace('-', ''))
     // The data are static: dates instead of ages.
-    assert.ok(
-      text.includes(`began ${formatTime(periods.list.at(-1)!.start)} UTC ; periods are not regular`),
-      text,
+    assert.equal(
+      textOf(now),
+      'Period #31, estimate -0.2387 % shorts pay longs 70.35102 USD -83,633.80 % a year began 2024-03-01 06:41:45 UTC ; periods are not regular Last paid -3.5860 % shorts pay longs 1,070.13057 USD -1,256,528.00 % a year',
     )
+    const { periods, range } = funding
     const all = render(h(Cumulative, { periods: periods.list, range, areAll: true, payments: null }))
-    assert.equal(figureOf(all, 'cumulative')!.value, writeDecimal(cumulative(paid)))
-    assert.match(textOf(all), new RegExp(`Cumulative \\(${paid.length} periods due\\)`))
+    assert.equal(
+      textOf(all),
+      'Cumulative (28 periods due) +58.9837 % +743,449.29 % a year since 2024-03-01 06:00 UTC',
+    )
+    assert.deepEqual(
+      ['last-rate', 'last-payment', 'estimate-rate', 'estimate-payment', 'cumulative'].map(
+        (name) => figureOf(now + all, name)!.value,
+      ),
+      ['-0.0358598172447733', '107013057', '-0.0023868093712688', '7035102', '0.5898370503315531'],
+    )
   })
 
   test('has the amount that a position of any size received or paid in the range', async () => {
     const { periods, range, unit, estimate } = await fundingOf(recording, BTC)
-    const paid = periods.list.filter(({ payment }) => payment !== null)
-    const sumPaid = paid.reduce((total, { payment }) => total - BigInt(payment!), 0n)
-    const figureFor = (payments: (PositionFunding & { range: Range }) | null) =>
-      render(
+    const figureFor = (shownUnits: string, payments: PositionFunding & { range: Range }) => {
+      go(`/?view=funding&units=${shownUnits}`)
+      return render(
         h(PositionPayments, {
           ...{ marketId: BTC, payments: answered(payments), unit, running: runningPeriod(periods.list) },
           estimate,
         }),
       )
-    for (const units of [1n, -20n, 3n]) {
-      go(`/?view=funding&units=${units}`)
-      const payments = await recording.client.positionFunding(BTC, { ...range, units: `${units}`, first: 1 })
-      const shown = figureFor({ ...payments, range })
-      const total = sumPaid * units
-      assert.equal(figureOf(shown, 'position-total')!.value, `${total}`)
-      const amount = formatAmountWithUnit(`${total}`, USD, { signed: true })
-      assert.equal(figureOf(shown, 'position-total')!.text, amount)
-      assert.equal(
-        figureOf(shown, 'position-next')!.value,
-        `${-units * BigInt(estimate.fundingPayment)}`,
-        textOf(shown),
+    }
+    const payments = async (units: string) => ({
+      ...(await recording.client.positionFunding(BTC, { ...range, units, first: 1 })),
+      range,
+    })
+    for (const [units, total, next, text, line] of [
+      [
+        ...['1', '-1508702243', '7035102'],
+        '-15,087.02243 USD long paid for 28 periods CSV next payment +70.35102 USD',
+        '30,1709275305000000000,-0.0358598172447733,107013057',
+      ],
+      [
+        ...['-20', '30174044860', '-140702040'],
+        '+301,740.4486 USD short received for 28 periods CSV next payment -1,407.0204 USD',
+        '30,1709275305000000000,-0.0358598172447733,-2140261140',
+      ],
+    ]) {
+      const shown = figureFor(units!, await payments(units!))
+      assert.equal(textOf(shown), `Position of units, this range ${text} , estimate`)
+      assert.deepEqual(
+        ['position-total', 'position-next'].map((name) => figureOf(shown, name)!.value),
+        [total, next],
       )
-      const did = `${units < 0n ? 'short' : 'long'} ${total < 0n ? 'paid' : 'received'}`
-      assert.ok(textOf(shown).includes(`${did} for ${paid.length} periods`), textOf(shown))
       const csv = /href="([^"]*)" download/.exec(shown)![1]!.replaceAll('&amp;', '&')
-      const lines = paid
-        .toReversed()
-        .map(({ seq, end, rate, payment }) => [seq, end, rate, -units * BigInt(payment!)].join())
-      assert.equal(
-        (await send(recording.base, csv)).text,
-        ['seq,end,fundingRate,amount', ...lines, ''].join('\r\n'),
-      )
+      const lines = (await send(recording.base, csv)).text.split('\r\n')
+      assert.deepEqual([lines[0], lines[1], lines.length], ['seq,end,fundingRate,amount', line, 30])
     }
     // Beside a size that is refused or not answered yet stands no result, least of all that of another one.
-    const payments = await recording.client.positionFunding(BTC, { ...range, units: '3', first: 1 })
     for (const [units, fault] of [
       ['0,5', 'Write 0.5, without a comma.'],
       ['many', 'Write a decimal number, such as 2.5, or -2.5 for a short position.'],
       ['2', ''],
     ] as const) {
-      go(`/?view=funding&units=${units}`)
-      const shown = figureFor({ ...payments, range })
+      const shown = figureFor(units, await payments('3'))
       assert.equal(/class="fault"[^>]*>([^<]*)</.exec(shown)![1], fault)
       assert.equal(shown.includes('aria-invalid="true"'), fault !== '')
       assert.equal(figureOf(shown, 'position-total'), undefined)
@@ -232,17 +218,11 @@ describe("the explorer's funding", () => {
 
   test("has the mark price in the market's decimals, if they are known", async () => {
     const { summary } = await fundingOf(recording, BTC)
-    const instrument = { ...summary.instrument!, decimalPlaces: '2' }
-    const of = (markPrice: string, decimalPlaces = '2') =>
-      render(
-        h(MarkPrice, {
-          summary: {
-            ...summary,
-            instrument: { ...instrument, decimalPlaces },
-            marketData: { ...summary.marketData!, markPrice },
-          },
-        }),
-      )
+    const of = (markPrice: string, decimalPlaces = '2') => {
+      const instrument = { ...summary.instrument!, decimalPlaces }
+      const marketData = { ...summary.marketData!, markPrice }
+      return render(h(MarkPrice, { summary: { ...summary, instrument, marketData } }))
+    }
     assert.equal(textOf(of('5470393')), 'Mark price 54,703.93 USD')
     assert.match(
       of('5470393'),
@@ -253,87 +233,76 @@ describe("the explorer's funding", () => {
   })
 
   test('has every period in a table, with the texts that the core sent', async () => {
-    for (const marketId of [BTC, ETH, SOL]) {
+    for (const [marketId, count, expected] of [
+      [
+        BTC,
+        32,
+        {
+          0: '31 2024-03-01 06:41:45 running estimate -0.2387 % -83,633.80 % shorts pay longs -70.35102 29,393.91630 29,474.92452',
+          1: '30 2024-03-01 06:40:15 1 min 30 s -3.5860 % -1,256,528.00 % shorts pay longs -1,070.13057 28,768.93844 29,842.05322',
+          3: '28 2024-03-01 06:38:47 0 s no payment: zero length 28,594.22000 29,884.26000',
+          31: '0 2024-03-01 06:00:03 1 min 26 s +1.0118 % +371,041.33 % longs pay shorts +306.64426 30,642.29379 30,305.44797',
+        },
+      ],
+      [
+        ETH,
+        49,
+        {
+          37: '11 2024-03-01 06:09:56 0 s no payment: zero length none (0) none (0)',
+          48: '0 2024-03-01 06:00:03 59 s +0.000019 % +10.00 % longs pay shorts +0.00028 1,500.60813 1,500.66271',
+        },
+      ],
+    ] as const) {
       const funding = await fundingOf(recording, marketId)
-      const { estimate } = funding
       const list = funding.periods.list.toReversed()
-      go('/?view=funding')
-      assert.match(tableOf(marketId, funding), new RegExp(`All ${list.length} periods of this range`))
+      assert.match(tableOf(marketId, funding), new RegExp(`All ${count} periods of this range`))
       go('/?view=funding&periods=all')
-      const table = tableOf(marketId, funding)
-      const [cells, rows] = [cellsOf(table), rowsOf(table)]
-      assert.equal(cells.length, list.length)
-      for (const [index, period] of list.entries()) {
-        const [seq, start, , ...row] = cells[index]!
-        assert.deepEqual([seq, start], [groupDigits(`${period.seq}`), formatTime(period.start)])
-        const twaps = (of: { internalTwap?: string | null; externalTwap?: string | null }) =>
-          [of.internalTwap!, of.externalTwap!].map((twap) =>
-            // Amounts of a column have the same decimals: all of the asset's.
-            twap === '0' ? 'none (0)' : formatAmount(twap, USD, { least: USD.decimals }),
-          )
-        if (period.end === null) {
-          assert.match(row[0]!, /^estimate/)
-          // Those of its own row are opening prices.
-          assert.deepEqual(row.slice(-2), twaps(estimate!))
-        } else if (period.rate === null) assert.equal(row[0], 'no payment: zero length', seq)
-        else {
-          assert.ok(rows[index]!.includes(`<data class="amount" value="${period.rate}"`), seq)
-          assert.deepEqual(
-            [row[0], row[2], row[3], ...row.slice(4)],
-            [
-              rate(period.rate),
-              whoPays(period.payment),
-              formatAmount(period.payment!, USD, { signed: true, least: USD.decimals }),
-              ...twaps(period),
-            ],
-          )
-          // A period's number shows that period alone.
-          assert.ok(
-            // With the payment at its end, without that at its start.
-            rows[index]!.includes(
-              `market=${marketId}&amp;from=${BigInt(period.start) + 1n}&amp;to=${BigInt(period.end) + 1n}"`,
-            ),
-            seq,
-          )
-        }
+      const rows = rowsOf(tableOf(marketId, funding))
+      assert.equal(rows.length, count)
+      for (const [index, text] of Object.entries(expected)) assert.equal(textOf(rows[Number(index)]!), text)
+      for (const [index, { seq, start, end, rate }] of list.entries()) {
+        if (end === null || rate === null) continue
+        // A period's number shows that period alone: with the payment at its end, without that at its start.
+        const link = `market=${marketId}&amp;from=${start + 1n}&amp;to=${end + 1n}">${seq}<`
+        assert.ok(rows[index]!.includes(link), `${seq}`)
+        assert.ok(rows[index]!.includes(`<data class="amount" value="${rate}"`), `${seq}`)
       }
     }
   })
 
   test('has prices and TWAPs at a time, whole on hover, and in words', async () => {
     const funding = await fundingOf(recording, BTC)
-    const { moments } = funding.data
-    for (const moment of moments.filter((_, index) => index % 50 === 0 || index === moments.length - 1)) {
-      const html = readoutOf(funding, moment.start)
-      assert.ok(textOf(html).startsWith(`At ${formatTime(moment.start)} UTC period `), textOf(html))
-      for (const source of ['external', 'internal'] as const) {
-        const price = moment[source]?.price.last
-        assert.equal(figureOf(html, `${source}-price`)?.value, price)
-        if (price === undefined) continue
-        assert.equal(figureOf(html, `${source}-price`)!.text, formatAmountWithUnit(price, USD))
-        const twap = figureOf(html, `${source}-twap`)
-        if (twap !== undefined) assert.equal(twap.title, `${moment[source]!.twap.last} × 10⁻⁵ USD`)
-      }
+    const { data, periods, range } = funding
+    const rates = { kind: 'rate' as const, values: barValues(periods.list, range, null, 'rate') }
+    const { start } = data.moments[231]!
+    const html = readoutOf(funding, start)
+    assert.equal(
+      textOf(html),
+      'At 2024-03-01 06:38:30 UTC period 27: -0.2775 %, shorts pay longs cumulative in this range +67.3216 % in steps of 10s External TWAP 28,225.18024 USD price 29,750.11 USD 27,993.47 – 29,885.40, 4 points Internal TWAP 28,254.39448 USD price 28,587.79 USD 28,173.50 – 28,587.79, 2 points TWAP difference +29.21424 USD internal − external; premium +10.35 bp',
+    )
+    for (const [name, value] of [
+      ['external-twap', '2822518024'],
+      ['internal-price', '2858779000'],
+      ['difference', '2921424'],
+    ] as const) {
+      const { value: exact, title } = figureOf(html, name)!
+      assert.deepEqual([exact, title], [value, `${value} × 10⁻⁵ USD`])
     }
-    const { data, periods } = funding
-    const both = moments.findLast(
-      ({ start, internal, difference }) => internal?.start === start && (difference?.digits ?? 0n) > 0n,
-    )!
-    const reading = readingAt({ ...data, periods: periods.list }, both.start)
-    const [external, internal] = [reading.moment!.external!, reading.moment!.internal!]
-    const difference = `${BigInt(internal.twap.last) - BigInt(external.twap.last)}`
-    assert.equal(figureOf(readoutOf(funding, reading.time), 'difference')!.value, difference)
-    const rates = { kind: 'rate' as const, values: barValues(periods.list, funding.range, null, 'rate') }
-    const [first, bar, ...others] = tipLines(reading, rates, null, USD)
-    assert.equal(first, `${formatTime(reading.time)} UTC, period ${external.seq}`)
-    assert.equal(bar, `Rate ${rate(reading.period!.rate!)}, ${whoPays(reading.period!.payment)}`)
-    const line = (name: string, { price, twap }: typeof external) =>
-      `${name} ${formatAmountWithUnit(price.last, USD)}, TWAP ${formatAmount(twap.last, USD)}`
-    assert.deepEqual(others.slice(0, 2), [line('External', external), line('Internal', internal)])
-    assert.match(others[2]!, /^Premium \+[\d.]+ bp$/)
+    assert.equal(
+      textOf(readoutOf(funding, data.moments.at(-1)!.start)),
+      'At 2024-03-01 06:43:00 UTC period 31: running cumulative in this range, with the estimate +58.7450 % in steps of 10s External TWAP 29,470.93 USD price 29,568.13 USD 29,551.44 – 29,568.13, 2 points Internal TWAP 29,385.37411 USD price 29,510.09 USD TWAP difference -85.55589 USD internal − external; premium -29.03 bp',
+    )
+    const lines = tipLines(readingAt({ ...data, periods: periods.list }, start), rates, null, USD)
+    assert.deepEqual(lines, [
+      '2024-03-01 06:38:30 UTC, period 27',
+      'Rate -0.2775 %, shorts pay longs',
+      'External 29,750.11 USD, TWAP 28,225.18024',
+      'Internal 28,587.79 USD, TWAP 28,254.39448',
+      'Premium +10.35 bp',
+    ])
     // Before the periods are known, their payments are not shown.
-    const early = readingAt({ ...data, periods: null }, reading.time)
-    assert.match(tipLines(early, rates, null, USD)[1]!, /^External /)
+    const early = readingAt({ ...data, periods: null }, start)
+    assert.deepEqual(tipLines(early, rates, null, USD), lines.toSpliced(1, 1))
     assert.match(textOf(readout(early, { pointed: false })), /^Latest in the range \S+ \S+ UTC External TWAP/)
   })
 
@@ -342,27 +311,18 @@ describe("the explorer's funding", () => {
     const { range, last } = funding
     const series = readSeries(await recording.client.series(ETH, { ...range, interval: '2s' }))
     const data = { moments: momentsOf(series), bucket: series.bucket, interval: series.interval }
-    const without = data.moments.find(({ external, internal }) =>
-      [external, internal].some((of) => of !== null && /^0+$/.test(of.twap.last)),
+    // Its period begins in auction.
+    assert.equal(
+      textOf(readoutOf({ ...funding, data }, data.moments[162]!.start)),
+      'At 2024-03-01 06:06:02 UTC period 7: -2.0384 %, shorts pay longs cumulative in this range +7.9685 % in steps of 2s External TWAP 0.00 USD price 1,401.32 USD 1,357.47 – 1,401.32, 2 points Internal TWAP 0.00 USD price 1,349.38 USD TWAP difference – in auction since the start of the period: no TWAP',
     )
-    assert.ok(without !== undefined, 'the recording has a period that begins in auction')
-    const html = readoutOf({ ...funding, data }, without.start)
-    assert.equal(figureOf(html, 'difference')!.text, '–')
-    assert.match(textOf(html), /in auction since the start of the period: no TWAP/)
     const auctions = auctionTimes(readAuctions(await recording.client.auctions(ETH)), last)
-    const { from, to } = auctions.at(-1)!
     const shades = auctions.map((at) => ({ ...at, kind: 'auction' as const }))
     const chart = { ...data, periods: null, shades, decimals: 5 }
-    const notes = textOf(render(h(ChartNotes, { data: chart, range, why: null, byDay: false })))
-    const [first, end] = [from, to].map((time) => formatTime(time).slice(0, 19))
-    assert.ok(
-      notes.includes(`In auction from ${first} to ${end} and ${auctions.length - 1} earlier auctions`),
-      notes,
+    assert.equal(
+      textOf(render(h(ChartNotes, { data: chart, range, why: null, byDay: false }))),
+      'Drawn from 1,461 external and 759 internal points: the last price and TWAP of each step, with a band from its lowest to its highest price. In auction from 2024-03-01 06:43:00 to 2024-03-01 06:43:06 and 20 earlier auctions: prices in an auction do not count towards TWAPs.',
     )
-    for (const source of ['external', 'internal'] as const) {
-      const count = series[source].reduce((total, bucket) => total + bucket.count, 0n)
-      assert.ok(notes.includes(`${groupDigits(`${count}`)} ${source} `), notes)
-    }
   })
 
   test('says when a regular period ends, and shows whole numbers if no asset is known', () => {
@@ -426,55 +386,42 @@ describe("the explorer's funding", () => {
     assert.match(missing('2', '3', '4'), /2 periods are missing/)
   })
 
-  test('is cumulated up to any time, with a due time by the schedule of the market', async () => {
-    const [made] = MARKETS
-    const funding = await fundingOf(rates, made.marketId)
-    const [from, to] = [timeOf(10 * 24 * HOUR), timeOf(20 * 24 * HOUR)]
+  test('is cumulated up to any time, by period or by day, with a due time by the schedule of the market', async () => {
+    const [{ marketId }, { marketId: hourly }] = MARKETS
+    const funding = await fundingOf(rates, marketId)
     const { list } = funding.periods
-    const sums = barValues(list, { from, to }, null, 'cumulative')
-    for (let time = from; time < to; time += 7n * 3_600_000_000_000n) {
-      // A period counts from its start on, once its payment is due in the range.
-      const known = list.filter(({ start }) => start <= time).at(-1)!
-      const at = cumulativeAt(list, sums, time)
-      const expected = sum(due(made, from, known.end! + 1n < to ? known.end! + 1n : to))
-      assert.equal(formatRate(at!, 4), percent(expected), formatTime(time))
+    const sums = barValues(list, { from: timeOf(10 * DAY_S), to: timeOf(20 * DAY_S) }, null, 'cumulative')
+    // A period counts from its start on, once its payment is due in the range.
+    for (const [hours, sum] of [
+      [0, '+0.0200 %'],
+      [7, '+0.0200 %'],
+      [14, '+0.0500 %'],
+      [21, '+0.0400 %'],
+      [239, '+0.3000 %'],
+    ] as const) {
+      assert.equal(formatRate(cumulativeAt(list, sums, timeOf(10 * DAY_S + hours * HOUR))!, 4), sum)
     }
-    const next = nextPayment(instrumentOf(made.marketId)!.funding!.schedule, funding.last)!
-    assert.match(
-      textOf(nowOf(funding, next)),
-      new RegExp(`payment due ${formatTime(next).slice(11, 16)} UTC`),
-    )
-  })
+    const next = nextPayment(instrumentOf(marketId)!.funding!.schedule, funding.last)!
+    assert.match(textOf(nowOf(funding, next)), /payment due 06:13 UTC 2023-12-25 Last paid/)
 
-  test('of many periods has the sums of days that the API gives', async () => {
-    const { client } = rates
-    const { marketId } = MARKETS[1]
-    const range = daysOf({ from: 0n, to: 2n ** 62n }, { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) })
-    const { buckets } = (await client.fundingRates({ marketId, ...range })).edges[0]!.node
-    assert.equal(buckets.length, DAYS + 1)
-    const days = await askDays(client, marketId, range)
+    const range = daysOf({ from: 0n, to: 2n ** 62n }, { from: timeOf(0), to: timeOf(DAYS * DAY_S) })
+    const days = await askDays(rates.client, hourly, range)
     const values = dayValues(days, range, 'cumulative')
-    const dayOf = (time: bigint) => {
+    for (const [index, expected] of [
+      [0, '2023-11-14: +0.0010 % in 1 payment, longs pay shorts cumulative since 2023-11-14 +0.0010 %'],
+      [1, '2023-11-15: +0.0240 % in 24 payments, longs pay shorts cumulative since 2023-11-14 +0.0250 %'],
+      [40, '2023-12-24: +0.0230 % in 23 payments, longs pay shorts cumulative since 2023-11-14 +0.9600 %'],
+      [41, '2023-12-25: no payment'],
+    ] as const) {
+      const time = range.from + BigInt(index) * DAY
+      const bars = { kind: 'cumulative' as const, values }
       const reading = readingAt({ moments: [], bucket: 1n, periods: [] }, time)
-      return textOf(
-        readout(reading, {
-          days,
-          bars: { kind: 'cumulative', values },
-          cumulative: values.get(time) ?? null,
-        }),
-      )
+      const shown = textOf(readout(reading, { days, bars, cumulative: values.get(time) ?? null }))
+      assert.equal(shown.split(' External TWAP')[0], `At – ${expected}`)
     }
-    for (const { start, count, sumOfRates } of buckets) {
-      const sum = `${rate(sumOfRates)} in ${count} payment${count === 1 ? '' : 's'}, ${whoPays(sumOfRates)}`
-      const since = `cumulative since ${formatTime(range.from).slice(0, 10)} ${formatRate(values.get(BigInt(start))!, 4)}`
-      assert.ok(dayOf(BigInt(start)).includes(`${formatTime(start).slice(0, 10)}: ${sum} ${since}`), sum)
-    }
-    assert.ok(dayOf(range.to).includes(`${formatTime(range.to).slice(0, 10)}: no payment`))
-    const { sumOfRates } = await client.positionFunding(marketId, range)
-    assert.equal(rate(sumOfRates, 18), formatRate([...values.values()].at(-1)!, 18))
     assert.deepEqual(
       dayBars(values).map(({ from, to }) => [from, to]),
-      buckets.map(({ start }) => [BigInt(start), BigInt(start) + DAY]),
+      days.map(({ start }) => [start, start + DAY]),
     )
   })
 
