@@ -7,17 +7,19 @@ import type { Page } from 'playwright-core'
 import type { MarketEvent } from '#core/events/event'
 import { PICTURE_FOLDER } from '../scripts/build-pictures.ts'
 import { takePictures } from '../scripts/explorer-pictures.ts'
+import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
 import {
+  assertFits,
   BTC,
-  ETH,
+  clipboard,
+  downloadBy,
   exactFigure,
   FUNDING,
   figure,
   generate,
   looksTest,
-  SOL,
   settled,
   explorerTest as test,
   watchRequests,
@@ -34,7 +36,7 @@ import {
   timeOf,
 } from './fixtures/live-store.ts'
 import { inTurns, LONG, sampled } from './fixtures/sampling.ts'
-import { storeOf } from './fixtures/service.ts'
+import { serveFile } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -42,12 +44,20 @@ const RECORDING = 'perps-long-named'
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
+const PROVIDED = `/?view=providers&market=${SAMPLE_MARKET}`
+
+/** A provider of that market, and another market. */
+const PROVIDER = '884dba404ad24f6b21caae93bb17aae1f8a3eaeccceb68464248ac5c8e124f95'
+const OTHER = 'd632ace3a372cddd18238e31a9b3d031673c70f630dc65f9c1c459a3a7f25d26'
+
 const VIEWS = {
   markets: ['/', '.heat-map'],
-  compare: [`/?view=markets&compare=${BTC},${ETH}`, '[data-chart="compare"] canvas'],
-  funding: [FUNDING, '.notes'],
+  compare: [`/?view=markets&compare=${SAMPLE_MARKET},${OTHER}`, '[data-chart="compare"] canvas'],
+  funding: [`/?view=funding&market=${SAMPLE_MARKET}&span=all`, '.notes'],
   providers: ['/?view=providers', '.request'],
-  market: [`/?view=providers&market=${SOL}&columns=all`, '.request'],
+  market: [`${PROVIDED}&columns=all`, '.request'],
+  epochs: [`${PROVIDED}&party=${PROVIDER}`, '.epochs'],
+  party: [`/?view=party&party=${SAMPLE_PARTY}`, '[data-chart="cumulative"] canvas'],
   checkpoints: ['/?view=checkpoints', 'table.checkpoints'],
   node: ['/?view=node', '.holdings'],
 } as const
@@ -56,10 +66,7 @@ const VIEWS = {
 const WIDTHS = [320, 375, 768, 820, 1024, 1440]
 
 /** The texts and filled boxes that a page draws on its canvases, in device pixels. */
-type Drawn = {
-  texts: { text: string; align: string; left: number; right: number }[]
-  boxes: { style: string; x: number; width: number; height: number }[]
-}
+type Drawn = { texts: string[]; boxes: { style: string; x: number }[] }
 
 /**
  * What canvases show: drawn since they were last cleared, or, for those that are in no page, since the last reading. A reading
@@ -79,15 +86,13 @@ async function watchDrawing(page: Page): Promise<() => Promise<Drawn>> {
       shown.delete(this.canvas)
       clearRect.call(this, ...rest)
     }
-    prototype.fillText = function (text, x, y, ...rest) {
-      const { width } = this.measureText(text)
-      const left = this.textAlign === 'left' || this.textAlign === 'start' ? x : x - width
-      of(this).texts.push({ text, align: this.textAlign, left, right: left + width })
-      fillText.call(this, text, x, y, ...rest)
+    prototype.fillText = function (text, ...rest) {
+      of(this).texts.push(text)
+      fillText.call(this, text, ...rest)
     }
-    prototype.fillRect = function (x, y, width, height) {
-      of(this).boxes.push({ style: `${this.fillStyle}`, x, width, height })
-      fillRect.call(this, x, y, width, height)
+    prototype.fillRect = function (x, ...rest) {
+      of(this).boxes.push({ style: `${this.fillStyle}`, x })
+      fillRect.call(this, x, ...rest)
     }
     const readDrawn = () => {
       const all = [...shown]
@@ -116,28 +121,18 @@ function coloursOf(page: Page, names: string[]): Promise<string[]> {
     }, names)
 }
 
-/** The size of a chart's plot, in pixels. */
-async function plotOf(page: Page, chart: string): Promise<{ left: number; width: number; height: number }> {
-  return page.locator(`[data-chart="${chart}"] .u-over`).evaluate((over) => {
-    const { offsetLeft: left, clientWidth: width, clientHeight: height } = over as HTMLElement
-    return { left, width, height }
-  })
-}
-
-/** Events of an auction that starts at a height and ends a block later. */
-const auctionEvent = (began: number, leave: boolean): MarketEvent => ({
-  ...{ kind: 'auction', marketId: LIVE_MARKET, openingAuction: false, leave },
-  ...{ start: timeOf(began), end: leave ? timeOf(began + 1) : 0n },
-})
+const linesOf = (csv: Buffer) => csv.toString().trim().split(/\r?\n/)
 
 const background = (page: Page, selector: string) =>
   page.locator(selector).evaluate((element) => getComputedStyle(element).backgroundColor)
 
 describe('the layout of the explorer', () => {
   test('fits every width in both themes without violations of axe-core, with a link and CSV on each view', async ({
-    openRecording,
+    openAt,
   }) => {
-    const { page, base } = await openRecording('perps-calm-named')
+    const base = await serveFile(STORE_KINDS[0]!, MONTH)
+    const page = await openAt(base)
+    const button = (name: string | RegExp) => page.getByRole('button', { name })
     for (const [index, [name, [path, ready]]] of Object.entries(VIEWS).entries()) {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.goto(path)
@@ -147,15 +142,10 @@ describe('the layout of the explorer', () => {
         const { y, height } = (await page.locator('[data-chart="prices"]').boundingBox())!
         assert.ok(y + height <= 900, `the chart of prices ends at ${y + height}`)
       }
-      await page.getByRole('button', { name: /a link to this view$/ }).click()
-      assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${base}${path}`, name)
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.locator('.csv').last().click(),
-      ])
-      const lines = readFileSync(await download.path(), 'utf8')
-        .trim()
-        .split(/\r?\n/)
+      await button(/a link to this view$/).click()
+      assert.equal(await clipboard(page), `${base}${path}`, name)
+      const csv = page.locator('.csv')
+      const lines = linesOf((await downloadBy(name === 'epochs' ? csv.first() : csv.last())).bytes)
       const columns = lines.map((line) => line.replaceAll(/"[^"]*"/g, '').split(',').length)
       assert.ok(lines.length > 2, `${name}: ${lines.length} lines`)
       assert.equal(new Set(columns).size, 1, `${name}: ${lines[0]}`)
@@ -165,18 +155,20 @@ describe('the layout of the explorer', () => {
         for (const colorScheme of inTurns(index + place, ['dark', 'light'] as const)) {
           await page.emulateMedia({ colorScheme })
           await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
-          await eventually(
-            () => overflow(page),
-            (pixels) => pixels === 0,
-          ).catch((error) => {
-            throw new Error(`${name}, ${width}: ${error.message}`)
-          })
+          await eventuallyIs(() => overflow(page), 0, `${name}, ${width}`)
           if (name === 'funding') {
             assert.ok(await page.locator('[data-figure="cumulative"]').first().isVisible(), `${width}`)
           }
           if (place !== index % 2 && !LONG) continue
           assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width}`)
         }
+        if (name !== 'party') continue
+        // The button that copies a link is beside the field, and no table is cut.
+        const [link, show] = await Promise.all(
+          [/a link to this view$/, 'Show'].map((name) => button(name).boundingBox()),
+        )
+        assert.ok(Math.abs(link!.y + link!.height / 2 - (show!.y + show!.height / 2)) < 10, `${width}`)
+        assert.equal(await page.locator('.scroll-hint').count(), 0, `${width}`)
       }
     }
   })
@@ -257,79 +249,76 @@ describe('the layout of the explorer', () => {
     const { page } = await openRecording(RECORDING, PHONE)
     await page.goto('/')
     await page.waitForSelector('table.markets')
-    const titles = await page
-      .locator('table.markets thead th')
-      .evaluateAll((heads) => heads.map((head) => head.textContent.replace(/[↓↑]/g, '').trim()))
-    assert.ok(titles.length >= 10)
     const row = page.locator(`tr[data-market="${BTC}"]`)
     // A line each, until all figures are asked for; the map is folded.
     const line = (await row.boundingBox())!
     assert.ok(line.height <= 100, `${line.height}`)
-    const visible = () =>
-      row.locator('td:visible').evaluateAll((cells) => cells.map((cell) => cell.dataset.label))
-    assert.deepEqual(await visible(), ['Rate now', 'External price', 'Compare'])
+    const figures = async (cells: string) =>
+      (await row.locator(cells).evaluateAll((found) => found.map((cell) => cell.dataset.label))).join()
+    assert.equal(await figures('td:visible'), 'Rate now,External price,Compare')
     await page.getByLabel('Sort by').selectOption('-7d')
-    await eventually(visible, (shown) => shown.join() === 'Rate now,7 d average,Compare')
+    await eventuallyIs(() => figures('td:visible'), 'Rate now,7 d average,Compare')
     await page.getByLabel('Sort by').selectOption('market')
     assert.equal(await page.locator('.heat-map').count(), 0)
     await page.getByText('Map of funding').click()
     await page.waitForSelector('.heat-map')
     await page.getByRole('button', { name: 'All figures' }).click()
     await page.waitForURL(/figures=all/)
-    const names = await row
-      .locator('td')
-      .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-label')))
-    assert.deepEqual(names, titles.slice(1))
+    const heads = await page.locator('table.markets thead th').allTextContents()
+    assert.ok(heads.length >= 10)
+    assert.equal(await figures('td'), heads.slice(1).join())
     for (const cell of await row.locator('> *').all()) {
       const { x, width, height } = (await cell.boundingBox())!
       assert.ok(height > 0 && x >= 0 && x + width <= 390, await cell.innerText())
     }
     assert.equal(await page.locator('.scroll-hint').count(), 0)
-    assert.equal(await overflow(page), 0)
     // The shadow of a fixed first cell, which wide tables need, must not cover the panel's edge.
     assert.equal(await row.locator('th').evaluate((cell) => getComputedStyle(cell).boxShadow), 'none')
-    const codes = () => page.locator('table.markets .market-code').allInnerTexts()
-    const before = await codes()
     await page.getByLabel('Sort by').selectOption('-market')
-    await eventually(codes, (shown) => shown.join() === [...before].reverse().join())
+    await eventuallyIs(
+      async () => (await page.locator('table.markets .market-code').allInnerTexts()).join(),
+      'SOL/PERP,ETH/PERP,BTC/PERP',
+    )
     assert.match(page.url(), /sort=-market/)
-    assert.deepEqual(await accessibilityFaults(page), [])
+    await assertFits(page)
   })
 
   looksTest(
-    'uses the width of the window, without a table that scrolls next to empty space',
+    'uses the width of the window, keeps the heads of tables in sight, and highlights whole rows',
     async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
-      for (const [path, ready] of [
-        ['/', 'table.markets'],
-        [FUNDING, 'table.periods'],
-        ['/?view=providers', 'table.providers'],
-      ] as const) {
+      const { page } = await openRecording(RECORDING)
+      const show = async (path: string, table: string, width: number, height = 900) => {
+        await page.setViewportSize({ width, height })
         await page.goto(path)
-        await page.waitForSelector(ready)
-        const { width } = (await page.locator('main .panel').last().boundingBox())!
-        assert.ok(width > 1_700, `${path}: ${width}`)
-        await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+        await page.waitForSelector(`table.${table} tbody tr:nth-child(2)`)
       }
-      await page.setViewportSize({ width: 1440, height: 900 })
-      await page.goto('/')
-      await page.waitForSelector('table.markets')
-      await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
-    },
-  )
-
-  looksTest(
-    'keeps the heads of tables in sight, also of tables scrolled sideways',
-    async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING, { viewport: { width: 1440, height: 700 } })
+      for (const [path, table, width] of [
+        ['/', 'markets', 1800],
+        [FUNDING, 'periods', 1800],
+        ['/?view=providers', 'providers', 1800],
+        ['/', 'markets', 1440],
+      ] as const) {
+        await show(path, table, width)
+        // No table scrolls next to empty space.
+        const panel = (await page.locator('main .panel').last().boundingBox())!
+        assert.ok(panel.width > width - 100, `${path}: ${panel.width}`)
+        await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+        if (table === 'periods') continue
+        // From its first cell to its last.
+        const row = `table.${table} tbody tr:nth-child(2)`
+        const still = await background(page, `${row} > :first-child`)
+        await page.locator(`${row} > :nth-child(3)`).hover()
+        const hovered = await background(page, `${row} > :first-child`)
+        assert.notEqual(hovered, still)
+        assert.equal(hovered, await background(page, row))
+      }
+      // Also of tables that are scrolled sideways.
       for (const [width, table] of [
         [1440, 'periods'],
         [1440, 'points'],
         [820, 'periods'],
       ] as const) {
-        await page.setViewportSize({ width, height: 700 })
-        await page.goto(`${FUNDING}&periods=all`)
-        await page.waitForSelector(`table.${table}`)
+        await show(`${FUNDING}&periods=all`, table, width, 700)
         await settled(page)
         const rows = page.locator(`table.${table} tbody tr`)
         await rows.last().scrollIntoViewIfNeeded()
@@ -337,7 +326,6 @@ describe('the layout of the explorer', () => {
         const head = await eventually(
           async () => (await page.locator(`table.${table} thead th`).first().boundingBox())!,
           ({ y }) => y >= bar.height - 1,
-          3_000,
         )
         const row = (await rows.last().boundingBox())!
         assert.ok(head.y < row.y && row.y - head.y < 700, `${table} at ${width}: ${head.y}, ${row.y}`)
@@ -347,57 +335,35 @@ describe('the layout of the explorer', () => {
     },
   )
 
-  looksTest(
-    'highlights the row under the pointer from its first cell to its last',
-    async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING)
-      for (const [path, table] of [
-        ['/', 'markets'],
-        ['/?view=providers', 'providers'],
-      ] as const) {
-        await page.goto(path)
-        const row = `table.${table} tbody tr:nth-child(2)`
-        await page.waitForSelector(row)
-        const still = await background(page, `${row} > :first-child`)
-        await page.locator(`${row} > :nth-child(3)`).hover()
-        const hovered = await background(page, `${row} > :first-child`)
-        assert.notEqual(hovered, still)
-        assert.equal(hovered, await background(page, row))
-      }
-    },
-  )
-
   looksTest('shows names of any length without pushing figures off the page', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const long = 'The perpetual future of a coin with an exceedingly long name, which says much'
-    const named = { ...perpetualMarket(LIVE_MARKET), code: `${long}/PERP`, name: long } as MarketEvent
-    const wide = {
-      ...perpetualMarket(OTHER_MARKET),
-      code: 'W'.repeat(120),
-      name: 'N'.repeat(120),
-    } as MarketEvent
-    await live.commit(1, [
-      named,
-      wide,
-      ...[LIVE_MARKET, OTHER_MARKET].flatMap((marketId) => [
+    const names = [
+      [LIVE_MARKET, `${long}/PERP`, long],
+      [OTHER_MARKET, 'W'.repeat(120), 'N'.repeat(120)],
+    ] as const
+    await live.commit(
+      1,
+      names.flatMap(([marketId, code, name]) => [
+        { ...perpetualMarket(marketId), code, name } as MarketEvent,
         periodEvent({ marketId }),
         pointAt(1, { marketId }),
         pointAt(1, { marketId, source: 1 }),
       ]),
-    ])
+    )
     const { page } = await open(store)
-    for (const viewport of [{ width: 1440, height: 900 }, { width: 820, height: 1000 }, PHONE.viewport]) {
-      await page.setViewportSize(viewport)
+    for (const width of [1440, 820, 390]) {
+      await page.setViewportSize({ width, height: 900 })
       await page.goto('/')
       const price = page.locator(`tr[data-market="${OTHER_MARKET}"] data[data-figure="price"]`)
       await price.waitFor()
       const box = (await price.boundingBox())!
-      assert.ok(box.x > 0 && box.x + box.width <= viewport.width, `${viewport.width}: ${JSON.stringify(box)}`)
+      assert.ok(box.x > 0 && box.x + box.width <= width, `${width}: ${JSON.stringify(box)}`)
       assert.equal(await overflow(page), 0)
-      for (const market of [LIVE_MARKET, OTHER_MARKET]) {
+      for (const [market] of names) {
         await page.goto(`/?view=funding&market=${market}`)
         await settled(page)
-        assert.equal(await overflow(page), 0, `${viewport.width}`)
+        assert.equal(await overflow(page), 0, `${width}`)
       }
     }
   })
@@ -405,15 +371,11 @@ describe('the layout of the explorer', () => {
   looksTest(
     'a phone shows the chart in its upper half, explains gestures, and scrolls wide tables',
     async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING, {
-        viewport: { width: 375, height: 812 },
-        hasTouch: true,
-        isMobile: true,
-      })
+      const { page } = await openRecording(RECORDING, PHONE)
       await page.goto(FUNDING)
       await settled(page)
       const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
-      assert.ok(y < 812 / 2, `the chart begins at ${y}`)
+      assert.ok(y < 844 / 2, `the chart begins at ${y}`)
       await page.getByText('Tap for values · one finger pans · two fingers zoom').waitFor()
       const table = page.locator('.table-frame', { has: page.locator('table.periods') })
       await table.getByText('Scroll sideways for more columns').waitFor()
@@ -429,95 +391,6 @@ describe('the layout of the explorer', () => {
 })
 
 describe('the charts of the explorer', () => {
-  test('write the number of a period whole or not at all, in its place also after a zoom', async ({
-    openRecording,
-  }) => {
-    const { page, base } = await openRecording(RECORDING)
-    const drawn = await watchDrawing(page)
-    const { edges } = await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
-    const { start } = edges.find(({ node }) => node.seq === '20')!.node as { start: string }
-    // A range that ends just after the start of a period.
-    const ending = `/?view=funding&market=${BTC}&from=${BigInt(start) - 300_000_000_000n}&to=${BigInt(start) + 4_000_000_000n}`
-    for (const [path, wide, narrow] of [
-      [FUNDING, 1440, 820],
-      [ending, 1280, 390],
-    ] as const) {
-      const steps: [name: string, act: () => Promise<unknown>][] = [
-        [`${wide}`, () => page.goto(path)],
-        ...(path === FUNDING ? ['Zoom in', 'Zoom out', 'Earlier', 'Later'] : []).map(
-          (name): (typeof steps)[number] => [
-            name,
-            () => page.getByRole('button', { name, exact: true }).click(),
-          ],
-        ),
-        [`${narrow}`, () => page.setViewportSize({ width: narrow, height: 900 })],
-      ]
-      await page.setViewportSize({ width: wide, height: 900 })
-      for (const [name, act] of steps) {
-        await act()
-        await settled(page)
-        // Until the last change is drawn.
-        await eventually(
-          async () => {
-            const { left, width } = await plotOf(page, 'prices')
-            const labels = (await drawn()).texts.filter(({ text }) => /^#\d+$/.test(text))
-            return { name, left, right: left + width, labels }
-          },
-          ({ left, right, labels }) =>
-            labels.length > 1 &&
-            labels.every((label) => label.align === 'left' && label.left >= left && label.right <= right),
-          10_000,
-        )
-      }
-    }
-  })
-
-  test('tint no more of the plot than the market was in auction, however short each auction was', async ({
-    t,
-    open,
-  }) => {
-    const { store, live } = await createLiveStore(t)
-    const auctions = 128
-    const last = 100 * auctions
-    // A second in auction, every 100 seconds.
-    await live.commitAll([
-      { height: 1, events: [perpetualMarket(LIVE_MARKET), periodEvent(), pointAt(1)] },
-      ...Array.from({ length: last - 1 }, (_, index) => ({
-        height: index + 2,
-        events:
-          index % 100 < 2
-            ? [auctionEvent(index - (index % 100) + 2, index % 100 === 1)]
-            : index % 10 === 0
-              ? [pointAt(index + 2), pointAt(index + 2, { source: 1 })]
-              : [],
-      })),
-    ])
-    const { page } = await open(store)
-    const drawn = await watchDrawing(page)
-    await page.goto(`/?view=funding&market=${LIVE_MARKET}&from=${timeOf(0)}&to=${timeOf(last)}`)
-    await settled(page)
-    await page.getByText(`and ${auctions - 1} earlier auctions`).waitFor()
-    const [shade, mark] = await coloursOf(page, ['auction', 'mark'])
-    const { width, height } = await plotOf(page, 'prices')
-    const { boxes } = await drawn()
-    const tinted = boxes.filter(
-      ({ style, ...box }) => style === mark && box.width * box.height <= width * height,
-    )
-    assert.ok(tinted.length >= auctions, 'auctions are visible')
-    const area = tinted.reduce((sum, box) => sum + box.width * box.height, 0) / (tinted.length / auctions)
-    assert.ok(area < 0.1 * width * height, `${area} of ${width * height}`)
-
-    // Two auctions that are wide enough to be seen are shaded over their whole length.
-    await page.goto(`/?view=funding&market=${LIVE_MARKET}&from=${timeOf(5_950)}&to=${timeOf(6_150)}`)
-    await settled(page)
-    const shaded = (await drawn()).boxes.filter((box) => box.style === shade && box.height === height)
-    const places = new Set(shaded.map(({ x }) => Math.round(x)))
-    const [first, second, ...others] = [...places].sort((a, b) => a - b)
-    assert.deepEqual(others, [])
-    assert.ok(Math.abs((second! - first!) / width - 100 / 200) < 0.01, `${first} ${second}`)
-    for (const box of shaded) assert.ok(Math.abs(box.width / width - 1 / 200) < 0.002, `${box.width}`)
-  })
-
   test('draw more periods than fit on a page in sums by day, count all, and name the omitted ones', async ({
     t,
     open,
@@ -553,20 +426,17 @@ describe('the charts of the explorer', () => {
       (text) => Number.parseFloat(text) > 51.8,
     )
     // The first and the last bar mark the beginning and end of the data.
-    const { left, width } = await plotOf(page, 'rates')
+    const { left, width } = await page.locator('[data-chart="rates"] .u-over').evaluate((over) => {
+      const { offsetLeft, clientWidth } = over as HTMLElement
+      return { left: offsetLeft, width: clientWidth }
+    })
     const [longs] = await coloursOf(page, ['longs'])
     const bars = (await drawn()).boxes
       .filter(({ style }) => style === longs)
       .map(({ x }) => (x - left) / width)
     assert.ok(Math.min(...bars) <= 0.03 && Math.max(...bars) >= 0.95, `${bars}`)
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.locator('section[aria-labelledby="periods-title"] .csv').click(),
-    ])
-    const lines = readFileSync(await download.path(), 'utf8')
-      .trim()
-      .split(/\r?\n/)
-    assert.equal(lines.length, count + 1)
+    const csv = page.locator('section[aria-labelledby="periods-title"] .csv')
+    assert.equal(linesOf((await downloadBy(csv)).bytes).length, count + 1)
     // A short range in the past is complete, and drawn period by period.
     await page.goto(`/?view=funding&bars=cumulative&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
     await page.getByText('Cumulative (10 periods due)').waitFor()
@@ -587,33 +457,31 @@ describe('the charts of the explorer', () => {
     })
     await page.goto(`${FUNDING}&bars=cumulative&hide=internal-price`)
     await settled(page)
-    const { boxes } = await drawn()
-    for (const colour of await coloursOf(page, ['longs', 'shorts'])) {
+    const { boxes, texts } = await drawn()
+    for (const colour of await coloursOf(page, ['longs', 'shorts', 'mark'])) {
       assert.ok(
         boxes.some(({ style }) => style === colour),
         colour,
       )
     }
+    // Numbers of periods.
+    assert.ok(texts.filter((text) => /^#\d+$/.test(text)).length > 10, texts.join(' | '))
     const meanings = ['longs pay', 'shorts pay', 'estimate', 'in auction', 'every other funding period']
     const key = await page.locator('.bar-key').innerText()
     for (const name of meanings) assert.ok(key.includes(name), name)
     const hatched = page.locator('.bar-key .key.shorts')
     assert.match(await hatched.evaluate((element) => getComputedStyle(element).backgroundImage), /gradient/)
-    for (const [name, expected] of [
+    for (const [title, expected] of [
       ['funding rates', ['Cumulative, in %', ...meanings]],
       ['prices and TWAPs', ['in USD', 'External price', 'External TWAP', 'Internal TWAP']],
       ['premium', ['in %']],
     ] as const) {
       await drawn()
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('button', { name: `Save as PNG: ${name}` }).click(),
-      ])
-      assert.match(download.suggestedFilename(), /^BTC-PERP.*\.png$/)
-      const png = readFileSync(await download.path())
-      assert.equal(png.subarray(1, 4).toString(), 'PNG')
-      assert.ok(png.readUInt32BE(16) > 500 && png.length > 4_000, `${png.length} bytes`)
-      const texts = (await drawn()).texts.map(({ text }) => text)
+      const { name, bytes } = await downloadBy(page.getByRole('button', { name: `Save as PNG: ${title}` }))
+      assert.match(name, /^BTC-PERP.*\.png$/)
+      assert.equal(bytes.subarray(1, 4).toString(), 'PNG')
+      assert.ok(bytes.readUInt32BE(16) > 500 && bytes.length > 4_000, `${bytes.length} bytes`)
+      const { texts } = await drawn()
       for (const text of expected) {
         assert.ok(
           texts.some((line) => line.includes(text)),
@@ -629,11 +497,11 @@ describe('the charts of the explorer', () => {
 const MOST_DIFFERENT = 0.05
 
 test('the pictures of the documentation show the explorer as it is (npm run build:pictures)', async ({
-  t,
   browser,
-  open,
+  openAt,
 }) => {
-  const { page, base } = await open(await storeOf(t, STORE_KINDS[0]!, MONTH))
+  const base = await serveFile(STORE_KINDS[0]!, MONTH)
+  const page = await openAt(base)
   for (const [name, picture] of await takePictures(browser, base)) {
     const different = await differenceOf(page, readFileSync(join(PICTURE_FOLDER, name)), picture)
     assert.ok(different <= MOST_DIFFERENT, `${name}: ${(100 * different).toFixed(1)} % of the picture differ`)

@@ -3,16 +3,19 @@ import { describe, type TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
+import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
 import { partOf, readRecording } from './fixtures/event-stream.ts'
 import {
+  assertFits,
   cellsOf,
+  clipboard,
   ETH,
   exactFigure,
+  explorerTest,
   figure,
+  replaceDelay,
   settled,
-  explorerTest as test,
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getJson, getPage, metricsOf } from './fixtures/http.ts'
@@ -79,13 +82,27 @@ async function oneTruth(page: Page, state: string, places: number): Promise<stri
   return found[0]!.text
 }
 
-/** Faults without the 503 of `/ready`, which browsers report each time. */
-function besideNotReady(faults: readonly string[]): string[] {
-  return faults.filter((fault) => !/503 .*\/(ready|api\/v2\/coverage)$/.test(fault))
-}
+/** The 503 of `/ready` while a service is not ready, which browsers report each time. */
+const NOT_READY = /503 .*\/(ready|api\/v2\/coverage)$/
+
+/** A test of pages that look for blocks more often than every three seconds. */
+const test = (name: string, run: Parameters<typeof explorerTest>[1], expected = NOT_READY) =>
+  explorerTest(
+    name,
+    ({ openAt, ...tools }) =>
+      run({
+        ...tools,
+        openAt: async (base) => {
+          const page = await openAt(base)
+          await replaceDelay(page, 3_000, 300)
+          return page
+        },
+      }),
+    expected,
+  )
 
 describe('the explorer, while its service changes,', () => {
-  test('says on each place whether blocks arrive, and shows the latest point', async ({ t, browser }) => {
+  test('says on each place whether blocks arrive, and shows the latest point', async ({ t, openAt }) => {
     const { store, live } = await createLiveStore(t)
     // Heights are seconds since the fixture's epoch.
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
@@ -95,7 +112,7 @@ describe('the explorer, while its service changes,', () => {
       ...{ failure: null as string | null, live: null, maxBehindSeconds: null },
       threadsRun: () => true,
     }
-    const { page, faults } = await openPage(browser, await serve(t, store, { ingestion }))
+    const page = await openAt(await serve(t, store, { ingestion }))
     await page.goto('/?view=funding')
     assert.match(await oneTruth(page, 'static', 2), /^as of \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
     await live.commit(old + 1, [pointAt(old + 1)])
@@ -117,19 +134,18 @@ describe('the explorer, while its service changes,', () => {
     await page.setViewportSize({ width: 390, height: 844 })
     const words = (await page.locator('.header .freshness-text').boundingBox())!
     assert.ok(words.width > 30, 'a phone shows the words, not a colour alone')
-    assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('fills without a reload once a core sends blocks to an empty store', async ({ t, browser }) => {
+  test('fills without a reload once a core sends blocks to an empty store', async ({ t, openAt }) => {
     const blocks = await blocksOf(RECORDING)
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
-    const { page, faults } = await openPage(browser, service.base)
+    const page = await openAt(service.base)
     await page.goto(FUNDING)
     await page.getByText('This store is empty').waitFor()
     assert.equal(await oneTruth(page, 'empty', 1), 'not ready: empty')
     const command = await page.locator('.command code').first().innerText()
     await page.getByRole('button', { name: /Ingest event files/ }).click()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), command)
+    assert.equal(await clipboard(page), command)
     const core = await dial(service.corePort)
     await core.send(blocks.slice(0, 400))
     await settled(page)
@@ -145,16 +161,15 @@ describe('the explorer, while its service changes,', () => {
     )
     await eventuallyIs(() => exactFigure(page, 'estimate-rate'), fundingEstimate.fundingRate)
     await core.close()
-    assert.deepEqual(besideNotReady(faults), [])
   })
 
   test('shows estimates in grey, with their time, if the service is behind when it is opened', async ({
     t,
-    browser,
+    openAt,
   }) => {
     const ingestion = { failure: null, live: null, maxBehindSeconds: 60, threadsRun: () => true }
     const base = await serve(t, await storeOf(t, STORE_KINDS[0]!, RECORDING), { ingestion })
-    const { page, faults } = await openPage(browser, base)
+    const page = await openAt(base)
     const colourOf = (element: Locator) => element.evaluate((found) => getComputedStyle(found).color)
     const isGrey = async (element: Locator) =>
       (await colourOf(element)) === (await colourOf(page.locator('.footer')))
@@ -171,118 +186,113 @@ describe('the explorer, while its service changes,', () => {
     assert.equal(await isGrey(page.locator('.now-figures [data-figure="last-rate"]')), false)
     assert.equal(await isGrey(page.locator('tr.estimate td').nth(2).locator('data')), true)
     assert.deepEqual(await accessibilityFaults(page), [])
-    assert.deepEqual(besideNotReady(faults), [])
   })
 
   test('marks missing blocks until they arrive, and catches up when a hidden page is seen', async ({
     t,
-    browser,
+    openAt,
   }) => {
     const store = await storeOfPart(t)
     const base = await serve(t, store)
-    const [funding, checkpoints] = [await openPage(browser, base), await openPage(browser, base)]
+    const [funding, checkpoints] = [await openAt(base), await openAt(base)]
     // The first question about a gap is never answered: the page asks again.
-    await funding.page.route(/afterBlock=/, () => {}, { times: 1 })
-    await funding.page.goto(FUNDING)
-    await checkpoints.page.goto('/?view=checkpoints')
-    await funding.page.getByText('Blocks are missing between').waitFor()
-    await checkpoints.page.waitForSelector('table.checkpoints')
-    const newest = async () => (await cellsOf(checkpoints.page, 'checkpoints'))[0]?.[0]
+    await funding.route(/afterBlock=/, () => {}, { times: 1 })
+    await funding.goto(FUNDING)
+    await checkpoints.goto('/?view=checkpoints')
+    await funding.getByText('Blocks are missing between').waitFor()
+    await checkpoints.waitForSelector('table.checkpoints')
+    const newest = async () => (await cellsOf(checkpoints, 'checkpoints'))[0]?.[0]
     const before = await newest()
-    await setHidden(checkpoints.page, true)
+    await setHidden(checkpoints, true)
     await ingestWhole(store, RECORDING)
     const twap = await latestTwap(base)
-    await eventuallyIs(() => figure(funding.page, 'internal-twap'), twap)
+    await eventuallyIs(() => figure(funding, 'internal-twap'), twap)
     await eventually(
-      () => funding.page.locator('.notes').innerText(),
+      () => funding.locator('.notes').innerText(),
       (text) => !text.includes('Blocks are missing'),
     )
     assert.equal(await newest(), before, 'a hidden page follows nothing')
-    await setHidden(checkpoints.page, false)
+    await setHidden(checkpoints, false)
     const { edges } = await getPage(base, '/api/v2/checkpoints', 'pagination.first=1')
     await eventuallyIs(newest, edges[0]!.node.atBlock as string)
-    for (const { faults } of [funding, checkpoints]) assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('follows the state of all markets over one connection while the page is seen', async ({
-    t,
-    browser,
-  }) => {
-    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [
-      perpetualMarket(LIVE_MARKET),
-      pointAt(1),
-      pointAt(1, { source: 1 }),
-    ])
-    const { page, faults } = await openPage(browser, base)
-    const asked = watchRequests(page)
-    const timesAsked = (path: string) => asked.filter((one) => one === `/api/v2/${path}`).length
-    const streams = async () =>
-      /lyra_streams\{resource="marketSummaries"\} (\d+)/.exec(await metricsOf(base))?.[1]
-    const priceOf = async (marketId: string) => {
-      const cell = page.locator(`tr[data-market="${marketId}"] data[data-figure="price"]`)
-      return (await cell.count()) === 0 ? null : await cell.getAttribute('value')
-    }
-    const commit = (height: number, marketId: string) =>
-      live.commit(height, [pointAt(height, { source: 1, marketId })])
-    await page.goto('/')
-    await eventuallyIs(() => priceOf(LIVE_MARKET), pointAt(1).price)
-    await eventuallyIs(streams, '1')
-    const lists = timesAsked('market-summaries')
-    await commit(2, LIVE_MARKET)
-    await eventuallyIs(() => priceOf(LIVE_MARKET), pointAt(2).price)
-    await commit(3, OTHER_MARKET)
-    await eventuallyIs(() => priceOf(OTHER_MARKET), pointAt(3).price)
-    await setHidden(page, true)
-    await eventuallyIs(streams, '0')
-    await commit(4, LIVE_MARKET)
-    await setHidden(page, false)
-    await eventuallyIs(() => priceOf(LIVE_MARKET), pointAt(4).price)
-    assert.equal(await streams(), '1')
-    assert.deepEqual([timesAsked('market-summaries') - lists, timesAsked('stream/market-summaries')], [0, 2])
-    assert.deepEqual(faults, [])
-  })
+  test(
+    'follows the state of all markets over one connection while the page is seen, or asks with each block if there is no stream',
+    async ({ t, openAt }) => {
+      const { live, base } = await serveLive(t, STORE_KINDS[0]!, [
+        perpetualMarket(LIVE_MARKET),
+        pointAt(1),
+        pointAt(1, { source: 1 }),
+      ])
+      const [page, without] = [await openAt(base), await openAt(base)]
+      await without.route('**/api/v2/stream/market-summaries*', (route) =>
+        route.fulfill({ status: 404, body: '{"code":5,"message":"Not Found","details":[]}' }),
+      )
+      const asked = watchRequests(page)
+      const timesAsked = (path: string) => asked.filter((one) => one === `/api/v2/${path}`).length
+      const streams = async () =>
+        /lyra_streams\{resource="marketSummaries"\} (\d+)/.exec(await metricsOf(base))?.[1]
+      const shows = async (height: number, marketId = LIVE_MARKET, pages = [page, without]) => {
+        for (const one of pages) {
+          const price = one.locator(`tr[data-market="${marketId}"] data[data-figure="price"]`)
+          await eventuallyIs(
+            async () => ((await price.count()) === 0 ? null : price.getAttribute('value')),
+            pointAt(height).price,
+          )
+        }
+      }
+      const commit = (height: number, marketId = LIVE_MARKET) =>
+        live.commit(height, [pointAt(height, { source: 1, marketId })])
+      for (const one of [page, without]) await one.goto('/')
+      await shows(1)
+      await eventuallyIs(streams, '1')
+      const lists = timesAsked('market-summaries')
+      await commit(2)
+      await shows(2)
+      await commit(3, OTHER_MARKET)
+      await shows(3, OTHER_MARKET)
+      await setHidden(page, true)
+      await eventuallyIs(streams, '0')
+      await commit(4)
+      await setHidden(page, false)
+      await shows(4)
+      assert.equal(await streams(), '1')
+      assert.deepEqual(
+        [timesAsked('market-summaries') - lists, timesAsked('stream/market-summaries')],
+        [0, 2],
+      )
+    },
+    /404 .*\/stream\/market-summaries/,
+  )
 
-  test('asks for all markets again with each block if the service has no stream of them', async ({
-    t,
-    browser,
-  }) => {
-    const { live, base } = await serveLive(t, STORE_KINDS[0]!, [pointAt(1, { source: 1 })])
-    const { page } = await openPage(browser, base)
-    await page.route('**/api/v2/stream/market-summaries*', (route) =>
-      route.fulfill({ status: 404, body: '{"code":5,"message":"Not Found","details":[]}' }),
-    )
-    const price = () => page.locator('data[data-figure="price"]').first().getAttribute('value')
-    await page.goto('/')
-    await eventuallyIs(price, pointAt(1).price)
-    for (const height of [2, 3]) {
-      await live.commit(height, [pointAt(height, { source: 1 })])
-      await eventuallyIs(price, pointAt(height).price)
-    }
-  })
-
-  test('keeps its data while the service is down, and continues when it is back', async ({ t, browser }) => {
-    const store = await storeOfPart(t)
-    const start = async (port: string) => {
-      const program = startLyra(t, ['serve', '--store', store, '--port', port])
-      return { program, base: await addressOf(program) }
-    }
-    const first = await start('0')
-    const { page } = await openPage(browser, first.base)
-    await page.goto(FUNDING)
-    await settled(page)
-    const before = await figure(page, 'internal-twap')
-    first.program.child.kill('SIGKILL')
-    await first.program.outcome
-    await page.getByText('The service does not respond.').waitFor()
-    assert.equal(await oneTruth(page, 'down', 2), 'down')
-    await page.getByRole('button', { name: 'Try now' }).click()
-    await page.getByText('Next try in').waitFor()
-    assert.equal(await figure(page, 'internal-twap'), before)
-    await ingestWhole(store, RECORDING)
-    const again = await start(new URL(first.base).port)
-    await eventuallyIs(() => page.locator('.banner').count(), 0)
-    await eventuallyIs(() => figure(page, 'internal-twap'), await latestTwap(again.base))
-  })
+  test(
+    'keeps its data while the service is down, and continues when it is back',
+    async ({ t, openAt }) => {
+      const store = await storeOfPart(t)
+      const start = async (port: string) => {
+        const program = startLyra(t, ['serve', '--store', store, '--port', port])
+        return { program, base: await addressOf(program) }
+      }
+      const first = await start('0')
+      const page = await openAt(first.base)
+      await page.goto(FUNDING)
+      await settled(page)
+      const before = await figure(page, 'internal-twap')
+      first.program.child.kill('SIGKILL')
+      await first.program.outcome
+      await page.getByText('The service does not respond.').waitFor()
+      assert.equal(await oneTruth(page, 'down', 2), 'down')
+      await page.getByRole('button', { name: 'Try now' }).click()
+      await page.getByText('Next try in').waitFor()
+      assert.equal(await figure(page, 'internal-twap'), before)
+      await ingestWhole(store, RECORDING)
+      const again = await start(new URL(first.base).port)
+      await eventuallyIs(() => page.locator('.banner').count(), 0)
+      await eventuallyIs(() => figure(page, 'internal-twap'), await latestTwap(again.base))
+    },
+    /ERR_|503/,
+  )
 
   test('shows which blocks are imported, and explains it', async ({ t, open }) => {
     const store = STORE_KINDS[0]!.create(t)
@@ -305,7 +315,6 @@ describe('the explorer, while its service changes,', () => {
     assert.match(said, /funding cannot be verified/)
     assert.equal(await page.locator('.blocks-bar .imported').count(), 1)
     assert.match(await page.locator('.readiness').innerText(), /^(?!.*not ready)/)
-    assert.deepEqual(await accessibilityFaults(page), [])
-    assert.equal(await overflow(page), 0)
+    await assertFits(page)
   })
 })

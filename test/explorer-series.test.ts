@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type uPlot from 'uplot'
+import type { ChartColours } from '../web/src/charts/chart-options.ts'
+import { drawNumbers, drawShades, type Shade } from '../web/src/charts/draw.ts'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import {
   breaksOf,
@@ -127,5 +130,68 @@ describe("the explorer's series", () => {
     assert.equal(drawn('2947093000', 5), 29_470.93)
     assert.equal(drawn('x', 5), null)
     assert.equal(drawn(undefined, 0), null)
+  })
+})
+
+/** A chart of a second for each pixel of its plot, and what is drawn on it. */
+function createCanvas(width: number) {
+  Object.assign(globalThis, { devicePixelRatio: 1 })
+  const boxes: { style: string; left: number; width: number; height: number }[] = []
+  const texts: { text: string; left: number; align: string }[] = []
+  const nothing = () => {}
+  const ctx = {
+    ...{ fillStyle: '', textAlign: 'right', save: nothing, restore: nothing, rect: nothing, clip: nothing },
+    ...{ beginPath: nothing, moveTo: nothing, lineTo: nothing, stroke: nothing },
+    measureText: () => ({ width: 20 }),
+    fillRect: (left: number, _: number, width: number, height: number) =>
+      boxes.push({ style: ctx.fillStyle, left, width, height }),
+    fillText: (text: string, left: number) => texts.push({ text, left, align: ctx.textAlign }),
+  }
+  const bbox = { left: 0, top: 0, width, height: 100 }
+  const chart = { ctx, bbox, valToPos: (seconds: number) => seconds } as unknown as uPlot
+  const colours = { auction: 'auction', mark: 'mark', gap: 'gap' } as ChartColours
+  return { chart, colours, boxes, texts }
+}
+
+const SECOND = 1_000_000_000n
+
+describe("the explorer's charts", () => {
+  test('tint no more of the plot than the market was in auction, however short each auction was', () => {
+    const { chart, colours, boxes } = createCanvas(1_000)
+    const shade = (kind: Shade['kind'], from: bigint, to: bigint): Shade => ({ kind, from, to })
+    const short = Array.from({ length: 100 }, (_, index) => BigInt(index) * 10n * SECOND)
+    drawShades(
+      chart,
+      short.map((from) => shade('auction', from, from + SECOND / 10n)),
+      colours,
+    )
+    // Each is visible, in a strip.
+    assert.deepEqual(boxes.length, 100)
+    for (const box of boxes) assert.deepEqual([box.style, box.width, box.height], ['mark', 1, 7])
+    boxes.length = 0
+    drawShades(
+      chart,
+      [shade('auction', 50n * SECOND, 55n * SECOND), shade('gap', 990n * SECOND, 2_000n * SECOND)],
+      colours,
+    )
+    // Those wide enough to be seen are shaded over their whole length.
+    assert.deepEqual(boxes, [
+      { style: 'auction', left: 50, width: 5, height: 100 },
+      { style: 'gap', left: 990, width: 10, height: 100 },
+    ])
+  })
+
+  test('write the number of a period whole or not at all', () => {
+    const { chart, colours, texts } = createCanvas(100)
+    const periods = [0, 10, 40, 40, 80].map((start, seq) => ({
+      ...{ seq: BigInt(seq), start: BigInt(start) * SECOND, end: null },
+      ...{ payment: null, rate: null, internalTwap: null, externalTwap: null },
+    }))
+    drawNumbers(chart, periods, { from: 0n, to: 100n * SECOND }, colours)
+    // The second one would cover the first, the last one the edge; one has no length.
+    assert.deepEqual(texts, [
+      { text: '#0', left: 5, align: 'left' },
+      { text: '#3', left: 45, align: 'left' },
+    ])
   })
 })

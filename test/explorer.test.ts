@@ -1,29 +1,25 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, type TestContext } from 'node:test'
-import type { Coverage, FundingPeriod, LiquidityProviderEpoch, Series } from 'lyra-client'
-import type { Page } from 'playwright-core'
-import type { MarketEvent } from '#core/events/event'
-import { formatAmount, placesOf } from '../web/src/figures/amount.ts'
-import { parseDecimal } from '../web/src/figures/decimal.ts'
-import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { describe } from 'node:test'
+import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
+import { eventually, eventuallyIs } from './fixtures/browser.ts'
 import {
   BTC,
   cellsOf,
-  ETH,
+  clipboard,
+  downloadBy,
   exactFigure,
   FUNDING,
   figure,
   generate,
+  replaceDelay,
   SOL,
   settled,
   explorerTest as test,
   watchRequests,
 } from './fixtures/explorer.ts'
-import { getJson, getPage, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
+import { getPage, send } from './fixtures/http.ts'
+import { createLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -31,10 +27,6 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 const RECORDING = 'perps-long-named'
 
 const POINTS = `/api/v2/funding-periods/data-points/${BTC}`
-
-const USD = { symbol: 'USD', decimals: 5 }
-
-const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
 
 describe('the explorer', () => {
   test('shows the first view after a few requests and kilobytes, with data requested once, before its code', async ({
@@ -53,12 +45,7 @@ describe('the explorer', () => {
       ['/?view=node', null, '.holdings'],
     ]
     // The other views follow after 4 s, before which a busy machine may not show the first one.
-    await page.addInitScript(() => {
-      const { setTimeout } = globalThis
-      Object.assign(globalThis, {
-        setTimeout: (run: () => void, ms: number) => (ms === 4_000 ? 0 : setTimeout(run, ms)),
-      })
-    })
+    await replaceDelay(page, 4_000, 60_000)
     // As on a slow network: a view's code arrives only after its data have been requested. Nothing is cached.
     let wanted: Promise<unknown> = Promise.resolve()
     await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
@@ -109,31 +96,31 @@ describe('the explorer', () => {
     }
   })
 
-  test('says so if the code of a view cannot be loaded, and reloads the page', async ({
-    browser,
-    openRecording,
-  }) => {
-    const { base } = await openRecording(RECORDING)
-    const { page } = await openPage(browser, base)
-    const views = /\/assets\/\w+-view-.*\.js/
-    // As after an upgrade, which renames the files.
-    await page.route(views, (route) => route.fulfill({ status: 404 }))
-    await page.goto('/?view=checkpoints')
-    const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })
-    await again.waitFor()
-    await page.unroute(views)
-    await again.click()
-    await page.waitForSelector('table.checkpoints')
-  })
+  test(
+    'says so if the code of a view cannot be loaded, and reloads the page',
+    async ({ openRecording }) => {
+      const { page } = await openRecording(RECORDING)
+      const views = /\/assets\/\w+-view-.*\.js/
+      // As after an upgrade, which renames the files.
+      await page.route(views, (route) => route.fulfill({ status: 404 }))
+      await page.goto('/?view=checkpoints')
+      const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })
+      await again.waitFor()
+      await page.unroute(views)
+      await again.click()
+      await page.waitForSelector('table.checkpoints')
+    },
+    /404|dynamically imported module/,
+  )
 
   test('is usable by keyboard alone', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     await page.goto('/')
     await page.waitForSelector('table.markets')
-    const focused = () => page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key)
     }
+    const focused = () => page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
     const tabUntil = async (isThere: () => Promise<boolean>, what: string) => {
       for (let pressed = 0; !(await isThere()); pressed++) {
         assert.ok(pressed < 60, `${what} is never reached`)
@@ -141,19 +128,22 @@ describe('the explorer', () => {
       }
     }
     const tabTo = (wanted: string) => tabUntil(async () => (await focused()) === wanted, wanted)
+    const openView = async (name: string) => {
+      await page.locator('.brand').focus()
+      await tabTo(name)
+      await press('Enter')
+    }
     await press('Tab')
     assert.equal(await focused(), 'Skip to content')
     // A header sorts one way, then the other way round.
-    const codes = () => page.locator('table.markets .market-code').allInnerTexts()
     await tabTo('Market↑')
-    assert.deepEqual(await codes(), ['BTC/PERP', 'ETH/PERP', 'SOL/PERP'])
     await press('Enter')
-    assert.deepEqual(await codes(), ['SOL/PERP', 'ETH/PERP', 'BTC/PERP'])
+    assert.deepEqual(await page.locator('table.markets .market-code').allInnerTexts(), [
+      ...['SOL/PERP', 'ETH/PERP', 'BTC/PERP'],
+    ])
     assert.match(page.url(), /sort=-market/)
 
-    await page.locator('.brand').focus()
-    await tabTo('Checkpoints')
-    await press('Enter')
+    await openView('Checkpoints')
     await page.waitForSelector('table.checkpoints')
     assert.equal(await page.evaluate('document.activeElement?.id'), 'main')
     const { edges } = await getPage(base, '/api/v2/checkpoints', 'pagination.first=60')
@@ -161,23 +151,17 @@ describe('the explorer', () => {
     await page.getByLabel('Go to block').focus()
     await page.keyboard.type(groupDigits(`${BigInt(wanted.atBlock) + 1n}`))
     await press('Enter')
-    await eventually(
-      () => cellsOf(page, 'checkpoints'),
-      ([first]) => first?.[0] === groupDigits(wanted.atBlock),
-    )
+    await eventuallyIs(async () => (await cellsOf(page, 'checkpoints'))[0]?.[0], groupDigits(wanted.atBlock))
     await page.locator('tr.marked').getByRole('button').first().focus()
     await press('Enter')
     await eventuallyIs(() => clipboard(page), wanted.hash)
 
-    await page.locator('.brand').focus()
-    await tabTo('Funding')
-    await press('Enter')
+    await openView('Funding')
     await settled(page)
     const picker = page.getByRole('combobox', { name: 'Market' })
     for (const [typed, id, code] of [
-      ['eth/', ETH, 'ETH/PERP'],
       ['solana', SOL, 'SOL/PERP'],
-      [BTC.toUpperCase(), BTC, 'BTC/PERP'],
+      ['btc', BTC, 'BTC/PERP'],
     ] as const) {
       await picker.focus()
       await page.keyboard.type(typed)
@@ -205,19 +189,19 @@ describe('the explorer', () => {
     // The chosen point stays chosen while the range changes about it.
     await press('Home', ...Array(30).fill('ArrowRight'))
     const name = () => page.locator('.figures .figure-name').first().innerText()
-    const shown = () => page.locator('.time-value').innerText()
     await eventuallyIs(name, 'At')
-    const secondsOf = (text: string) => Date.parse(text.replace(' UTC', 'Z').replace(' ', 'T')) / 1_000
-    const chosen = secondsOf(await shown())
+    const shown = () => page.locator('.time-value').innerText()
+    const seconds = async () => Date.parse((await shown()).replace(' UTC', 'Z').replace(' ', 'T')) / 1_000
+    const chosen = await seconds()
     for (const key of ['+', '+', '-', '+']) {
       await press(key)
       // After a pause the page requests the new range.
       await page.waitForTimeout(400)
       await settled(page)
       assert.equal(await name(), 'At')
-      const seconds = secondsOf(await shown())
       // The 5 s buckets become shorter: the last one within the chosen bucket is selected.
-      assert.ok(seconds >= chosen && seconds < chosen + 5, `${key}: ${seconds - chosen} s`)
+      const later = (await seconds()) - chosen
+      assert.ok(later >= 0 && later < 5, `${key}: ${later} s`)
     }
     assert.match(page.url(), /from=\d+/)
     const point = await shown()
@@ -243,22 +227,19 @@ describe('the explorer', () => {
     assert.doesNotMatch(await page.locator('main').innerText(), /no point/)
     letGo()
     await settled(page)
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
     const cumulative = page.getByRole('button', { name: 'Cumulative' })
     assert.equal(await cumulative.getAttribute('aria-pressed'), 'true')
-    await page.getByRole('button', { name: 'Rate', exact: true }).click()
-    await page.getByRole('button', { name: 'Internal price' }).click()
+    await press('Rate')
+    await press('Internal price')
     await page.waitForURL((url) => !url.search.includes('bars') && url.search.includes('hide=internal-price'))
-    await page.getByRole('button', { name: 'Internal price' }).click()
+    await press('Internal price')
 
     // The period of the bar under the pointer.
-    const periods = (
-      await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
-    ).edges.map(({ node }) => node as unknown as FundingPeriod)
     const rates = (await page.locator('[data-chart="rates"] .u-over').boundingBox())!
     await page.mouse.move(rates.x + rates.width / 2, rates.y + 40)
     await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
-    const [, seq, rate] = /period (\d+): (\S+ %)/.exec(await figure(page, 'period'))!
-    assert.equal(rate, formatRate(parseDecimal(periods.find((one) => one.seq === seq)!.fundingRate!)!, 4))
+    assert.match(await figure(page, 'period'), /^period 16: \+4\.4776 %, longs pay shorts$/)
 
     // Copies of a selection have the numbers as sent.
     const copied = async (node: string) => {
@@ -272,35 +253,36 @@ describe('the explorer', () => {
       return clipboard(page)
     }
     assert.equal(await copied('data[data-figure="external-twap"]'), await exactFigure(page, 'external-twap'))
-    const [newest] = (await getPage(base, POINTS, 'pagination.first=1')).edges
+    const [newest] = await cellsOf(page, 'points')
+    assert.equal(newest!.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93000')
     assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), [
-      newest!.node.price,
-      newest!.node.twap,
+      '2956813000',
+      '2947093000',
     ])
 
     // Beside a size that is refused or not yet entered stands no result.
     const size = page.getByLabel(/^Position of/)
     const total = () => exactFigure(page, 'position-total')
-    const one = BigInt((await total())!)
-    await size.fill('3')
-    await size.press('Enter')
-    await eventuallyIs(total, `${3n * one}`)
+    const enter = async (text: string) => {
+      await size.fill(text)
+      await size.press('Enter')
+    }
+    await enter('3')
+    await eventuallyIs(total, '-4526106729')
     const payments = page.locator('.figure', { has: size })
     await size.fill('2,5')
-    await payments.getByText('Enter shows its payments').waitFor()
-    assert.equal(await page.locator('[data-figure="position-total"]').count(), 0)
-    await size.press('Enter')
-    await payments.getByText('Write 2.5, without a comma.').waitFor()
-    assert.equal(await page.locator('[data-figure="position-total"]').count(), 0)
-    assert.equal(await size.getAttribute('aria-invalid'), 'true')
+    for (const said of ['Enter shows its payments', 'Write 2.5, without a comma.']) {
+      await payments.getByText(said).waitFor()
+      assert.equal(await page.locator('[data-figure="position-total"]').count(), 0)
+      await size.press('Enter')
+    }
     assert.match(page.url(), /units=3/)
-    await size.fill('-20')
-    await size.press('Enter')
-    await eventuallyIs(total, `${-20n * one}`)
+    await enter('-20')
+    await eventuallyIs(total, '30174044860')
     await page.goBack()
-    await eventuallyIs(total, `${3n * one}`)
+    await eventuallyIs(total, '-4526106729')
     await page.goBack()
-    await eventuallyIs(total, `${one}`)
+    await eventuallyIs(total, '-1508702243')
 
     // A drag zooms in; tables and requests follow.
     const prices = page.locator('[data-chart="prices"] .u-over')
@@ -311,69 +293,49 @@ describe('the explorer', () => {
     await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60, { steps: 5 })
     await page.mouse.up()
     await page.waitForURL(/from=\d+&to=\d+/)
-    const params = new URL(page.url()).searchParams
-    const range = `dateRange.startTimestamp=${params.get('from')}&dateRange.endTimestamp=${params.get('to')}`
+    const { searchParams } = new URL(page.url())
+    const range = ['from', 'to']
+      .map((end) => `dateRange.${end === 'from' ? 'start' : 'end'}Timestamp=${searchParams.get(end)}`)
+      .join('&')
     const request = page.locator('.request-url').last()
     await eventually(
       () => request.innerText(),
       (text) => text.includes(range),
     )
     const { edges } = await getPage(base, POINTS, range)
-    const shows = (rows: typeof edges) => {
-      const nodes = rows
-        .slice(0, 25)
-        .map(({ node }) => node as Record<'timestamp' | 'price' | 'twap', string>)
-      const columns = (['price', 'twap'] as const).map((name) => {
-        const texts = nodes.map((node) => node[name])
-        const least = placesOf(texts, USD)
-        return texts.map((text) => formatAmount(text, USD, { least }))
-      })
-      const expected = nodes.map(({ timestamp }, row) => [
-        formatTime(timestamp),
-        ...columns.map((column) => column[row]),
-      ])
-      return eventually(
-        async () => (await cellsOf(page, 'points')).map((row) => [0, 3, 4].map((cell) => row[cell]!)),
-        (seen) => JSON.stringify(seen) === JSON.stringify(expected),
-      )
-    }
-    await shows(edges)
+    const times = edges.map(({ node }) => formatTime(node.timestamp as string))
+    const shows = (expected: string[]) =>
+      eventuallyIs(async () => (await cellsOf(page, 'points')).map(([time]) => time).join(), expected.join())
+    await shows(times.slice(0, 25))
     await page.getByRole('button', { name: 'Older' }).click()
-    await shows(edges.slice(25))
+    await shows(times.slice(25, 50))
     await page.getByRole('button', { name: 'curl: copy the request as a curl command' }).last().click()
     assert.equal(await clipboard(page), `curl '${base}${await request.innerText()}'`)
     await page.reload()
     await settled(page)
-    await shows(edges.slice(25))
+    await shows(times.slice(25, 50))
     await page.goBack()
     await page.goBack()
     await page.waitForURL((url) => !url.searchParams.has('from'))
 
     // A range without points links to the nearest ones.
-    const ends = ['false', 'true'].map(async (newestFirst) => {
-      const query = `pagination.first=1&pagination.newestFirst=${newestFirst}`
-      return formatTime((await getPage(base, POINTS, query)).edges[0]!.node.timestamp as string).slice(0, 19)
-    })
-    const [first, last] = await Promise.all(ends)
-    await page.getByLabel('From, UTC').fill('2023-09-01')
-    await page.getByLabel('To, UTC').fill('2023-09-02')
-    await page.keyboard.press('Enter')
+    const [first, last] = ['2024-03-01 05:59:49', '2024-03-01 06:43:03']
+    const choose = async (from: string, to: string) => {
+      await page.getByLabel('From, UTC').fill(from)
+      await page.getByLabel('To, UTC').fill(to)
+      await press('Go')
+    }
+    await choose('2023-09-01', '2023-09-02')
     await page.getByText(`This market's data are from ${first} to ${last} (UTC).`).waitFor()
     await page.getByRole('button', { name: `First after: ${first}` }).click()
     await settled(page)
     await eventuallyIs(() => page.getByText('No data points in this range').count(), 0)
-    await page.getByLabel('From, UTC').fill('tomorrow')
-    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await choose('tomorrow', '2023-09-02')
     await page.getByText('"tomorrow" is not a time. Write 2026-01-31').waitFor()
-    await page.getByLabel('From, UTC').fill('2025-01-01')
-    await page.getByLabel('To, UTC').fill('2025-01-02 10:01')
-    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await choose('2025-01-01', '2025-01-02 10:01')
     await page.waitForURL(/to=1735812060000000000/)
     await page.getByRole('button', { name: `Last before: ${last}` }).click()
-    await eventually(
-      async () => (await cellsOf(page, 'points')).length,
-      (count) => count > 0,
-    )
+    await page.waitForSelector('table.points tbody tr')
   })
 
   test('compares markets in a chart that the address names, and reads a map of markets by arrow keys', async ({
@@ -409,7 +371,9 @@ describe('the explorer', () => {
       await eventually(reading, (text) => text.startsWith(`${code}, 8 hours from `))
       assert.equal(await page.locator('.heat-map td:focus').getAttribute('title'), await reading())
     }
-    await page.getByRole('group', { name: 'Column length' }).getByRole('button', { name: 'Day' }).click()
+    const choose = (group: string, name: string) =>
+      page.getByRole('group', { name: group }).getByRole('button', { name }).click()
+    await choose('Column length', 'Day')
     await page.waitForURL((url) => !url.searchParams.has('map'))
     await eventually(reading, (text) => /^BTC\/PERP, \d{4}-\d\d-\d\d: /.test(text))
 
@@ -417,132 +381,50 @@ describe('the explorer', () => {
     await page.getByLabel('Compare SOL/PERP').check()
     await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
     await page.reload()
-    const line = page.locator(`[data-compared="${SOL}"]`)
-    await eventually(
-      () => line.innerText(),
-      (text) => /SOL\/PERP[\s\S]*[+-][\d,.]+ % · period \d+, /.test(text),
+    const line = () => page.locator(`[data-compared="${SOL}"]`).innerText()
+    const rate = await eventually(line, (text) => /SOL\/PERP[\s\S]*[+-][\d,.]+ % · period \d+, /.test(text))
+    await choose('Values of the lines', 'Cumulative')
+    await eventually(line, (text) => text !== rate)
+    const { bytes } = await downloadBy(
+      page.getByRole('button', { name: 'Save as PNG: funding rates compared' }),
     )
-    const rate = await line.innerText()
-    await page
-      .getByRole('group', { name: 'Values of the lines' })
-      .getByRole('button', { name: 'Cumulative' })
-      .click()
-    await eventually(
-      () => line.innerText(),
-      (text) => text !== rate,
-    )
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save as PNG: funding rates compared' }).click(),
-    ])
-    assert.equal(
-      readFileSync(await download.path())
-        .subarray(1, 4)
-        .toString(),
-      'PNG',
-    )
+    assert.equal(bytes.subarray(1, 4).toString(), 'PNG')
     await page.getByLabel('Compare BTC/PERP').uncheck()
     await page.waitForURL(new RegExp(`compare=${SOL}`))
   })
 
-  test('shows past epochs of a provider on a click, read by keyboard and page by page', async ({
-    t,
-    open,
-  }) => {
-    const { page, base } = await open(await storeWithEpochs(t))
-    await page.goto('/?view=providers')
-    await page.locator('table.providers').getByRole('link', { name: 'Past epochs' }).click()
-    await page.waitForSelector('table.epochs-table')
-    const { edges } = await getPage(
-      base,
-      '/api/v2/liquidity/provider-history',
-      `marketId=${LIVE_MARKET}&pagination.first=200`,
-    )
-    const rows = edges.map(({ node }) => node as unknown as LiquidityProviderEpoch)
-    assert.equal(rows.length, EPOCHS)
-    const shows = (expected: (LiquidityProviderEpoch | number)[]) =>
-      eventuallyIs(
-        async () => (await page.locator('table.epochs-table tbody th').allInnerTexts()).join(),
-        expected.map((row) => (typeof row === 'number' ? row : row.epoch)).join(),
-      )
-    // The first page begins with the epoch that runs.
-    const running = Number(rows[0]!.epoch) + 1
-    await shows([running, ...rows.slice(0, 10)])
-    // A bar is as high as its figure, and the line lies at the market's minimum.
-    const lane = page.locator('[data-lane="book"]')
-    const bars = (await lane.locator('.lane-bars').boundingBox())!
-    const bar = (await lane.locator('.lane-bar').last().boundingBox())!
-    assert.ok(Math.abs(bar.height / bars.height - Number(rows[0]!.timeOnBook)) < 0.02)
-    const least = (await lane.locator('.lane-least').boundingBox())!
-    assert.ok(Math.abs((bars.y + bars.height - least.y) / bars.height - 0.65) < 0.03)
-    await page.locator('.epochs').focus()
-    for (const [key, index] of [
-      ['Home', 9],
-      ['ArrowRight', 8],
-      ['End', 0],
-    ] as const) {
-      await page.keyboard.press(key)
-      const said = await page.locator('.epochs-said').innerText()
-      assert.match(said, new RegExp(`^Epoch ${rows[index]!.epoch}: (below SLA; )?time on book `))
-      assert.equal(said.includes('below SLA'), Number(rows[index]!.timeOnBook) < 0.65)
-    }
-    await page.getByRole('button', { name: 'Last 50' }).click()
-    await shows([running, ...rows.slice(0, 20)])
-    await page
-      .getByRole('navigation', { name: 'Pages of epochs' })
-      .getByRole('button', { name: 'Next' })
-      .click()
-    await shows(rows.slice(20))
-    for (const [width, colorScheme] of [
-      [1440, 'light'],
-      [390, 'dark'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      await eventuallyIs(() => overflow(page), 0)
-      assert.deepEqual(await accessibilityFaults(page), [], `${width} ${colorScheme}`)
-    }
-  })
-
-  test('shows all of forty markets if the limit is 20 requests a second, and filters their providers', async ({
-    t,
-    browser,
-    open,
-  }) => {
-    const path = await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20'])
-    const { base } = await open(await storeOf(t, STORE_KINDS[0]!, path), { rateLimit: 20 })
-    const { page, faults } = await openPage(browser, base)
-    await page.goto('/')
-    const rows = page.locator('table.markets tbody tr')
-    await eventuallyIs(() => rows.count(), 40)
-    await page.getByRole('link', { name: 'BTC/USDT-PERP', exact: true }).waitFor()
-    await rows.last().scrollIntoViewIfNeeded()
-    await rows.last().locator('.sparkline svg').waitFor()
-    await page.goto('/?view=providers')
-    const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
-    const provided = coverage.liquidityProviders.filter(({ count }) => count !== '0')
-    await eventuallyIs(() => figure(page, 'markets'), `${provided.length}`)
-    // The first columns fit; all columns scroll, and each choice is in the address.
-    await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
-    await page.getByRole('button', { name: 'All 15 figures' }).click()
-    await page.locator('.scroll-hint').waitFor()
-    await page.getByLabel('Penalised only').check()
-    await page.getByLabel('Equity-like share below, %').fill('0.000001')
-    await page.waitForURL(/columns=all&penalised=1&below=0.000001/)
-    await page.getByRole('button', { name: 'Clear the filters' }).click()
-    await page.waitForURL((url) => !/penalised|below/.test(url.search))
-    await page.getByLabel('Party id, or its first digits').fill('A')
-    await page.getByRole('button', { name: 'Show', exact: true }).click()
-    await page.waitForURL(/party=a/)
-    await page.goto('/?view=funding&span=all')
-    await settled(page)
-    assert.equal(await page.locator('.failure').count(), 0)
+  test(
+    'shows all of forty markets if the limit is 20 requests a second, and filters their providers',
+    async ({ t, open }) => {
+      const path = await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20'])
+      const { page } = await open(await storeOf(t, STORE_KINDS[0]!, path), { rateLimit: 20 })
+      await page.goto('/')
+      const rows = page.locator('table.markets tbody tr')
+      await eventuallyIs(() => rows.count(), 40)
+      await page.getByRole('link', { name: 'BTC/USDT-PERP', exact: true }).waitFor()
+      await rows.last().scrollIntoViewIfNeeded()
+      await rows.last().locator('.sparkline svg').waitFor()
+      await page.goto('/?view=providers')
+      await eventuallyIs(() => figure(page, 'markets'), '18')
+      // The first columns fit; all columns scroll, and each choice is in the address.
+      await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
+      await page.getByRole('button', { name: 'All 15 figures' }).click()
+      await page.locator('.scroll-hint').waitFor()
+      await page.getByLabel('Penalised only').check()
+      await page.getByLabel('Equity-like share below, %').fill('0.000001')
+      await page.waitForURL(/columns=all&penalised=1&below=0.000001/)
+      await page.getByRole('button', { name: 'Clear the filters' }).click()
+      await page.waitForURL((url) => !/penalised|below/.test(url.search))
+      await page.getByLabel('Party id, or its first digits').fill('A')
+      await page.getByRole('button', { name: 'Show', exact: true }).click()
+      await page.waitForURL(/party=a/)
+      await page.goto('/?view=funding&span=all')
+      await settled(page)
+      assert.equal(await page.locator('.failure').count(), 0)
+    },
     // Browsers report refused requests, which the page repeats later.
-    assert.deepEqual(
-      faults.filter((fault) => !fault.includes('429')),
-      [],
-    )
-  })
+    /429/,
+  )
 
   test('requests the data of a chart in at most four answers, and never again', async ({ t, open }) => {
     const [points, blocks] = [scaled(100_000, 1_000_000), scaled(100, 1_000)]
@@ -557,7 +439,7 @@ describe('the explorer', () => {
         })),
       )
     }
-    const { page, base } = await open(store, { rateLimit: 20 })
+    const { page } = await open(store, { rateLimit: 20 })
     const asked = watchRequests(page)
     const drawn = async () => {
       await settled(page)
@@ -571,15 +453,6 @@ describe('the explorer', () => {
     for (const part of ['/series/', '/auctions/']) {
       assert.equal(first.filter((path) => path.includes(part)).length, 1, part)
     }
-    const { series } = await getJson<{ series: Series }>(
-      base,
-      `${first.find((path) => path.includes('/series/'))}?buckets=1`,
-    )
-    const counted = series.sources.flatMap(({ buckets }) => buckets.map(({ count }) => Number(count)))
-    assert.equal(
-      counted.reduce((sum, each) => sum + each, 0),
-      points,
-    )
     const [external, internal] = [points / 4, (points * 3) / 4].map((count) => groupDigits(`${count}`))
     await page.getByText(`from ${external} external and ${internal} internal points`).waitFor()
     // After a small move all data are loaded.
@@ -599,42 +472,3 @@ describe('the explorer', () => {
     )
   })
 })
-
-const EPOCHS = 25
-
-/** A store of a provider with that many past epochs, on the book for less than the SLA requires in every third. */
-async function storeWithEpochs(t: TestContext): Promise<string> {
-  const { store, live } = await createLiveStore(t)
-  const party = 'b'.repeat(64)
-  const sla = { priceRange: '0.05', commitmentMinTimeFraction: '0.65', slaCompetitionFactor: '0.5' }
-  const share = { equityLikeShare: '1', averageEntryValuation: '1', averageScore: '1', virtualStake: '1' }
-  const market = perpetualMarket(LIVE_MARKET) as Extract<MarketEvent, { kind: 'market' }>
-  const provision = { provisionId: 'p', marketId: LIVE_MARKET, partyId: party, status: 1 as const }
-  await live.commitAll(
-    Array.from({ length: EPOCHS }, (_, index) => ({
-      height: index + 1,
-      events: [
-        ...(index > 0
-          ? []
-          : [
-              { ...market, sla: { ...sla, performanceHysteresisEpochs: 1n } },
-              { kind: 'liquidity-provision' as const, ...provision },
-            ]),
-        { kind: 'epoch-end', seq: BigInt(index + 1) } as unknown as MarketEvent,
-        {
-          ...{ kind: 'market-data' as const, figures: null, marketId: LIVE_MARKET },
-          feeShares: [{ party, ...share }],
-          slas: [
-            {
-              ...{ party, currentEpochFractionOfTimeOnBook: '0.5', requiredLiquidity: `${index}00000` },
-              lastEpochFractionOfTimeOnBook: index % 3 === 0 ? '0.6' : '0.95',
-              ...{ lastEpochFeePenalty: '0', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
-              ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
-            },
-          ],
-        },
-      ],
-    })),
-  )
-  return store
-}
