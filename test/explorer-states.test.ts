@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import type { Coverage, Readiness } from 'lyra-client'
 import { h } from 'preact'
 import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
-import { formatTime } from '../web/src/figures/format-time.ts'
-import { askPeriods, within } from '../web/src/periods/period.ts'
+import { askPeriods } from '../web/src/periods/period.ts'
+import type { CoverageSample } from '../web/src/service/coverage.ts'
 import { partOf } from './fixtures/event-stream.ts'
-import { cellsOf, clientOf, figuresOf, go, render, rowsOf, textOf, visit } from './fixtures/render.ts'
-import { BTC, ETH, HEIGHT, SOL } from './fixtures/sample.ts'
+import { clientOf, figuresOf, go, render, rowsOf, textOf, visit } from './fixtures/render.ts'
+import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { ingest, serve, serveRecording } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
@@ -19,7 +18,6 @@ const { CheckpointsView } = await import('../web/src/checkpoints/checkpoints-vie
 const { FundingView } = await import('../web/src/funding/funding-view.tsx')
 const { askGapTime } = await import('../web/src/funding/gap-times.ts')
 const { NowFigures } = await import('../web/src/funding/now-figures.tsx')
-const { PeriodsTable } = await import('../web/src/funding/periods-table.tsx')
 const { MarketsTable } = await import('../web/src/markets/markets-table.tsx')
 const { MarketsView } = await import('../web/src/markets/markets-view.tsx')
 const { BlocksBar } = await import('../web/src/node/blocks-bar.tsx')
@@ -40,66 +38,61 @@ const FUNDING = `/?view=funding&market=${BTC}&span=all`
 
 const VIEWS = [MarketsView, FundingView, ProvidersView, CheckpointsView, NodeView]
 
+const SECOND = 1_000_000_000n
+
 const READY = { status: 'ready' } as Readiness
 
 const notReady = (reason: string, message: string, store?: string) =>
   ({ status: 'not ready', reasons: [{ reason, message }], store }) as Readiness
 
 describe('the explorer says how current the data are', () => {
-  /** The coverage of a service whose last block has a height and an age in seconds. */
-  const sample = (at: number, height: number, ageSeconds: number) => ({
-    at,
-    coverage: {
-      blocks: {
-        ...{ ranges: [{ from: '1', to: `${height}` }], gaps: [], imported: [] },
-        lastTimestamp: `${BigInt(now.value - ageSeconds * 1_000) * 1_000_000n}`,
-      },
-    } as unknown as Coverage,
-  })
-
   test('in a word or two for every state', () => {
     now.value = Date.parse('2023-10-06T10:15:04Z')
+    /** The coverage so many seconds ago of a service whose last block has a height and an age in seconds. */
+    const sample = (ago: number, height: number, age: number): CoverageSample => {
+      const lastTimestamp = `${BigInt(now.value - age * 1_000) * 1_000_000n}`
+      const blocks = { ranges: [{ from: '1', to: `${height}` }], gaps: [], imported: [], lastTimestamp }
+      return { at: now.value - ago * 1_000, coverage: { blocks } as unknown as Coverage }
+    }
     const old = 26 * 3_600
-    const [early, late] = [now.value - 10_000, now.value - 1_000]
-    const still = [sample(early, 5, old), sample(late, 5, old)]
-    const grown = [sample(early, 5, old), sample(late, 6, old)]
-    const [failed, silent] = [
-      notReady('intake stopped', 'the disk is full'),
-      { state: 'down', since: now.value },
-    ]
+    const still = [sample(10, 5, old), sample(1, 5, old)]
+    const grown = [sample(10, 5, old), sample(1, 6, old)]
     const behind = notReady('behind', 'behind by 26 h')
-    const cases: [Readiness | null, typeof still, state: string, text: string, more: RegExp][] = [
-      [null, [], 'connecting', 'connecting', /has not responded yet/],
-      [READY, [sample(late, 5, 7)], 'live', 'live · 7 s', /last block is 7 s old/],
+    const asOf = '2023-10-05 08:15:04 UTC, 1 d 2 h ago.'
+    for (const [ready, samples, ...expected] of [
+      [null, [], 'connecting', 'connecting', 'The service has not responded yet.'],
+      [READY, [sample(1, 5, 7)], 'live', 'live · 7 s', 'Live: the last block is 7 s old.'],
       [
-        READY,
-        grown,
-        'receiving',
-        'receiving · 2023-10-05 08:15 UTC',
-        /is from 2023-10-05 08:15:04 UTC, 1 d 2 h ago/,
+        ...[READY, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC'],
+        `Receiving blocks. The last one is from ${asOf}`,
       ],
-      [READY, still, 'static', 'as of 2023-10-05 08:15 UTC', /is from 2023-10-05 08:15:04 UTC, 1 d 2 h ago/],
+      [READY, still, 'static', 'as of 2023-10-05 08:15 UTC', `The last block is from ${asOf}`],
       // Blocks that arrived longer ago do not count.
       [
-        READY,
-        [sample(now.value - 30_000, 5, old), sample(late, 6, old)],
-        'static',
-        'as of 2023-10-05 08:15 UTC',
-        /^The last/,
+        ...[READY, [sample(30, 5, old), sample(1, 6, old)], 'static', 'as of 2023-10-05 08:15 UTC'],
+        `The last block is from ${asOf}`,
       ],
-      [behind, still, 'lagging', 'lagging by 1 d 2 h', /^Lagging/],
-      [behind, [sample(late, 5, 7)], 'lagging', 'lagging by 7 s', /^Lagging/],
-      [behind, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC', /^Receiving/],
-      [failed, still, 'not-ready', 'not ready: intake stopped', /the disk is full/],
-      [notReady('empty store', ''), [], 'empty', 'not ready: empty', /no blocks yet/],
-    ]
-    for (const [ready, samples, state, text, more] of cases) {
+      [behind, still, 'lagging', 'lagging by 1 d 2 h', `Lagging: the last block is from ${asOf}`],
+      [
+        ...[behind, [sample(1, 5, 7)], 'lagging', 'lagging by 7 s'],
+        'Lagging: the last block is from 2023-10-06 10:14:57 UTC, 7 s ago.',
+      ],
+      [
+        ...[behind, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC'],
+        `Receiving blocks. The last one is from ${asOf}`,
+      ],
+      [
+        ...[notReady('intake stopped', 'the disk is full'), still, 'not-ready', 'not ready: intake stopped'],
+        'Not ready: the disk is full.',
+      ],
+      [notReady('empty store', ''), [], 'empty', 'not ready: empty', 'The store has no blocks yet.'],
+    ] as [Readiness | null, CoverageSample[], ...string[]][]) {
       readiness.value = ready
       coverageSamples.value = samples
-      assert.deepEqual([freshness.value.state, freshness.value.text], [state, text])
-      assert.match(freshness.value.more, more)
+      const { state, text, more } = freshness.value
+      assert.deepEqual([state, text, more], expected)
     }
-    connection.value = silent as typeof connection.value
+    connection.value = { state: 'down', since: now.value }
     assert.deepEqual([freshness.value.state, freshness.value.text], ['down', 'down'])
     connection.value = { state: 'up' }
     readiness.value = null
@@ -130,45 +123,42 @@ describe('the explorer says how current the data are', () => {
 
   test('with the time of estimates and next payments, in grey, if the service is behind', async () => {
     await visit(recording, '/')
-    const { client } = recording
     const coverage = latestCoverage()!
     const last = BigInt(coverage.blocks.lastTimestamp)
     const due = last + 3_600_000_000_000n
-    const [summary] = (await client.marketSummariesPage({ marketId: ETH })).rows.map(({ node }) => node)
+    const { rows } = await recording.client.marketSummariesPage({ marketId: ETH })
+    const [{ node: summary } = {}] = rows
     // The recorded markets have no schedule.
     summary!.instrument!.funding!.schedule = { initial: `${due}`, every: '1' }
-    const at = `${last - 3_600_000_000_000n}`
-    summary!.estimate!.at = at
-    const estimate = { ...(await client.fundingEstimate(ETH))!, at }
-    const { list } = await askPeriods(client, { marketId: ETH }, 5_000)
+    summary!.estimate!.at = `${last - 3_600_000_000_000n}`
+    const { list } = await askPeriods(recording.client, { marketId: ETH }, 5_000)
     const table = { basis: '8h' as const, summaries: [summary!], compared: [], onCompare: () => {} }
-    const now = { periods: list, estimate, summary: summary!, due, unit: null, last, children: null }
-    const periods = { data: { list, more: false }, error: null, loading: false, reload: () => {} }
-    const range = { from: 0n, to: last + 1n }
-    const rest = { marketId: ETH, firstListed: null, unit: null, shown: within(list, range) }
+    const figures = { periods: list, estimate: summary!.estimate, summary: summary!, due, unit: null, last }
     const shown = () => [
-      render(h(MarketsTable, table)),
-      render(h(NowFigures, now)),
-      render(h(PeriodsTable, { periods, range, estimate, ...rest })),
+      rowsOf(render(h(MarketsTable, table)))[0]!,
+      render(h(NowFigures, { ...figures, children: null })),
     ]
     for (const html of shown()) assert.doesNotMatch(html, /stale|as of/)
     // Blocks arrive.
     const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [] } }
     coverageSamples.value = [before, coverage].map((coverage) => ({ coverage, at: Date.now() }))
     readiness.value = notReady('behind', 'behind by 26 h')
-    const [row, figures, rows] = shown() as [string, string, string]
-    const asOf = (time: string | bigint) => `as of ${formatTime(time).slice(0, 16)} UTC`
-    const stated = (html: string) => figuresOf(html, 'as-of').map(({ text }) => text)
-    assert.deepEqual(stated(row), [asOf(at), asOf(last)])
-    assert.deepEqual([stated(figures), stated(rows)], Array(2).fill([asOf(at)]))
-    assert.match(row, /<span class="stale"><data class="amount" [^>]* data-figure="rate"/)
-    assert.match(row, /<td [^>]*><data class="amount" [^>]* data-figure="paid"/)
-    assert.match(figures, /class="figure stale"><span class="figure-name">Period #\d+, estimate/)
-    assert.match(figures, /class="figure"><span class="figure-name">Last paid/)
-    assert.match(rows, /<tr class="estimate stale">/)
-    for (const html of [row, figures]) {
-      assert.match(html, /class="stale" data-figure="due"/)
-      assert.doesNotMatch(textOf(html), / in \d/)
+    const [asOf, dueTime] = ['as of 2023-10-05 09:15 UTC', '11:15 UTC 2023-10-05']
+    for (const [index, names, times] of [
+      [0, ['rate', 'due'], [asOf, 'as of 2023-10-05 10:15 UTC']],
+      [1, ['estimate-rate', 'due'], [asOf]],
+    ] as const) {
+      const html = shown()[index]!
+      assert.deepEqual(
+        figuresOf(html, 'as-of').map(({ text }) => text),
+        times,
+      )
+      const stale = html.split(/class="(?:figure )?stale"/).slice(1)
+      assert.deepEqual(
+        stale.map((part) => /data-figure="([\w-]+)"/.exec(part)![1]),
+        names,
+      )
+      assert.ok(textOf(html).includes(dueTime), textOf(html))
     }
     // The time that is left, once it keeps up.
     readiness.value = READY
@@ -232,23 +222,16 @@ describe('the views of the explorer', () => {
     const html = render(h(NodeView, {}))
     const text = textOf(html)
     for (const shown of [
-      `Last block ${HEIGHT}`,
-      'core-scenarios',
-      'Every block from 1 to 905',
-      '2,298',
-      '36',
-      '93',
+      'Chain core-scenarios Last block 905 2023-10-05 10:15:04 UTC ',
+      'Every block from 1 to 905, without a gap.',
+      'Checkpoints 36 Funding period data points 2,298 Liquidity providers 9 Past epochs of providers 0 Funding periods 48 Funding payments 0 Instruments 3 ',
     ]) {
       assert.ok(text.includes(shown), `${shown} in ${text}`)
     }
-    assert.deepEqual(
-      cellsOf(html).map(([name]) => name),
-      ['BTC/PERP', 'ETH/PERP', 'SOL/PERP'],
-    )
-    const points = latestCoverage()!.fundingPeriodDataPoints.find(({ marketId }) => marketId === BTC)!
-    assert.deepEqual(cellsOf(html)[0]!.slice(2, 5), [
-      groupDigits(points.count),
-      ...[points.firstTimestamp, points.lastTimestamp].map(formatTime),
+    assert.deepEqual(rowsOf(html).map(textOf), [
+      'BTC/PERP 11 921 2023-10-05 10:00:03 2023-10-05 10:15:03 3 0',
+      'ETH/PERP 16 931 2023-10-05 10:00:03 2023-10-05 10:15:03 4 0',
+      'SOL/PERP 21 446 2023-10-05 10:00:03 2023-10-05 10:15:03 2 0',
     ])
     const gap = { from: '301', to: '310', kind: 'missing' as const }
     const ranges = [
@@ -265,16 +248,13 @@ describe('the views of the explorer', () => {
   test('list checkpoints with whole hashes, and mark the one of a height', async () => {
     const { rows } = await recording.client.checkpointsPage({}, { first: 30 })
     const checkpoints = rows.map(({ node }) => node)
-    const wanted = checkpoints[20]!
-    const table = render(h(CheckpointsTable, { checkpoints, height: `${BigInt(wanted.atBlock) + 1n}` }))
-    assert.deepEqual(
-      cellsOf(table).map(([height]) => height),
-      checkpoints.map(({ atBlock }) => groupDigits(atBlock)),
-    )
-    for (const [index, { hash, blockHash }] of checkpoints.entries()) {
-      const row = rowsOf(table)[index]!
-      assert.ok(row.includes(`title="${hash}"`) && row.includes(`title="${blockHash}"`))
-      assert.equal(row.startsWith('<tr class="marked"'), index === 20)
+    const height = `${BigInt(checkpoints[20]!.atBlock) + 1n}`
+    const shown = rowsOf(render(h(CheckpointsTable, { checkpoints, height })))
+    for (const [index, { hash, blockHash, atBlock }] of checkpoints.entries()) {
+      const [block] = textOf(shown[index]!).split(' ')
+      assert.equal(block, groupDigits(atBlock))
+      assert.ok(shown[index]!.includes(`title="${hash}"`) && shown[index]!.includes(`title="${blockHash}"`))
+      assert.equal(shown[index]!.startsWith('<tr class="marked"'), index === 20)
     }
   })
 
@@ -284,22 +264,14 @@ describe('the views of the explorer', () => {
     const part = partOf(recorded('perps-long-named'), (height) => height < from || height > to)
     await ingest(store, fileWith(t, part), { allowGap: true })
     const { client } = clientOf(await serve(t, store))
-    using database = new DatabaseSync(store, { readOnly: true })
-    const internal = `from funding_period_data_points join markets using (market) where source = 2 and market_id = ?`
-    const lastBefore = database.prepare(
-      `select cast(max(timestamp) as text) as time ${internal} and height < ${from}`,
-    )
-    const firstAfter = database.prepare(
-      `select cast(timestamp as text) as time ${internal} and height > ${to} and timestamp > ?
-      order by height, event_index limit 1`,
-    )
-    for (const market of [BTC, ETH, SOL]) {
-      const before = BigInt(lastBefore.get(market)!.time as string)
-      const after = BigInt(firstAfter.get(market, before)!.time as string)
-      assert.ok(after - before > 190_000_000_000n, market)
+    for (const [market, before, after] of [
+      [BTC, 1_709_273_798n, 1_709_273_998n],
+      [ETH, 1_709_273_796n, 1_709_273_997n],
+      [SOL, 1_709_273_798n, 1_709_274_006n],
+    ] as const) {
       const gap = { from: `${from}`, to: `${to}` }
       const shade = await askGapTime(client, market, gap, new AbortController().signal)
-      assert.deepEqual(shade, { kind: 'gap', from: before, to: after })
+      assert.deepEqual(shade, { kind: 'gap', from: before * SECOND, to: after * SECOND })
     }
   })
 })
