@@ -3,10 +3,8 @@ import { describe, test } from 'node:test'
 import type { MarketSummary, PositionFunding } from 'lyra-client'
 import { h } from 'preact'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
-import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
-import { formatTime } from '../web/src/figures/format-time.ts'
-import { areTooMany, askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
+import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
 import {
   barValues,
   cumulativeAt,
@@ -19,8 +17,8 @@ import type { ReadoutProps } from '../web/src/funding/readout.tsx'
 import { nextPayment } from '../web/src/periods/next-payment.ts'
 import { askPeriods, type Period, within } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
-import { momentsOf, type Range, readSeries } from '../web/src/series/series.ts'
-import { send } from './fixtures/http.ts'
+import { momentsOf, readSeries } from '../web/src/series/series.ts'
+import { madeSeries } from './fixtures/explorer-series.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
@@ -113,26 +111,6 @@ const period = (seq: number, start: bigint, end: bigint | null, fields: Partial<
   ...fields,
 })
 
-type Buckets = [at: number, seq: number, twap: string][]
-
-/** A series of buckets of 20 ns, which begin so many nanoseconds after a time. */
-function dataOf(from: bigint, external: Buckets, internal: Buckets): Funding['data'] {
-  const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
-  const buckets = (of: Buckets) =>
-    of.map(([at, seq, twap]) => ({
-      start: `${from + BigInt(at)}`,
-      ...{ seq: `${seq}`, count: '1', price: same('9'), twap: same(twap) },
-    }))
-  const series = readSeries({
-    ...{ marketId: 'a', from: '0', to: '100', interval: '1s', bucketNanoseconds: '20' },
-    sources: [
-      { dataPointType: 'SOURCE_EXTERNAL', buckets: buckets(external) },
-      { dataPointType: 'SOURCE_INTERNAL', buckets: buckets(internal) },
-    ],
-  })
-  return { moments: momentsOf(series), bucket: series.bucket, interval: '1s' }
-}
-
 /** A market without a known asset or an estimate. */
 const madeFunding = (fields: Partial<Omit<Funding, 'summary'>> & { summary?: MarketSummary }): Funding => ({
   ...{ range: { from: 0n, to: 100n }, periods: { list: [], more: false }, estimate: null, unit: null },
@@ -166,40 +144,32 @@ describe("the explorer's funding", () => {
 
   test('has the amount that a position of any size received or paid in the range', async () => {
     const { periods, range, unit, estimate } = await fundingOf(recording, BTC)
-    const figureFor = (shownUnits: string, payments: PositionFunding & { range: Range }) => {
-      go(`/?view=funding&units=${shownUnits}`)
-      return render(
-        h(PositionPayments, {
-          ...{ marketId: BTC, payments: answered(payments), unit, running: runningPeriod(periods.list) },
-          estimate,
-        }),
-      )
+    const shownFor = async (units: string, answeredUnits = units) => {
+      go(`/?view=funding&units=${units}`)
+      const asked = { ...range, units: answeredUnits, first: 1 }
+      const payments = answered({ ...(await recording.client.positionFunding(BTC, asked)), range })
+      const running = runningPeriod(periods.list)
+      return render(h(PositionPayments, { marketId: BTC, payments, unit, running, estimate }))
     }
-    const payments = async (units: string) => ({
-      ...(await recording.client.positionFunding(BTC, { ...range, units, first: 1 })),
-      range,
-    })
-    for (const [units, total, next, text, line] of [
+    for (const [units, total, next, text] of [
       [
         ...['1', '-1508702243', '7035102'],
         '-15,087.02243 USD long paid for 28 periods CSV next payment +70.35102 USD',
-        '30,1709275305000000000,-0.0358598172447733,107013057',
       ],
       [
         ...['-20', '30174044860', '-140702040'],
         '+301,740.4486 USD short received for 28 periods CSV next payment -1,407.0204 USD',
-        '30,1709275305000000000,-0.0358598172447733,-2140261140',
       ],
     ]) {
-      const shown = figureFor(units!, await payments(units!))
+      const shown = await shownFor(units!)
       assert.equal(textOf(shown), `Position of units, this range ${text} , estimate`)
-      assert.deepEqual(
-        ['position-total', 'position-next'].map((name) => figureOf(shown, name)!.value),
-        [total, next],
+      assert.equal(figureOf(shown, 'position-total')!.value, total)
+      assert.equal(figureOf(shown, 'position-next')!.value, next)
+      assert.ok(
+        shown.includes(
+          `href="/api/v2/position-funding/${BTC}?dateRange.startTimestamp=${range.from}&amp;dateRange.endTimestamp=${range.to}&amp;units=${units}&amp;format=csv" download`,
+        ),
       )
-      const csv = /href="([^"]*)" download/.exec(shown)![1]!.replaceAll('&amp;', '&')
-      const lines = (await send(recording.base, csv)).text.split('\r\n')
-      assert.deepEqual([lines[0], lines[1], lines.length], ['seq,end,fundingRate,amount', line, 30])
     }
     // Beside a size that is refused or not answered yet stands no result, least of all that of another one.
     for (const [units, fault] of [
@@ -207,7 +177,7 @@ describe("the explorer's funding", () => {
       ['many', 'Write a decimal number, such as 2.5, or -2.5 for a short position.'],
       ['2', ''],
     ] as const) {
-      const shown = figureFor(units, await payments('3'))
+      const shown = await shownFor(units, '3')
       assert.equal(/class="fault"[^>]*>([^<]*)</.exec(shown)![1], fault)
       assert.equal(shown.includes('aria-invalid="true"'), fault !== '')
       assert.equal(figureOf(shown, 'position-total'), undefined)
@@ -328,29 +298,25 @@ describe("the explorer's funding", () => {
   test('says when a regular period ends, and shows whole numbers if no asset is known', () => {
     const great = '1234567890123456789012345678'
     const paid = { payment: '12345', rate: '0.0001', internalTwap: great, externalTwap: great }
-    const [start, end] = [timeOf(0), timeOf(114)]
+    const end = timeOf(114)
     const list = Array.from({ length: 11 }, (_, index) =>
       period(index, timeOf(index * 10), timeOf(index * 10 + 10), paid),
     )
     list.push(period(11, timeOf(110), null, { payment: null, rate: null }))
-    const data = dataOf(end, [[0, 11, great]], [[0, 11, `${BigInt(great) + 1n}`]])
-    const funding = madeFunding({
-      periods: { list, more: false },
-      range: { from: start, to: end + 1n },
-      data,
-    })
-    const now = nowOf(funding)
-    assert.ok(textOf(now).includes(`due ${formatTime(timeOf(120))} UTC`), textOf(now))
+    const data = madeSeries(20, [[end, great, 11]], [[end, `${BigInt(great) + 1n}`, 11]])
+    const range = { from: timeOf(0), to: end + 1n }
+    const funding = madeFunding({ periods: { list, more: false }, range, data })
     // The number of 10-second periods in 365 days.
-    assert.equal(figureOf(now, 'last-annualised')!.text, '+31,536.00 %')
+    assert.equal(
+      textOf(nowOf(funding)),
+      'Period #11, estimate No estimate: the store has no market data of this market due 2023-11-14 22:15:20 UTC Last paid +0.0100 % longs pay shorts 12,345 +31,536.00 % a year',
+    )
     const html = readoutOf(funding, end)
     assert.equal(figureOf(html, 'external-twap')!.text, '1,234,567,890,123,456,789,012,345,678')
     assert.equal(figureOf(html, 'difference')!.text, '+1')
     const chart = { ...data, periods: null, shades: [], decimals: 0 }
     assert.match(
-      textOf(
-        render(h(ChartNotes, { data: chart, range: funding.range, why: whyNoUnit(null), byDay: false })),
-      ),
+      textOf(render(h(ChartNotes, { data: chart, range, why: whyNoUnit(null), byDay: false }))),
       /Prices are shown as sent, as whole numbers: the store has no market event for this market/,
     )
     assert.match(textOf(tableOf(LIVE_MARKET, funding)), /\+12,345 1,234,567,890,123,456,789,012,345,678/)
@@ -431,89 +397,4 @@ describe("the explorer's funding", () => {
     assert.equal(titleOf('cumulative', false), 'Cumulative funding rate')
     assert.equal(titleOf('cumulative', true), 'Cumulative funding rate, by day')
   })
-})
-
-test('a reading is of the period that its bucket names', () => {
-  const { moments, bucket } = dataOf(
-    0n,
-    [
-      [0, 1, '100'],
-      [20, 2, '102'],
-      [40, 4, '104'],
-    ],
-    [
-      [0, 1, '101'],
-      [20, 3, '103'],
-      [40, 4, '105'],
-    ],
-  )
-  const periods = [1, 2, 3, 4, 5].map((seq) =>
-    period(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
-  )
-  const data = { moments, bucket, periods }
-  // The same in a few lines beside the pointer.
-  const values = new Map([[3n, parseDecimal('0.3')!]])
-  assert.deepEqual(tipLines(readingAt(data, 20n), { kind: 'annualised', values }, null, null), [
-    '1970-01-01 00:00:00.00000002 UTC, period 3',
-    'Annualised +30.0000 %, longs pay shorts',
-    'External 9, no TWAP',
-    'Internal 9, TWAP 103',
-    'no premium',
-  ])
-  const running = { kind: 'cumulative' as const, values: new Map([[5n, parseDecimal('-0.5')!]]) }
-  assert.deepEqual(tipLines(readingAt(data, 70n), running, null, null).slice(0, 2), [
-    '1970-01-01 00:00:00.00000004 UTC, period 5',
-    'Cumulative -50.0000 %, estimate',
-  ])
-  const days = [{ start: 0n, count: 1, sum: parseDecimal('0.1')! }]
-  const byDay = { kind: 'rate' as const, values: new Map([[0n, parseDecimal('0.1')!]]) }
-  assert.deepEqual(tipLines(readingAt(data, 5n), byDay, days, null), [
-    '1970-01-01 00:00:00 UTC',
-    'Rate, by day +10.0000 %, longs pay shorts',
-    'External 9, TWAP 100',
-    'Internal 9, TWAP 101',
-    'Premium +100.00 bp',
-  ])
-  const read = (time: bigint) => {
-    const html = readout(readingAt(data, time))
-    const names = ['period-rate', 'external-twap', 'internal-twap', 'difference']
-    const values = names.map((name) => figureOf(html, name)?.value)
-    return [/ period (\d+):/.exec(textOf(html))![1], ...values, / premium (.*)/.exec(textOf(html))?.[1]]
-  }
-  assert.deepEqual(read(5n), ['1', '0.1', '100', '101', '1', '+100.00 bp'])
-  // The external source has no point of period 3.
-  assert.deepEqual(read(20n), ['3', '0.3', undefined, '103', undefined, undefined])
-  assert.deepEqual(read(45n), ['4', '0.4', '104', '105', '1', '+96.15 bp'])
-  // Long after the last bucket the running period has no point yet.
-  assert.deepEqual(read(70n), ['5', '0.5', undefined, undefined, undefined, undefined])
-})
-
-test('sums by day are asked for in parts that the API allows, and only if periods are too many', async () => {
-  const asked: { from: bigint; to: bigint }[] = []
-  const lyra = {
-    fundingRates: async ({ from, to }: { from?: bigint; to?: bigint }) => {
-      asked.push({ from: from!, to: to! })
-      const buckets = [{ start: `${from}`, count: 2, sumOfRates: '0.3' }]
-      return { edges: [{ node: { marketId: 'a', interval: '1d', buckets }, cursor: '' }], pageInfo: null }
-    },
-  }
-  const whole = daysOf({ from: 5n, to: 3_000n * DAY }, { from: 7n, to: 2_500n * DAY + 4n })
-  assert.deepEqual(whole, { from: 0n, to: 2_501n * DAY })
-  const days = await askDays(lyra as unknown as Parameters<typeof askDays>[0], 'a', whole)
-  assert.deepEqual(
-    asked.map(({ from, to }) => (to - from) / DAY),
-    [1_100n, 1_100n, 301n],
-  )
-  const values = (kind: Parameters<typeof dayValues>[2]) =>
-    [...dayValues(days, { from: 5n, to: 1_500n * DAY }, kind).values()].map(
-      ({ digits, scale }) => Number(digits) / 10 ** scale,
-    )
-  assert.deepEqual(values('rate'), [0.3, 0.3])
-  assert.deepEqual(values('8h'), [0.1, 0.1])
-  assert.deepEqual(values('annualised'), [109.5, 109.5])
-  assert.deepEqual(values('cumulative'), [0.3, 0.6])
-  const list = Array.from({ length: 1_501 }, (_, index) => period(index, BigInt(index), BigInt(index + 1)))
-  assert.equal(areTooMany(list, false, { from: 0n, to: 1_501n }), true)
-  assert.equal(areTooMany(list, false, { from: 0n, to: 1_500n }), false)
-  assert.equal(areTooMany(list.slice(0, 5), true, { from: -1n, to: 5n }), true)
 })

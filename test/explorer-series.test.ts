@@ -1,56 +1,42 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { h } from 'preact'
 import type uPlot from 'uplot'
 import type { ChartColours } from '../web/src/charts/chart-options.ts'
 import { drawNumbers, drawShades, type Shade } from '../web/src/charts/draw.ts'
-import { writeDecimal } from '../web/src/figures/decimal.ts'
-import {
-  breaksOf,
-  drawn,
-  lastAtOrBefore,
-  momentsOf,
-  periodBreaks,
-  readSeries,
-} from '../web/src/series/series.ts'
+import { approximate, parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
+import { areTooMany, askDays, daysOf, dayValues } from '../web/src/funding/days.ts'
+import { readingAt } from '../web/src/funding/reading.ts'
+import type { Period } from '../web/src/periods/period.ts'
+import { breaksOf, drawn, lastAtOrBefore, periodBreaks } from '../web/src/series/series.ts'
+import { madeSeries } from './fixtures/explorer-series.ts'
+import { render, textOf } from './fixtures/render.ts'
 
-const bucket = (start: number, price: string, twap: string, count = 1, seq = 1) => {
-  const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
-  return { start: `${start}`, seq: `${seq}`, count: `${count}`, price: same(price), twap: same(twap) }
-}
+const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 
-type Buckets = ReturnType<typeof bucket>[]
-
-const seriesOf = (external: Buckets, internal: Buckets) =>
-  readSeries({
-    marketId: 'a',
-    from: '0',
-    to: '100',
-    interval: '1s',
-    bucketNanoseconds: '10',
-    sources: [
-      { dataPointType: 'SOURCE_UNSPECIFIED', buckets: [bucket(0, '9', '9')] },
-      { dataPointType: 'SOURCE_EXTERNAL', buckets: external },
-      { dataPointType: 'SOURCE_INTERNAL', buckets: internal },
-    ],
-  })
+const SECOND = 1_000_000_000n
+const DAY = 86_400n * SECOND
 
 describe("the explorer's series", () => {
   test('have the exact last value of both sources at each bucket', () => {
     const great = '123456789012345678901234567890'
-    const series = seriesOf(
-      [bucket(0, great, great), bucket(30, '5', '4')],
-      [bucket(10, '1', `${great}.5`), bucket(30, '6', '6')],
+    const { moments } = madeSeries(
+      10,
+      [
+        [0, great],
+        [30, '4'],
+      ],
+      [
+        [10, `${great}.5`],
+        [30, '6'],
+      ],
     )
-    const moments = momentsOf(series)
     assert.deepEqual(
       moments.map(({ start, external, internal, difference }) => [
-        Number(start),
-        external?.twap.last ?? null,
-        internal?.twap.last ?? null,
-        difference === null ? null : writeDecimal(difference),
+        ...[Number(start), external?.twap.last, internal?.twap.last, difference && writeDecimal(difference)],
       ]),
       [
-        [0, great, null, null],
+        [0, great, undefined, null],
         [10, great, `${great}.5`, '0.5'],
         [30, '4', '6', '2'],
       ],
@@ -97,28 +83,27 @@ describe("the explorer's series", () => {
   })
 
   test('have no premium across funding periods, nor while a TWAP is 0, as in an auction', () => {
-    const series = seriesOf(
+    const { moments } = madeSeries(
+      10,
       [
-        bucket(0, '10', '10'),
-        bucket(50, '10', '0', 1, 2),
-        bucket(70, '10', '10', 1, 2),
-        bucket(90, '5', '5', 1, 2),
+        [0, '10'],
+        [50, '0', 2],
+        [70, '10', 2],
+        [90, '5', 2],
       ],
-      [bucket(20, '11', '11'), ...[40, 60, 80].map((start) => bucket(start, '11', '11', 1, 2))],
-    )
-    const moments = momentsOf(series)
-    assert.deepEqual(
-      moments.map(({ start, difference }) => [
-        Number(start),
-        difference === null ? null : writeDecimal(difference),
-      ]),
       [
-        [0, null],
+        [20, '11'],
+        [40, '11', 2],
+        [60, '11', 2],
+        [80, '11', 2],
+      ],
+    )
+    assert.deepEqual(
+      moments.flatMap(({ start, difference }) =>
+        difference ? [[Number(start), writeDecimal(difference)]] : [],
+      ),
+      [
         [20, '1'],
-        [40, null],
-        [50, null],
-        [60, null],
-        [70, null],
         [80, '1'],
         // An external point alone changes nothing: the premium stays that of the last internal bucket.
         [90, '1'],
@@ -133,65 +118,149 @@ describe("the explorer's series", () => {
   })
 })
 
+/** A period that paid a rate like its number. */
+const period = (seq: number, start: bigint, end: bigint | null): Period => ({
+  ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
+})
+
+test('a reading is of the period that its bucket names', () => {
+  const series = madeSeries(
+    20,
+    [
+      [0, '100'],
+      [20, '102', 2],
+      [40, '104', 4],
+    ],
+    [
+      [0, '101'],
+      [20, '103', 3],
+      [40, '105', 4],
+    ],
+  )
+  const periods = [1, 2, 3, 4, 5].map((seq) =>
+    period(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
+  )
+  const at = (time: bigint) => readingAt({ ...series, periods }, time)
+  const rates = { kind: 'rate' as const, values: new Map() }
+  for (const [time, expected] of [
+    [
+      5n,
+      '00:00:00 UTC period 1: +10.0000 %, longs pay shorts External TWAP 100 price 9 Internal TWAP 101 price 9 TWAP difference +1 internal − external; premium +100.00 bp',
+    ],
+    // The external source has no point of period 3.
+    [
+      20n,
+      '00:00:00.00000002 UTC period 3: +30.0000 %, longs pay shorts External TWAP – price 9, of an earlier period Internal TWAP 103 price 9 TWAP difference – one source has no point in this period yet',
+    ],
+    [
+      45n,
+      '00:00:00.00000004 UTC period 4: +40.0000 %, longs pay shorts External TWAP 104 price 9 Internal TWAP 105 price 9 TWAP difference +1 internal − external; premium +96.15 bp',
+    ],
+    // Long after the last bucket the running period has no point yet.
+    [
+      70n,
+      '00:00:00.00000004 UTC period 5: +50.0000 %, longs pay shorts External TWAP – price 9, of an earlier period Internal TWAP – price 9, of an earlier period TWAP difference – one source has no point in this period yet',
+    ],
+  ] as const) {
+    const props = { reading: at(time), bars: rates, days: null, cumulative: null, unit: null, interval: '' }
+    assert.equal(textOf(render(h(Readout, { ...props, pointed: true }))), `At 1970-01-01 ${expected}`)
+  }
+  // The same in a few lines beside the pointer.
+  const values = (seq: bigint, value: string) => new Map([[seq, parseDecimal(value)!]])
+  assert.deepEqual(tipLines(at(20n), { kind: 'annualised', values: values(3n, '0.3') }, null, null), [
+    '1970-01-01 00:00:00.00000002 UTC, period 3',
+    'Annualised +30.0000 %, longs pay shorts',
+    'External 9, no TWAP',
+    'Internal 9, TWAP 103',
+    'no premium',
+  ])
+  const running = { kind: 'cumulative' as const, values: values(5n, '-0.5') }
+  assert.deepEqual(tipLines(at(70n), running, null, null).slice(0, 2), [
+    '1970-01-01 00:00:00.00000004 UTC, period 5',
+    'Cumulative -50.0000 %, estimate',
+  ])
+  const days = [{ start: 0n, count: 1, sum: parseDecimal('0.1')! }]
+  assert.deepEqual(tipLines(at(5n), { kind: 'rate', values: values(0n, '0.1') }, days, null), [
+    '1970-01-01 00:00:00 UTC',
+    'Rate, by day +10.0000 %, longs pay shorts',
+    'External 9, TWAP 100',
+    'Internal 9, TWAP 101',
+    'Premium +100.00 bp',
+  ])
+})
+
+test('sums by day are asked for in parts that the API allows, and only if periods are too many', async () => {
+  const asked: bigint[] = []
+  const lyra = {
+    fundingRates: async ({ from, to }: { from: bigint; to: bigint }) => {
+      asked.push((to - from) / DAY)
+      const buckets = [{ start: `${from}`, count: 2, sumOfRates: '0.3' }]
+      return { edges: [{ node: { buckets } }] }
+    },
+  }
+  const whole = daysOf({ from: 5n, to: 3_000n * DAY }, { from: 7n, to: 2_500n * DAY + 4n })
+  assert.deepEqual(whole, { from: 0n, to: 2_501n * DAY })
+  const days = await askDays(lyra as unknown as Parameters<typeof askDays>[0], 'a', whole)
+  assert.deepEqual(asked, [1_100n, 1_100n, 301n])
+  for (const [kind, ...expected] of [
+    ['rate', 0.3, 0.3],
+    ['8h', 0.1, 0.1],
+    ['annualised', 109.5, 109.5],
+    ['cumulative', 0.3, 0.6],
+  ] as const) {
+    const values = dayValues(days, { from: 5n, to: 1_500n * DAY }, kind).values()
+    assert.deepEqual([...values].map(approximate), expected)
+  }
+  const list = Array.from({ length: 1_501 }, (_, index) => period(index, BigInt(index), BigInt(index + 1)))
+  assert.equal(areTooMany(list, false, { from: 0n, to: 1_501n }), true)
+  assert.equal(areTooMany(list, false, { from: 0n, to: 1_500n }), false)
+  assert.equal(areTooMany(list.slice(0, 5), true, { from: -1n, to: 5n }), true)
+})
+
 /** A chart of a second for each pixel of its plot, and what is drawn on it. */
 function createCanvas(width: number) {
   Object.assign(globalThis, { devicePixelRatio: 1 })
-  const boxes: { style: string; left: number; width: number; height: number }[] = []
-  const texts: { text: string; left: number; align: string }[] = []
+  const drawn: (string | number)[][] = []
   const nothing = () => {}
   const ctx = {
     ...{ fillStyle: '', textAlign: 'right', save: nothing, restore: nothing, rect: nothing, clip: nothing },
     ...{ beginPath: nothing, moveTo: nothing, lineTo: nothing, stroke: nothing },
     measureText: () => ({ width: 20 }),
-    fillRect: (left: number, _: number, width: number, height: number) =>
-      boxes.push({ style: ctx.fillStyle, left, width, height }),
-    fillText: (text: string, left: number) => texts.push({ text, left, align: ctx.textAlign }),
+    fillRect: (left: number, _: number, ...size: number[]) => drawn.push([ctx.fillStyle, left, ...size]),
+    fillText: (text: string, left: number) => drawn.push([ctx.textAlign, left, text]),
   }
   const bbox = { left: 0, top: 0, width, height: 100 }
   const chart = { ctx, bbox, valToPos: (seconds: number) => seconds } as unknown as uPlot
-  const colours = { auction: 'auction', mark: 'mark', gap: 'gap' } as ChartColours
-  return { chart, colours, boxes, texts }
+  return { chart, drawn }
 }
 
-const SECOND = 1_000_000_000n
-
 describe("the explorer's charts", () => {
+  const colours = { auction: 'auction', mark: 'mark', gap: 'gap' } as ChartColours
+
   test('tint no more of the plot than the market was in auction, however short each auction was', () => {
-    const { chart, colours, boxes } = createCanvas(1_000)
-    const shade = (kind: Shade['kind'], from: bigint, to: bigint): Shade => ({ kind, from, to })
-    const short = Array.from({ length: 100 }, (_, index) => BigInt(index) * 10n * SECOND)
-    drawShades(
-      chart,
-      short.map((from) => shade('auction', from, from + SECOND / 10n)),
-      colours,
-    )
-    // Each is visible, in a strip.
-    assert.deepEqual(boxes.length, 100)
-    for (const box of boxes) assert.deepEqual([box.style, box.width, box.height], ['mark', 1, 7])
-    boxes.length = 0
-    drawShades(
-      chart,
-      [shade('auction', 50n * SECOND, 55n * SECOND), shade('gap', 990n * SECOND, 2_000n * SECOND)],
-      colours,
-    )
-    // Those wide enough to be seen are shaded over their whole length.
-    assert.deepEqual(boxes, [
-      { style: 'auction', left: 50, width: 5, height: 100 },
-      { style: 'gap', left: 990, width: 10, height: 100 },
+    const { chart, drawn } = createCanvas(1_000)
+    const shade = (kind: Shade['kind'], from: number, seconds: number): Shade => ({
+      ...{ kind, from: BigInt(from) * SECOND, to: BigInt((from + seconds) * 1e9) },
+    })
+    const shades = [shade('auction', 10, 0.1), shade('auction', 20, 2.5), shade('auction', 50, 5)]
+    drawShades(chart, [...shades, shade('gap', 990, 100)], colours)
+    assert.deepEqual(drawn, [
+      // Short ones are visible, in a strip; others are shaded over their whole length.
+      ['mark', 10, 1, 7],
+      ['mark', 20, 2.5, 7],
+      ['auction', 50, 5, 100],
+      ['gap', 990, 10, 100],
     ])
   })
 
   test('write the number of a period whole or not at all', () => {
-    const { chart, colours, texts } = createCanvas(100)
-    const periods = [0, 10, 40, 40, 80].map((start, seq) => ({
-      ...{ seq: BigInt(seq), start: BigInt(start) * SECOND, end: null },
-      ...{ payment: null, rate: null, internalTwap: null, externalTwap: null },
-    }))
+    const { chart, drawn } = createCanvas(100)
+    const periods = [0, 10, 40, 40, 80].map((start, seq) => period(seq, BigInt(start) * SECOND, null))
     drawNumbers(chart, periods, { from: 0n, to: 100n * SECOND }, colours)
     // The second one would cover the first, the last one the edge; one has no length.
-    assert.deepEqual(texts, [
-      { text: '#0', left: 5, align: 'left' },
-      { text: '#3', left: 45, align: 'left' },
+    assert.deepEqual(drawn, [
+      ['left', 5, '#0'],
+      ['left', 45, '#3'],
     ])
   })
 })
