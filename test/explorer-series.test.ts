@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { h } from 'preact'
 import type uPlot from 'uplot'
 import type { ChartColours } from '../web/src/charts/chart-options.ts'
-import { drawNumbers, drawShades, type Shade } from '../web/src/charts/draw.ts'
+import { drawBars, drawNumbers, drawShades, type Shade } from '../web/src/charts/draw.ts'
 import { approximate, parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { areTooMany, askDays, daysOf, dayValues } from '../web/src/funding/days.ts'
 import { readingAt } from '../web/src/funding/reading.ts'
@@ -224,18 +224,29 @@ function createCanvas(width: number) {
   const nothing = () => {}
   const ctx = {
     ...{ fillStyle: '', textAlign: 'right', save: nothing, restore: nothing, rect: nothing, clip: nothing },
-    ...{ beginPath: nothing, moveTo: nothing, lineTo: nothing, stroke: nothing },
+    ...{ beginPath: nothing, moveTo: nothing, lineTo: nothing, stroke: nothing, setLineDash: nothing },
+    strokeRect: (...box: number[]) => drawn.push(['outline', ...box]),
     measureText: () => ({ width: 20 }),
-    fillRect: (left: number, _: number, ...size: number[]) => drawn.push([ctx.fillStyle, left, ...size]),
+    fillRect: (...box: number[]) => drawn.push([ctx.fillStyle, ...box]),
     fillText: (text: string, left: number) => drawn.push([ctx.textAlign, left, text]),
   }
   const bbox = { left: 0, top: 0, width, height: 100 }
-  const chart = { ctx, bbox, valToPos: (seconds: number) => seconds } as unknown as uPlot
+  const chart = {
+    ctx,
+    bbox,
+    valToPos: (at: number, scale: string) => (scale === 'x' ? at : 50 - at),
+  } as unknown as uPlot
   return { chart, drawn }
 }
 
 describe("the explorer's charts", () => {
-  const colours = { auction: 'auction', mark: 'mark', gap: 'gap' } as ChartColours
+  const colours = {
+    auction: 'auction',
+    mark: 'mark',
+    gap: 'gap',
+    longs: 'longs',
+    shorts: 'shorts',
+  } as ChartColours
 
   test('tint no more of the plot than the market was in auction, however short each auction was', () => {
     const { chart, drawn } = createCanvas(1_000)
@@ -246,10 +257,26 @@ describe("the explorer's charts", () => {
     drawShades(chart, [...shades, shade('gap', 990, 100)], colours)
     assert.deepEqual(drawn, [
       // Short ones are visible, in a strip; others are shaded over their whole length.
-      ['mark', 10, 1, 7],
-      ['mark', 20, 2.5, 7],
-      ['auction', 50, 5, 100],
-      ['gap', 990, 10, 100],
+      ['mark', 10, 93, 1, 7],
+      ['mark', 20, 93, 2.5, 7],
+      ['auction', 50, 0, 5, 100],
+      ['gap', 990, 0, 10, 100],
+    ])
+  })
+
+  test('have a bar for each payment, from the first to the last, in the colour of those who pay', () => {
+    const { chart, drawn } = createCanvas(100)
+    const bar = (from: number, to: number, value: number, estimate = false) => ({
+      ...{ from: BigInt(from) * SECOND, to: BigInt(to) * SECOND, value, estimate },
+    })
+    drawBars(chart, [bar(0, 10, 20), bar(10, 40, -30), bar(40, 40, 5), bar(90, 200, 10, true)], colours)
+    assert.deepEqual(drawn, [
+      ['longs', 0, 30, 9, 20],
+      ['shorts', 10, 50, 29, 30],
+      // One too narrow to be seen is a pixel wide.
+      ['longs', 40, 45, 1, 5],
+      ['longs', 90, 40, 9, 10],
+      ['outline', 90, 40, 9, 10],
     ])
   })
 
