@@ -21,7 +21,17 @@ import { momentsOf, readSeries } from '../web/src/series/series.ts'
 import { madeSeries } from './fixtures/explorer-series.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
-import { clientOf, figureOf, go, render, rowsOf, type Served, textOf, visit } from './fixtures/render.ts'
+import {
+  clientOf,
+  figureOf,
+  go,
+  render,
+  rowsOf,
+  rowTexts,
+  type Served,
+  textOf,
+  visit,
+} from './fixtures/render.ts'
 import { BTC, ETH } from './fixtures/sample.ts'
 import { FILE, serve, serveRecording } from './fixtures/service.ts'
 
@@ -329,7 +339,7 @@ describe("the explorer's funding", () => {
       assert.ok(textOf(nowOf(funding)).includes(`No estimate: ${reason}`), reason)
       // Its opening prices are no averages.
       assert.equal(
-        textOf(rowsOf(tableOf(LIVE_MARKET, funding))[0]!),
+        rowTexts(tableOf(LIVE_MARKET, funding))[0],
         '2 1970-01-01 00:00:00.00000001 running running – –',
       )
     }

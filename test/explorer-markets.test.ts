@@ -12,6 +12,7 @@ import {
   figuresOf,
   render,
   rowsOf,
+  rowTexts,
   type Served,
   textOf,
   visit,
@@ -45,7 +46,7 @@ const tableOf = (summaries: readonly MarketSummary[], basis: Basis = '8h') =>
   render(h(MarketsTable, { basis, summaries: inOrder(summaries, basis), compared: [], onCompare: () => {} }))
 
 const textsOf = (summaries: readonly MarketSummary[], basis: Basis = '8h') =>
-  rowsOf(tableOf(summaries, basis)).map(textOf)
+  rowTexts(tableOf(summaries, basis))
 
 describe("the explorer's table of markets", () => {
   test('has rates on every basis, average rates, premiums, prices and the next payment', async () => {

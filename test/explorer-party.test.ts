@@ -9,7 +9,7 @@ import type { ProviderRow } from '../web/src/providers/fees.ts'
 import { accessibilityFaults, eventuallyIs } from './fixtures/browser.ts'
 import { assertFits, exactFigure, explorerTest } from './fixtures/explorer.ts'
 import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
-import { clientOf, figureOf, go, render, rowsOf, type Served, textOf, visit } from './fixtures/render.ts'
+import { clientOf, figureOf, go, render, rowTexts, type Served, textOf, visit } from './fixtures/render.ts'
 import { serveFile } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -103,7 +103,7 @@ describe('the view of a party', () => {
       'BTC/USDT -1,287.13 USDT +305.39 USDT -1,592.52 USDT 92',
       'ETH/USDT +259.15 USDT +1,983.10 USDT -1,723.95 USDT 92',
     ]
-    const shown = rowsOf(view).map(textOf)
+    const shown = rowTexts(view)
     assert.deepEqual(shown.slice(0, 7), [
       ...markets,
       '2024-10-01 +147.45 -41.18 -21.65 +12.95 -230.98',
@@ -112,7 +112,7 @@ describe('the view of a party', () => {
     assert.equal(shown.length, 5 + 14)
     assert.match(textOf(view), /1 to 14 of 31/)
     go('/?view=party&day=3')
-    assert.deepEqual(rowsOf(paymentsOf(rows.map(({ node }) => node))).map(textOf), [
+    assert.deepEqual(rowTexts(paymentsOf(rows.map(({ node }) => node))), [
       ...markets,
       // Amounts too small for two decimals have more, and so has their column.
       '2024-09-03 -1.98 -171.44 -7.55 +43.87 -2.780',
@@ -163,7 +163,7 @@ describe('the view of a party', () => {
       render(h(Provision, { marketId, partyId: PROVIDER, now, epochs: shown }))
     const view = provision(own!)
     // Ten that have ended, below the one that runs.
-    const shown = rowsOf(view).map(textOf)
+    const shown = rowTexts(view)
     assert.deepEqual(
       [...shown.slice(0, 2), shown.length],
       [
@@ -221,8 +221,8 @@ describe('the view of a party', () => {
     ) as unknown as FundingPayment[]
     const view = render(h(PaidTable, { payments: own, unit: marketUnit(String(marketId)) }))
     assert.equal(
-      rowsOf(view)
-        .map((row) => textOf(row).split(' ')[1])
+      rowTexts(view)
+        .map((text) => text.split(' ')[1])
         .join(' '),
       '-88.61 -42.62 -15.98 -8.97 -2.39 -2.27 +5.20 +8.97 +10.74 +19.68 +50.17 +66.08',
     )
@@ -231,7 +231,7 @@ describe('the view of a party', () => {
     const missed = [payment(1n, '5', { lossAmount: '-4' }), payment(1n, '2')]
     const table = render(h(PaidTable, { payments: missed, unit: null }))
     assert.match(textOf(table), /Received, or paid if below zero Missed: others could not pay/)
-    assert.deepEqual(rowsOf(table).map(textOf), ['3e6558d0…a21563 +1 -4', '3e6558d0…a21563 +2 0'])
+    assert.deepEqual(rowTexts(table), ['3e6558d0…a21563 +1 -4', '3e6558d0…a21563 +2 0'])
   })
 
   test('asks for an id, and explains why one is invalid', async () => {

@@ -7,7 +7,7 @@ import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
 import type { CoverageSample } from '../web/src/service/coverage.ts'
 import { partOf } from './fixtures/event-stream.ts'
-import { clientOf, figuresOf, go, render, rowsOf, textOf, visit } from './fixtures/render.ts'
+import { clientOf, figuresOf, go, render, rowsOf, rowTexts, textOf, visit } from './fixtures/render.ts'
 import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { ingest, serve, serveRecording } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
@@ -228,7 +228,7 @@ describe('the views of the explorer', () => {
     ]) {
       assert.ok(text.includes(shown), `${shown} in ${text}`)
     }
-    assert.deepEqual(rowsOf(html).map(textOf), [
+    assert.deepEqual(rowTexts(html), [
       'BTC/PERP 11 921 2023-10-05 10:00:03 2023-10-05 10:15:03 3 0',
       'ETH/PERP 16 931 2023-10-05 10:00:03 2023-10-05 10:15:03 4 0',
       'SOL/PERP 21 446 2023-10-05 10:00:03 2023-10-05 10:15:03 2 0',
