@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketSummary, PositionFunding } from 'lyra-client'
-import { h } from 'preact'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
 import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
+import type { RangePayments } from '../web/src/funding/position-payments.tsx'
 import {
   barValues,
   cumulativeAt,
@@ -78,17 +78,21 @@ async function fundingOf(served: Served, marketId: string) {
 type Funding = Awaited<ReturnType<typeof fundingOf>>
 
 const nowOf = ({ periods, estimate, summary, unit, last }: Funding, nextPayment: bigint | null = null) =>
-  render(
-    h(NowFigures, { periods: periods.list, estimate, summary, due: nextPayment, unit, last, children: null }),
-  )
+  render(NowFigures, {
+    periods: periods.list,
+    estimate,
+    summary,
+    due: nextPayment,
+    unit,
+    last,
+    children: null,
+  })
 
 const tableOf = (marketId: string, { periods, estimate, unit, range }: Funding) =>
-  render(
-    h(PeriodsTable, {
-      ...{ marketId, periods: answered(periods), shown: within(periods.list, range), firstListed: null },
-      ...{ range, estimate, unit },
-    }),
-  )
+  render(PeriodsTable, {
+    ...{ marketId, periods: answered(periods), shown: within(periods.list, range), firstListed: null },
+    ...{ range, estimate, unit },
+  })
 
 function readoutOf({ data, periods, estimate, unit, range }: Funding, time: bigint) {
   const reading = readingAt({ ...data, periods: periods.list }, time)
@@ -103,7 +107,7 @@ function readout(reading: Reading, props: Partial<ReadoutProps> = {}): string {
     ...{ pointed: true, bars: { kind: 'rate', values: new Map() }, days: null, cumulative: null },
     ...{ unit: null, interval: '' },
   }
-  return render(h(Readout, { ...none, reading, ...props }))
+  return render(Readout, { ...none, reading, ...props })
 }
 
 const period = (seq: number, start: bigint, end: bigint | null, fields: Partial<Period> = {}): Period => ({
@@ -129,7 +133,7 @@ describe("the explorer's funding", () => {
       'Period #31, estimate -0.2387 % shorts pay longs 70.35102 USD -83,633.80 % a year began 2024-03-01 06:41:45 UTC ; periods are not regular Last paid -3.5860 % shorts pay longs 1,070.13057 USD -1,256,528.00 % a year',
     )
     const { periods, range } = funding
-    const all = render(h(Cumulative, { periods: periods.list, range, areAll: true, payments: null }))
+    const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: null })
     assert.equal(
       textOf(all),
       'Cumulative (28 periods due) +58.9837 % +743,449.29 % a year since 2024-03-01 06:00 UTC',
@@ -147,9 +151,15 @@ describe("the explorer's funding", () => {
     const shownFor = async (units: string, answeredUnits = units) => {
       go(`/?view=funding&units=${units}`)
       const asked = { ...range, units: answeredUnits, first: 1 }
-      const payments = answered({ ...(await recording.client.positionFunding(BTC, asked)), range })
+      const payments = { ...(await recording.client.positionFunding(BTC, asked)), range } as RangePayments
       const running = runningPeriod(periods.list)
-      return render(h(PositionPayments, { marketId: BTC, payments, unit, running, estimate }))
+      return render(PositionPayments, {
+        marketId: BTC,
+        payments: answered(payments),
+        unit,
+        running,
+        estimate,
+      })
     }
     for (const [units, total, next, text] of [
       [
@@ -191,7 +201,7 @@ describe("the explorer's funding", () => {
     const of = (markPrice: string, decimalPlaces = '2') => {
       const instrument = { ...summary.instrument!, decimalPlaces }
       const marketData = { ...summary.marketData!, markPrice }
-      return render(h(MarkPrice, { summary: { ...summary, instrument, marketData } }))
+      return render(MarkPrice, { summary: { ...summary, instrument, marketData } })
     }
     assert.equal(textOf(of('5470393')), 'Mark price 54,703.93 USD')
     assert.match(
@@ -290,7 +300,7 @@ describe("the explorer's funding", () => {
     const shades = auctions.map((at) => ({ ...at, kind: 'auction' as const }))
     const chart = { ...data, periods: null, shades, decimals: 5 }
     assert.equal(
-      textOf(render(h(ChartNotes, { data: chart, range, why: null, byDay: false }))),
+      textOf(render(ChartNotes, { data: chart, range, why: null, byDay: false })),
       'Drawn from 1,461 external and 759 internal points: the last price and TWAP of each step, with a band from its lowest to its highest price. In auction from 2024-03-01 06:43:00 to 2024-03-01 06:43:06 and 20 earlier auctions: prices in an auction do not count towards TWAPs.',
     )
   })
@@ -316,7 +326,7 @@ describe("the explorer's funding", () => {
     assert.equal(figureOf(html, 'difference')!.text, '+1')
     const chart = { ...data, periods: null, shades: [], decimals: 0 }
     assert.match(
-      textOf(render(h(ChartNotes, { data: chart, range, why: whyNoUnit(null), byDay: false }))),
+      textOf(render(ChartNotes, { data: chart, range, why: whyNoUnit(null), byDay: false })),
       /Prices are shown as sent, as whole numbers: the store has no market event for this market/,
     )
     assert.match(textOf(tableOf(LIVE_MARKET, funding)), /\+12,345 1,234,567,890,123,456,789,012,345,678/)
@@ -346,7 +356,7 @@ describe("the explorer's funding", () => {
     const missing = (...seqs: string[]) => {
       const payments = { missing: seqs } as unknown as PositionFunding
       return textOf(
-        render(h(Cumulative, { periods: list, range: { from: 0n, to: 20n }, areAll: true, payments })),
+        render(Cumulative, { periods: list, range: { from: 0n, to: 20n }, areAll: true, payments }),
       )
     }
     assert.doesNotMatch(missing('2'), /missing/)

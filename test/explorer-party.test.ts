@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FundingPayment, LiquidityProviderEpoch } from 'lyra-client'
-import { h } from 'preact'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
@@ -46,7 +45,7 @@ async function visitMonth(path: string): Promise<Served> {
 }
 
 const paymentsOf = (list: FundingPayment[], more = false) =>
-  render(h(PaymentFigures, { payments: { list, more } }))
+  render(PaymentFigures, { payments: { list, more } })
 
 describe('the view of a party', () => {
   test('adds its payments by market, by day of UTC and over time, exactly', () => {
@@ -119,7 +118,7 @@ describe('the view of a party', () => {
       '2024-09-02 +22.98 -60.34 -3.17 +44.72 -0.092',
       '2024-09-01 -5.58 +4.50 +0.43 +8.57 -4.130',
     ])
-    const holdings = textOf(render(h(Holdings, { coverage: await client.coverage() })))
+    const holdings = textOf(render(Holdings, { coverage: await client.coverage() }))
     assert.match(holdings, /Funding payments 4,301 /)
   })
 
@@ -160,7 +159,7 @@ describe('the view of a party', () => {
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
     const provision = (now: ProviderRow | null, shown = epochs) =>
-      render(h(Provision, { marketId, partyId: PROVIDER, now, epochs: shown }))
+      render(Provision, { marketId, partyId: PROVIDER, now, epochs: shown })
     const view = provision(own!)
     // Ten that have ended, below the one that runs.
     const shown = rowTexts(view)
@@ -219,7 +218,7 @@ describe('the view of a party', () => {
     const own = paymentsOfMonth().filter(
       (one) => one.marketId === marketId && one.fundingPeriodSeq === '40',
     ) as unknown as FundingPayment[]
-    const view = render(h(PaidTable, { payments: own, unit: marketUnit(String(marketId)) }))
+    const view = render(PaidTable, { payments: own, unit: marketUnit(String(marketId)) })
     assert.equal(
       rowTexts(view)
         .map((text) => text.split(' ')[1])
@@ -229,16 +228,16 @@ describe('the view of a party', () => {
     for (const { partyId } of own) assert.ok(view.includes(`href="/?view=party&amp;party=${partyId}"`))
     // What others could not pay was not received: it counts in the order, too.
     const missed = [payment(1n, '5', { lossAmount: '-4' }), payment(1n, '2')]
-    const table = render(h(PaidTable, { payments: missed, unit: null }))
+    const table = render(PaidTable, { payments: missed, unit: null })
     assert.match(textOf(table), /Received, or paid if below zero Missed: others could not pay/)
     assert.deepEqual(rowTexts(table), ['3e6558d0…a21563 +1 -4', '3e6558d0…a21563 +2 0'])
   })
 
   test('asks for an id, and explains why one is invalid', async () => {
     await visitMonth('/?view=party')
-    assert.match(textOf(render(h(PartyView, {}))), /Whose payments\?/)
+    assert.match(textOf(render(PartyView, {})), /Whose payments\?/)
     go('/?view=party&party=abc')
-    assert.match(textOf(render(h(PartyView, {}))), /abc is not a party's id: it has 64 hex digits/)
+    assert.match(textOf(render(PartyView, {})), /abc is not a party's id: it has 64 hex digits/)
   })
 
   explorerTest(

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Instrument, LiquidityProvider, LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
-import { h } from 'preact'
 import { type ProviderRow, withFees } from '../web/src/providers/fees.ts'
 import { LIVE_MARKET } from './fixtures/live-store.ts'
 import {
@@ -42,7 +41,7 @@ function viewOf(providers: readonly LiquidityProvider[]): string {
   const data = { providers: withFees(providers), more: false, blockHeight: '2605' }
   const list = { data, error: null, loading: false, reload: () => {} }
   const [market, party] = [param('market'), param('party')?.toLowerCase() ?? null]
-  return render(h(Providers, { market, party, list }))
+  return render(Providers, { market, party, list })
 }
 
 /** What is above the filters. */
@@ -114,7 +113,7 @@ describe("the explorer's providers", () => {
       ),
     )
     assert.match(view, /href="[^"]*\/api\/v2\/export\/liquidity-providers\?format=csv"/)
-    assert.match(textOf(render(h(Meanings, {}))), /Bond penalty, last epoch Fraction of its bond/)
+    assert.match(textOf(render(Meanings, {})), /Bond penalty, last epoch Fraction of its bond/)
 
     // By penalty and by share.
     go('/?view=providers&penalised=1&below=20')
@@ -162,14 +161,14 @@ describe("the explorer's providers", () => {
 
   test('have a message for an invalid id, and for an unknown party', async () => {
     await visit(recording, '/?view=providers&party=bob')
-    const shown = () => textOf(render(h(ProvidersView, {})))
+    const shown = () => textOf(render(ProvidersView, {}))
     assert.match(shown(), /bob is not a party's id or its beginning: it has 64 hex digits/)
     go('/?view=providers&market=12')
     assert.match(shown(), /12 is not a market's id: it has 64 hex digits/)
     go(`/?view=providers&party=${'0'.repeat(64)}`)
     assert.match(textOf(viewOf([])), /00000000…000000 provides no liquidity As of block 2,605\./)
     for (const party of ['xyz', 'abc', 'net']) {
-      const field = render(h(PartyField, { party, parties: [], onPick: () => {} }))
+      const field = render(PartyField, { party, parties: [], onPick: () => {} })
       assert.equal(textOf(field).includes('A party id has up to 64 hex digits'), party === 'xyz', party)
     }
   })
@@ -300,7 +299,7 @@ describe("the explorer's providers", () => {
   const tableOf = (rows: LiquidityProviderEpoch[], now: ProviderRow | null = null, first = 0, count = 20) => {
     const settlementAsset = { id: 'USD', symbol: 'USD', name: 'USD', decimals: '5' }
     instruments.value = new Map([[LIVE_MARKET, { settlementAsset, sla: TERMS } as unknown as Instrument]])
-    return render(h(EpochsTable, { marketId: LIVE_MARKET, rows, now, first, count }))
+    return render(EpochsTable, { marketId: LIVE_MARKET, rows, now, first, count })
   }
 
   test('have past epochs, as bars, in a table and in words, and those without figures as missing', () => {
@@ -313,7 +312,7 @@ describe("the explorer's providers", () => {
       ...[epoch(7, { feesPaid: '7' }), epoch(6, { timeOnBook: '0.6' }), epoch(2)],
     ]
     const least = '0.6'
-    const chart = render(h(EpochsChart, { rows: rows.toReversed(), least }))
+    const chart = render(EpochsChart, { rows: rows.toReversed(), least })
     const lane = (name: string) => chart.split('data-lane="').find((part) => part.startsWith(name))!
     const bars = lane('book').split('<span class="lane-column').slice(1)
     assert.deepEqual(
@@ -347,7 +346,7 @@ describe("the explorer's providers", () => {
       feesPaid: '7',
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, none)])), [`9 ${ended} – – – – – 0.00007 –`])
-    assert.match(textOf(render(h(EpochsChart, { rows: [epoch(9, none)], least }))), /Epoch 9: no SLA figures/)
+    assert.match(textOf(render(EpochsChart, { rows: [epoch(9, none)], least })), /Epoch 9: no SLA figures/)
     // The core allocates fees before it takes the penalty.
     assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
     const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { h } from 'preact'
 import type uPlot from 'uplot'
 import type { ChartColours } from '../web/src/charts/chart-options.ts'
 import { drawBars, drawNumbers, drawShades, type Shade } from '../web/src/charts/draw.ts'
@@ -163,7 +162,7 @@ test('a reading is of the period that its bucket names', () => {
     ],
   ] as const) {
     const props = { reading: at(time), bars: rates, days: null, cumulative: null, unit: null, interval: '' }
-    assert.equal(textOf(render(h(Readout, { ...props, pointed: true }))), `At 1970-01-01 ${expected}`)
+    assert.equal(textOf(render(Readout, { ...props, pointed: true })), `At 1970-01-01 ${expected}`)
   }
   // The same in a few lines beside the pointer.
   const values = (seq: bigint, value: string) => new Map([[seq, parseDecimal(value)!]])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Coverage, Readiness } from 'lyra-client'
-import { h } from 'preact'
 import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
@@ -106,7 +105,7 @@ describe('the explorer says how current the data are', () => {
     now.value = Date.now()
     await visit(recording, FUNDING)
     for (const View of [FundingView, NodeView]) {
-      const said = [render(h(Header, {})), render(h(View, {}))].map((html) =>
+      const said = [render(Header, {}), render(View, {})].map((html) =>
         [...html.matchAll(/data-freshness="static">.*?class="freshness-text">([^<]*)</gs)].map(
           ([, text]) => text,
         ),
@@ -114,11 +113,11 @@ describe('the explorer says how current the data are', () => {
       assert.deepEqual(said, Array(2).fill(['as of 2023-10-05 10:15 UTC']))
     }
     assert.match(
-      textOf(render(h(NodeView, {}))),
+      textOf(render(NodeView, {})),
       /The last block is from 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/,
     )
     readiness.value = notReady('intake stopped', 'no block for 90 seconds')
-    assert.match(textOf(render(h(NodeView, {}))), /intake stopped: no block for 1 min 30 s/)
+    assert.match(textOf(render(NodeView, {})), /intake stopped: no block for 1 min 30 s/)
   })
 
   test('with the time of estimates and next payments, in grey, if the service is behind', async () => {
@@ -135,8 +134,8 @@ describe('the explorer says how current the data are', () => {
     const table = { basis: '8h' as const, summaries: [summary!], compared: [], onCompare: () => {} }
     const figures = { periods: list, estimate: summary!.estimate, summary: summary!, due, unit: null, last }
     const shown = () => [
-      rowsOf(render(h(MarketsTable, table)))[0]!,
-      render(h(NowFigures, { ...figures, children: null })),
+      rowsOf(render(MarketsTable, table))[0]!,
+      render(NowFigures, { ...figures, children: null }),
     ]
     for (const html of shown()) assert.doesNotMatch(html, /stale|as of/)
     // Blocks arrive.
@@ -172,7 +171,7 @@ describe('the views of the explorer', () => {
     coverageSamples.value = []
     const word = `'it'\\''s.db'`
     for (const View of VIEWS) {
-      const html = render(h(View, {}))
+      const html = render(View, {})
       const text = textOf(html)
       assert.match(text, /This store is empty .* its store it's\.db has no blocks yet/)
       for (const command of [
@@ -196,7 +195,7 @@ describe('the views of the explorer', () => {
       for (const asked of [true, false]) {
         go(path)
         areInstrumentsAsked.value = asked
-        const html = render(h(View, {}))
+        const html = render(View, {})
         assert.match(html, /class="skeleton/)
         assert.doesNotMatch(html, /<data /)
         // A chart's place is hidden while it waits (explorer.test.ts).
@@ -209,7 +208,7 @@ describe('the views of the explorer', () => {
 
   test('explain an invalid range or market', async () => {
     await visit(recording, `/?view=funding&market=${BTC}&from=2023-02-30&to=2023-03-01`)
-    const shown = () => textOf(render(h(FundingView, {})))
+    const shown = () => textOf(render(FundingView, {}))
     assert.match(shown(), /There is no 2023-02-30\. Showing: all\./)
     go('/?view=funding&market=BTC')
     assert.match(shown(), /Invalid market id btc is in the page's address/)
@@ -219,7 +218,7 @@ describe('the views of the explorer', () => {
 
   test("show the service's blocks and rows", async () => {
     await visit(recording, '/?view=node')
-    const html = render(h(NodeView, {}))
+    const html = render(NodeView, {})
     const text = textOf(html)
     for (const shown of [
       'Chain core-scenarios Last block 905 2023-10-05 10:15:04 UTC ',
@@ -240,7 +239,7 @@ describe('the views of the explorer', () => {
     ]
     const { blocks } = latestCoverage()!
     assert.match(
-      textOf(render(h(BlocksBar, { blocks: { ...blocks, ranges, gaps: [gap] } }))),
+      textOf(render(BlocksBar, { blocks: { ...blocks, ranges, gaps: [gap] } })),
       /1 gap between block 1 and block 600: blocks 301 to 310 missing/,
     )
   })
@@ -249,7 +248,7 @@ describe('the views of the explorer', () => {
     const { rows } = await recording.client.checkpointsPage({}, { first: 30 })
     const checkpoints = rows.map(({ node }) => node)
     const height = `${BigInt(checkpoints[20]!.atBlock) + 1n}`
-    const shown = rowsOf(render(h(CheckpointsTable, { checkpoints, height })))
+    const shown = rowsOf(render(CheckpointsTable, { checkpoints, height }))
     for (const [index, { hash, blockHash, atBlock }] of checkpoints.entries()) {
       const [block] = textOf(shown[index]!).split(' ')
       assert.equal(block, groupDigits(atBlock))
