@@ -5,9 +5,8 @@ import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
-import { partOf, readRecording } from './fixtures/event-stream.ts'
+import { partOf } from './fixtures/event-stream.ts'
 import {
-  assertFits,
   cellsOf,
   clipboard,
   ETH,
@@ -19,7 +18,6 @@ import {
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getPage, metricsOf } from './fixtures/http.ts'
-import { blocksOf as completeBlocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import {
   createLiveStore,
@@ -110,9 +108,9 @@ describe('the explorer, while its service changes,', () => {
     }
     const page = await openAt(await serve(t, store, { ingestion }))
     await page.goto('/?view=funding')
-    assert.match(await oneTruth(page, 'static', 2), /^as of \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
+    await oneTruth(page, 'static', 2)
     await live.commit(old + 1, [pointAt(old + 1)])
-    assert.match(await oneTruth(page, 'receiving', 2), /^receiving · \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
+    await oneTruth(page, 'receiving', 2)
     ingestion.failure = 'the disk is full'
     await oneTruth(page, 'not-ready', 2)
     await page.getByRole('link', { name: 'Node' }).click()
@@ -124,7 +122,7 @@ describe('the explorer, while its service changes,', () => {
     await settled(page)
     const height = now()
     await live.commit(height, [pointAt(height), pointAt(height, { source: 1 })])
-    assert.match(await oneTruth(page, 'live', 2), /^live · \d+ s$/)
+    await oneTruth(page, 'live', 2)
     const price = formatAmountWithUnit(pointAt(height).price, null)
     await eventuallyIs(() => figure(page, 'internal-price'), price)
     await page.setViewportSize({ width: 390, height: 844 })
@@ -146,7 +144,7 @@ describe('the explorer, while its service changes,', () => {
     await core.send(blocks.slice(0, 400))
     await settled(page)
     await core.send(blocks.slice(400, 700))
-    assert.match(await oneTruth(page, 'receiving', 2), /^receiving · 2023-10-05 \d\d:\d\d UTC$/)
+    await oneTruth(page, 'receiving', 2)
     await untilHeight(service, 700)
     await eventuallyIs(() => exactFigure(page, 'last-rate'), '-0.0000850231786901')
     await eventuallyIs(() => exactFigure(page, 'estimate-rate'), '0.0003196543235345')
@@ -282,28 +280,4 @@ describe('the explorer, while its service changes,', () => {
     },
     /ERR_|503/,
   )
-
-  test('shows which blocks are imported, and explains it', async ({ t, open }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    await importBlocks(store, completeBlocksOf(readRecording(RECORDING)), { from: 1n, to: 450n })
-    await ingestWhole(
-      store,
-      fileWith(
-        t,
-        partOf(RECORDING, (height) => height > 450),
-      ),
-    )
-    const { page } = await open(store)
-    await page.goto('/?view=node')
-    const said = await eventually(
-      () => page.locator('.imported').last().innerText(),
-      (text) => text.includes('450 blocks are imported'),
-    )
-    assert.match(said, /blocks 1 to 450/)
-    assert.match(said, /last data point of each market, period and source/)
-    assert.match(said, /funding cannot be verified/)
-    assert.equal(await page.locator('.blocks-bar .imported').count(), 1)
-    assert.match(await page.locator('.readiness').innerText(), /^(?!.*not ready)/)
-    await assertFits(page)
-  })
 })

@@ -29,7 +29,6 @@ const { coverageError, coverageSamples, latestCoverage, readiness } = await impo
 )
 const { freshness } = await import('../web/src/service/freshness.ts')
 const { areInstrumentsAsked } = await import('../web/src/service/instruments.ts')
-const { Header } = await import('../web/src/shell/header.tsx')
 
 const recording = clientOf(await serveRecording('perps-calm-named'))
 
@@ -99,25 +98,6 @@ describe('the explorer says how current the data are', () => {
     coverageError.value = new LyraApiError(503, new Headers(), '')
     assert.equal(freshness.value.text, 'not ready')
     coverageError.value = null
-  })
-
-  test('in the header, on the button and on the Node page alike', async () => {
-    now.value = Date.now()
-    await visit(recording, FUNDING)
-    for (const View of [FundingView, NodeView]) {
-      const said = [render(Header, {}), render(View, {})].map((html) =>
-        [...html.matchAll(/data-freshness="static">.*?class="freshness-text">([^<]*)</gs)].map(
-          ([, text]) => text,
-        ),
-      )
-      assert.deepEqual(said, Array(2).fill(['as of 2023-10-05 10:15 UTC']))
-    }
-    assert.match(
-      textOf(render(NodeView, {})),
-      /The last block is from 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/,
-    )
-    readiness.value = notReady('intake stopped', 'no block for 90 seconds')
-    assert.match(textOf(render(NodeView, {})), /intake stopped: no block for 1 min 30 s/)
   })
 
   test('with the time of estimates and next payments, in grey, if the service is behind', async () => {
@@ -221,6 +201,7 @@ describe('the views of the explorer', () => {
     const html = render(NodeView, {})
     const text = textOf(html)
     for (const shown of [
+      'as of 2023-10-05 10:15 UTC The last block is from 2023-10-05 10:15:04 UTC, ',
       'Chain core-scenarios Last block 905 2023-10-05 10:15:04 UTC ',
       'Every block from 1 to 905, without a gap.',
       'Checkpoints 36 Funding period data points 2,298 Liquidity providers 9 Past epochs of providers 0 Funding periods 48 Funding payments 0 Instruments 3 ',
@@ -232,15 +213,27 @@ describe('the views of the explorer', () => {
       'ETH/PERP 16 931 2023-10-05 10:00:03 2023-10-05 10:15:03 4 0',
       'SOL/PERP 21 446 2023-10-05 10:00:03 2023-10-05 10:15:03 2 0',
     ])
-    const gap = { from: '301', to: '310', kind: 'missing' as const }
-    const ranges = [
-      { from: '1', to: '300' },
-      { from: '311', to: '600' },
-    ]
-    const { blocks } = latestCoverage()!
-    assert.match(
-      textOf(render(BlocksBar, { blocks: { ...blocks, ranges, gaps: [gap] } })),
-      /1 gap between block 1 and block 600: blocks 301 to 310 missing/,
+    readiness.value = notReady('intake stopped', 'no block for 90 seconds')
+    assert.match(textOf(render(NodeView, {})), /intake stopped: no block for 1 min 30 s/)
+  })
+
+  test('show which blocks are imported, which are missing, and what that means', async () => {
+    await visit(recording, '/')
+    const bar = render(BlocksBar, {
+      blocks: {
+        ...latestCoverage()!.blocks,
+        imported: [{ from: '1', to: '300' }],
+        gaps: [{ from: '301', to: '310', kind: 'missing' }],
+        ranges: [{ from: '311', to: '600' }],
+      },
+    })
+    assert.deepEqual(
+      [...bar.matchAll(/<span class="(\w+)" style="flex-grow:(\d+)/g)].map(([, ...part]) => part.join(' ')),
+      ['imported 500000', 'missing 16666', 'held 483333'],
+    )
+    assert.equal(
+      textOf(bar),
+      "1 600 1 gap between block 1 and block 600: blocks 301 to 310 missing 300 blocks are imported from a data node's tables: blocks 1 to 300 Each has only the last data point of each market, period and source, with times in microseconds; the order of its rows is unknown, and its funding cannot be verified. Only a new store made from event files has them complete.",
     )
   })
 
