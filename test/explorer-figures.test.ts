@@ -271,19 +271,23 @@ describe('text typed into the explorer', () => {
 describe("the explorer's ranges", () => {
   test('follow the latest point unless from or to is named', () => {
     const held = { from: 0n, to: 1_000n * HOUR }
-    const none = { from: null, to: null, span: null }
     const last = held.to + HOUR
-    assert.deepEqual([viewRange(none, held, last).span, viewRange(none, held, last).follows], ['1d', true])
-    assert.equal(viewRange(none, { from: 0n, to: HOUR }, last).span, 'all')
-    const hourly = viewRange({ ...none, span: '1h' }, held, last)
-    assert.equal(hourly.from, held.to - HOUR)
+    const none = { from: null, to: null, span: null }
     // None reaches into the time after the last point.
-    for (const span of ['1h', 'all']) assert.equal(viewRange({ ...none, span }, held, last).to, held.to + 1n)
-    assert.deepEqual(viewRange({ from: '1970-01-01', to: '1970-01-02', span: '1h' }, held, last), {
-      ...{ from: 0n, to: 24n * HOUR, follows: false, span: null, fault: null },
-    })
-    const aged = viewRange({ from: '2d', to: null, span: null }, held, last)
-    assert.deepEqual([aged.from, aged.to], [last - 48n * HOUR, held.to + 1n])
+    const following = { to: held.to + 1n, follows: true, fault: null }
+    for (const [given, expected] of [
+      [{}, { ...following, from: held.to - 24n * HOUR, span: '1d' }],
+      [{ span: '1h' }, { ...following, from: held.to - HOUR, span: '1h' }],
+      [{ span: 'all' }, { ...following, from: 0n, span: 'all' }],
+      [
+        { from: '1970-01-01', to: '1970-01-02', span: '1h' },
+        { from: 0n, to: 24n * HOUR, follows: false, span: null, fault: null },
+      ],
+      [{ from: '2d' }, { ...following, from: last - 48n * HOUR, follows: false, span: null }],
+    ] as const) {
+      assert.deepEqual(viewRange({ ...none, ...given }, held, last), expected)
+    }
+    assert.equal(viewRange(none, { from: 0n, to: HOUR }, last).span, 'all')
     assert.deepEqual(pan({ from: 0n, to: 1000n }, 0.5), { from: 500n, to: 1500n })
     assert.deepEqual(zoom({ from: 0n, to: 8n * HOUR }, 0.5, 0.25), { from: HOUR, to: 5n * HOUR })
   })

@@ -413,14 +413,11 @@ describe('the explorer', () => {
     const [points, blocks] = [scaled(100_000, 1_000_000), scaled(100, 1_000)]
     const { store, live } = await createLiveStore(t)
     for (let height = 1; height <= blocks; height++) {
-      await live.commit(
-        height,
-        Array.from({ length: points / blocks }, (_, index) => ({
-          ...pointAt(height, { source: index % 4 === 0 ? 1 : 2 }),
-          timestamp: timeOf(height * 600) + BigInt(index) * 500_000_000n,
-          price: String(1_000_000 + ((height * 7_919 + index * 104_729) % 50_000)),
-        })),
-      )
+      const made = Array.from({ length: points / blocks }, (_, index) => ({
+        ...pointAt(height, { source: index % 4 === 0 ? 1 : 2 }),
+        timestamp: timeOf(height * 600) + BigInt(index) * 500_000_000n,
+      }))
+      await live.commit(height, made)
     }
     const { page } = await open(store, { rateLimit: 20 })
     const asked = watchRequests(page)
@@ -449,9 +446,9 @@ describe('the explorer', () => {
     await page.waitForTimeout(500)
     const closer = await drawn()
     assert.ok(closer.length >= 1 && closer.length <= 3, closer.join())
-    assert.deepEqual(
-      closer.filter((path) => !path.includes('/series/')),
-      [],
+    assert.ok(
+      closer.every((path) => path.includes('/series/')),
+      closer.join(),
     )
   })
 })
