@@ -44,6 +44,7 @@ import {
   whyUnpaid,
   within,
 } from '../web/src/periods/period.ts'
+import { madePeriod } from './fixtures/explorer-series.ts'
 
 const of = (text: string) => parseDecimal(text)!
 
@@ -349,23 +350,17 @@ describe("the explorer's ranges", () => {
 })
 
 describe("the explorer's funding periods", () => {
-  const period = (seq: number, start: bigint, end: bigint | null, fields: Partial<Period> = {}): Period => ({
-    ...{ seq: BigInt(seq), start, end, internalTwap: null, externalTwap: null },
-    ...{ payment: end === null ? null : '5', rate: end === null ? null : '0.001' },
-    ...fields,
-  })
-
   const seqsOf = (periods: readonly Period[]) => periods.map(({ seq }) => Number(seq)).join(' ')
 
   test('are regular if the last ten with a duration are equally long', () => {
     const eight = 8n * HOUR
     const row = (count: number) =>
       Array.from({ length: count }, (_, index) =>
-        period(index, BigInt(index) * eight, BigInt(index + 1) * eight),
+        madePeriod(index, BigInt(index) * eight, BigInt(index + 1) * eight),
       )
-    const odd = period(11, 10n * eight, 11n * eight - 1n)
+    const odd = madePeriod(11, 10n * eight, 11n * eight - 1n)
     // The running period and those of zero length do not count.
-    const others = [period(11, 10n * eight, 10n * eight), period(12, 10n * eight, null)]
+    const others = [madePeriod(11, 10n * eight, 10n * eight), madePeriod(12, 10n * eight, null)]
     for (const [periods, length, isIrregular] of [
       [row(9), eight, false],
       [row(3), eight, false],
@@ -374,7 +369,7 @@ describe("the explorer's funding periods", () => {
       [[...row(1), odd], null, false],
       [[...row(2), odd], null, true],
       [row(10), eight, false],
-      [[period(0, 0n, 1n), ...row(10)], eight, false],
+      [[madePeriod(0, 0n, 1n), ...row(10)], eight, false],
       [[...row(10), odd], null, true],
       [[...row(10), ...others], eight, false],
     ] as const) {
@@ -384,8 +379,8 @@ describe("the explorer's funding periods", () => {
 
   test('are due in the range that contains their end, if they were paid, and part of each that they overlap', () => {
     const all = [
-      ...[period(0, 0n, 10n), period(1, 10n, 20n), period(2, 20n, 30n, { rate: null })],
-      ...[period(3, 30n, 40n), period(4, 40n, null)],
+      ...[madePeriod(0, 0n, 10n), madePeriod(1, 10n, 20n), madePeriod(2, 20n, 30n, { rate: null })],
+      ...[madePeriod(3, 30n, 40n), madePeriod(4, 40n, null)],
     ]
     for (const [from, to, expected] of [
       [0n, 100n, '0 1 3'],
@@ -396,8 +391,8 @@ describe("the explorer's funding periods", () => {
       assert.equal(seqsOf(dueWithin(all, { from, to })), expected)
     }
     const list = [
-      ...[period(0, 0n, 10n), period(1, 10n, 10n), period(2, 10n, null)],
-      ...[period(3, 20n, 30n), period(4, 30n, null)],
+      ...[madePeriod(0, 0n, 10n), madePeriod(1, 10n, 10n), madePeriod(2, 10n, null)],
+      ...[madePeriod(3, 20n, 30n), madePeriod(4, 30n, null)],
     ]
     for (const [from, to, expected] of [
       [0n, 5n, '0'],
@@ -414,10 +409,10 @@ describe("the explorer's funding periods", () => {
     assert.equal(writeDecimal(annualised('0.0001', 8n * HOUR)!), '0.109500000000000000')
     assert.equal(annualised('0.0001', null), null)
     assert.equal(annualised('0.0001', 0n), null)
-    assert.equal(lengthOf(period(0, 5n, 9n)), 4n)
+    assert.equal(lengthOf(madePeriod(0, 5n, 9n)), 4n)
     const rates = ['0.1', '-0.0300000000000001', '0', null]
     assert.equal(
-      writeDecimal(cumulative(rates.map((rate, seq) => period(seq, 0n, 1n, { rate })))),
+      writeDecimal(cumulative(rates.map((rate, seq) => madePeriod(seq, 0n, 1n, { rate })))),
       '0.0699999999999999',
     )
   })
@@ -427,11 +422,11 @@ describe("the explorer's funding periods", () => {
     assert.equal(whoPays(null), 'no payment')
     const unpaid = { payment: null, rate: null }
     for (const [given, isLast, expected] of [
-      [period(0, 0n, 1n), false, null],
-      [period(0, 5n, 5n, unpaid), false, 'no payment: zero length'],
-      [period(0, 5n, 6n, unpaid), false, 'no payment: a source had no price before its end'],
-      [period(0, 5n, null), true, 'running'],
-      [period(0, 5n, null), false, 'its end lies in missing blocks'],
+      [madePeriod(0, 0n, 1n), false, null],
+      [madePeriod(0, 5n, 5n, unpaid), false, 'no payment: zero length'],
+      [madePeriod(0, 5n, 6n, unpaid), false, 'no payment: a source had no price before its end'],
+      [madePeriod(0, 5n, null), true, 'running'],
+      [madePeriod(0, 5n, null), false, 'its end lies in missing blocks'],
     ] as const) {
       assert.equal(whyUnpaid(given, isLast), expected)
     }

@@ -15,10 +15,10 @@ import {
 } from '../web/src/funding/reading.ts'
 import type { ReadoutProps } from '../web/src/funding/readout.tsx'
 import { nextPayment } from '../web/src/periods/next-payment.ts'
-import { askPeriods, type Period, within } from '../web/src/periods/period.ts'
+import { askPeriods, within } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, readSeries } from '../web/src/series/series.ts'
-import { madeSeries } from './fixtures/explorer-series.ts'
+import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
@@ -109,11 +109,6 @@ function readout(reading: Reading, props: Partial<ReadoutProps> = {}): string {
   }
   return render(Readout, { ...none, reading, ...props })
 }
-
-const period = (seq: number, start: bigint, end: bigint | null, fields: Partial<Period> = {}): Period => ({
-  ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
-  ...fields,
-})
 
 /** A market without a known asset or an estimate. */
 const madeFunding = (fields: Partial<Omit<Funding, 'summary'>> & { summary?: MarketSummary }): Funding => ({
@@ -310,9 +305,9 @@ describe("the explorer's funding", () => {
     const paid = { payment: '12345', rate: '0.0001', internalTwap: great, externalTwap: great }
     const end = timeOf(114)
     const list = Array.from({ length: 11 }, (_, index) =>
-      period(index, timeOf(index * 10), timeOf(index * 10 + 10), paid),
+      madePeriod(index, timeOf(index * 10), timeOf(index * 10 + 10), paid),
     )
-    list.push(period(11, timeOf(110), null, { payment: null, rate: null }))
+    list.push(madePeriod(11, timeOf(110), null))
     const data = madeSeries(20, [[end, great, 11]], [[end, `${BigInt(great) + 1n}`, 11]])
     const range = { from: timeOf(0), to: end + 1n }
     const funding = madeFunding({ periods: { list, more: false }, range, data })
@@ -334,7 +329,7 @@ describe("the explorer's funding", () => {
 
   test('gives the true reason for no estimate, and counts no running period as missing', () => {
     const running = { internalTwap: '7', externalTwap: '8' }
-    const list = [period(1, 0n, 10n), period(2, 10n, null, { ...running, payment: null, rate: null })]
+    const list = [madePeriod(1, 0n, 10n), madePeriod(2, 10n, null, running)]
     const marketData = { marketState: 'STATE_ACTIVE', tradingMode: 'TRADING_MODE_CONTINUOUS' }
     for (const [summary, reason] of [
       [{ marketData: null }, 'the store has no market data of this market'],

@@ -6,9 +6,8 @@ import { drawBars, drawNumbers, drawShades, type Shade } from '../web/src/charts
 import { approximate, parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { areTooMany, askDays, daysOf, dayValues } from '../web/src/funding/days.ts'
 import { readingAt } from '../web/src/funding/reading.ts'
-import type { Period } from '../web/src/periods/period.ts'
 import { breaksOf, drawn, lastAtOrBefore, periodBreaks } from '../web/src/series/series.ts'
-import { madeSeries } from './fixtures/explorer-series.ts'
+import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { render, textOf } from './fixtures/render.ts'
 
 const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
@@ -117,11 +116,6 @@ describe("the explorer's series", () => {
   })
 })
 
-/** A period that paid a rate like its number. */
-const period = (seq: number, start: bigint, end: bigint | null): Period => ({
-  ...{ seq: BigInt(seq), start, end, payment: '1', rate: `0.${seq}`, internalTwap: null, externalTwap: null },
-})
-
 test('a reading is of the period that its bucket names', () => {
   const series = madeSeries(
     20,
@@ -137,7 +131,7 @@ test('a reading is of the period that its bucket names', () => {
     ],
   )
   const periods = [1, 2, 3, 4, 5].map((seq) =>
-    period(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
+    madePeriod(seq, BigInt(seq * 10 - 10), seq === 5 ? null : BigInt(seq * 10)),
   )
   const at = (time: bigint) => readingAt({ ...series, periods }, time)
   const rates = { kind: 'rate' as const, values: new Map() }
@@ -158,7 +152,7 @@ test('a reading is of the period that its bucket names', () => {
     // Long after the last bucket the running period has no point yet.
     [
       70n,
-      '00:00:00.00000004 UTC period 5: +50.0000 %, longs pay shorts External TWAP – price 9, of an earlier period Internal TWAP – price 9, of an earlier period TWAP difference – one source has no point in this period yet',
+      '00:00:00.00000004 UTC period 5: running External TWAP – price 9, of an earlier period Internal TWAP – price 9, of an earlier period TWAP difference – one source has no point in this period yet',
     ],
   ] as const) {
     const props = { reading: at(time), bars: rates, days: null, cumulative: null, unit: null, interval: '' }
@@ -210,7 +204,9 @@ test('sums by day are asked for in parts that the API allows, and only if period
     const values = dayValues(days, { from: 5n, to: 1_500n * DAY }, kind).values()
     assert.deepEqual([...values].map(approximate), expected)
   }
-  const list = Array.from({ length: 1_501 }, (_, index) => period(index, BigInt(index), BigInt(index + 1)))
+  const list = Array.from({ length: 1_501 }, (_, index) =>
+    madePeriod(index, BigInt(index), BigInt(index + 1)),
+  )
   assert.equal(areTooMany(list, false, { from: 0n, to: 1_501n }), true)
   assert.equal(areTooMany(list, false, { from: 0n, to: 1_500n }), false)
   assert.equal(areTooMany(list.slice(0, 5), true, { from: -1n, to: 5n }), true)
@@ -281,7 +277,7 @@ describe("the explorer's charts", () => {
 
   test('write the number of a period whole or not at all', () => {
     const { chart, drawn } = createCanvas(100)
-    const periods = [0, 10, 40, 40, 80].map((start, seq) => period(seq, BigInt(start) * SECOND, null))
+    const periods = [0, 10, 40, 40, 80].map((start, seq) => madePeriod(seq, BigInt(start) * SECOND, null))
     drawNumbers(chart, periods, { from: 0n, to: 100n * SECOND }, colours)
     // The second one would cover the first, the last one the edge; one has no length.
     assert.deepEqual(drawn, [
