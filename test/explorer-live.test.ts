@@ -183,7 +183,8 @@ describe('the explorer, while its service changes,', () => {
     const store = await storeOfPart(t)
     const base = await serve(t, store)
     const [funding, checkpoints] = [await openAt(base), await openAt(base)]
-    // The first question about a gap is never answered: the page asks again.
+    // The first question about a gap is never answered: the page asks again, and waits less for that here.
+    await replaceDelay(funding, 4_000, 300)
     await funding.route(/afterBlock=/, () => {}, { times: 1 })
     await funding.goto(FUNDING)
     await checkpoints.goto('/?view=checkpoints')
