@@ -227,7 +227,7 @@ describe('the layout of the explorer', () => {
   test('has every figure of every market on a phone, with its name, and sorts them', async ({
     openRecording,
   }) => {
-    const { page } = await openRecording(RECORDING, PHONE)
+    const page = await openRecording(RECORDING, PHONE)
     await page.goto('/')
     await page.waitForSelector('table.markets')
     const row = page.locator(`tr[data-market="${BTC}"]`)
@@ -267,7 +267,7 @@ describe('the layout of the explorer', () => {
   looksTest(
     'uses the width of the window, keeps the heads of tables in sight, and highlights whole rows',
     async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING)
+      const page = await openRecording(RECORDING)
       const show = async (path: string, table: string, width: number, height = 900) => {
         await page.setViewportSize({ width, height })
         await page.goto(path)
@@ -332,7 +332,7 @@ describe('the layout of the explorer', () => {
         pointAt(1, { marketId, source: 1 }),
       ]),
     )
-    const { page } = await open(store)
+    const page = await open(store)
     for (const width of [1440, 820, 390]) {
       await page.setViewportSize({ width, height: 900 })
       await page.goto('/')
@@ -352,7 +352,7 @@ describe('the layout of the explorer', () => {
   looksTest(
     'a phone shows the chart in its upper half, explains gestures, and scrolls wide tables',
     async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING, PHONE)
+      const page = await openRecording(RECORDING, PHONE)
       await page.goto(FUNDING)
       await settled(page)
       const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
@@ -385,7 +385,7 @@ describe('the charts of the explorer', () => {
       }),
     )
     await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])
-    const { page } = await open(store)
+    const page = await open(store)
     const asked = watchRequests(page)
     await page.goto('/?view=funding&span=all')
     await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
@@ -418,7 +418,7 @@ describe('the charts of the explorer', () => {
   test('explain colours and patterns beneath, and in pictures with their unit and mode', async ({
     openRecording,
   }) => {
-    const { page } = await openRecording(RECORDING)
+    const page = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     // The charts are busy until the slowest of their answers is drawn.
     await page.route('**/auctions/**', async (route) => {

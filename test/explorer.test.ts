@@ -22,7 +22,7 @@ import {
 import { getPage } from './fixtures/http.ts'
 import { createLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { storeOf } from './fixtures/service.ts'
+import { serveRecording, storeOf } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const RECORDING = 'perps-long-named'
@@ -37,7 +37,7 @@ describe('the explorer', () => {
     t,
     openRecording,
   }) => {
-    const { page } = await openRecording(RECORDING)
+    const page = await openRecording(RECORDING)
     const charts = '.chart-panel[aria-busy="false"] .notes'
     const cases: [path: string, early: string | null, shown: string, kilobytes: number][] = [
       ['/', '/api/v2/market-summaries', '.heat-map', 75],
@@ -91,7 +91,7 @@ describe('the explorer', () => {
   test(
     'says so if the code of a view cannot be loaded, and reloads the page',
     async ({ openRecording }) => {
-      const { page } = await openRecording(RECORDING)
+      const page = await openRecording(RECORDING)
       const views = /\/assets\/\w+-view-.*\.js/
       // As after an upgrade, which renames the files.
       await page.route(views, (route) => route.fulfill({ status: 404 }))
@@ -106,7 +106,7 @@ describe('the explorer', () => {
   )
 
   test('is usable by keyboard alone', async ({ openRecording }) => {
-    const { page } = await openRecording(RECORDING)
+    const page = await openRecording(RECORDING)
     await page.goto('/')
     await page.waitForSelector('table.markets')
     const press = async (...keys: string[]) => {
@@ -201,7 +201,7 @@ describe('the explorer', () => {
   test('has ranges, points, sizes and pages in its address, which back and reload bring again', async ({
     openRecording,
   }) => {
-    const { page, base } = await openRecording(RECORDING)
+    const page = await openRecording(RECORDING)
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     await page.route(/\/series\//, async (route) => {
       await held
@@ -285,6 +285,7 @@ describe('the explorer', () => {
       () => request.innerText(),
       (text) => text.includes(range),
     )
+    const base = await serveRecording(RECORDING)
     const { edges } = await getPage(base, POINTS, range)
     const times = edges.map(({ node }) => formatTime(node.timestamp as string))
     const shows = (expected: string[]) =>
@@ -326,7 +327,7 @@ describe('the explorer', () => {
   test('compares markets in a chart that the address names, and reads a map of markets by arrow keys', async ({
     openRecording,
   }) => {
-    const { page } = await openRecording(RECORDING)
+    const page = await openRecording(RECORDING)
     for (const width of [1_440, 390]) {
       await page.setViewportSize({ width, height: 900 })
       await page.goto('/?map=8h')
@@ -382,7 +383,7 @@ describe('the explorer', () => {
     'shows all of forty markets if the limit is 20 requests a second, and filters their providers',
     async ({ t, open }) => {
       const path = await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20'])
-      const { page } = await open(await storeOf(t, STORE_KINDS[0]!, path), { rateLimit: 20 })
+      const page = await open(await storeOf(t, STORE_KINDS[0]!, path), { rateLimit: 20 })
       await page.goto('/')
       const rows = page.locator('table.markets tbody tr')
       await eventuallyIs(() => rows.count(), 40)
@@ -421,7 +422,7 @@ describe('the explorer', () => {
       }))
       await live.commit(height, made)
     }
-    const { page } = await open(store, { rateLimit: 20 })
+    const page = await open(store, { rateLimit: 20 })
     const asked = watchRequests(page)
     const drawn = async () => {
       await settled(page)
