@@ -63,12 +63,31 @@ describe('a payment and its rate', () => {
     ['are internal minus external TWAP', { internalTwap: 1_500n }, {}, '500', '0.5'],
     ['are below zero if shorts pay', { internalTwap: 999n }, {}, '-1', '-0.001'],
     ['are zero if the TWAPs are equal', {}, {}, '0', '0'],
+    [
+      'are exact beyond 2^64',
+      { internalTwap: 3n * 10n ** 30n + 7n, externalTwap: 10n ** 30n },
+      {},
+      `2${'0'.repeat(29)}7`,
+      '2',
+    ],
     ['have no rate if the external TWAP is 0', { externalTwap: 0n }, {}, '1000', '0'],
     ['have no interest at a rate of 0', even, { ...narrow, interestRate: '0.000' }, '0', '0'],
     // 8 h are 0.0009132420091324 years.
     ['add interest within its clamps', even, narrow, '91324', '0.0000913242009132'],
-    ['cut interest to its upper clamp', even, { ...narrow, interestRate: '1' }, '100000', '0.0001'],
-    ['cut interest to its lower clamp', even, { ...narrow, interestRate: '-1' }, '-100000', '-0.0001'],
+    [
+      'cut interest to its upper clamp, a part of the external TWAP',
+      { ...even, internalTwap: 999_000_000n },
+      { ...narrow, interestRate: '1' },
+      '-900000',
+      '-0.0009',
+    ],
+    [
+      'cut interest to its lower clamp, a part of the external TWAP',
+      { ...even, internalTwap: 1_001_000_000n },
+      { ...narrow, interestRate: '-1' },
+      '900000',
+      '0.0009',
+    ],
     [
       'have interest that offsets the difference of the TWAPs',
       { internalTwap: 2_000_000_000n, externalTwap: 1_000_000_000n },
@@ -146,111 +165,6 @@ describe('a payment and its rate', () => {
       }
     })
   }
-})
-
-const prices = fc.bigInt({ min: 0n, max: 10n ** 30n })
-const decimals = fc
-  .tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), fc.integer({ min: 0, max: 12 }))
-  .map(([digits, scale]) => textOfDecimal({ digits, scale }))
-const shares = fc.bigInt({ min: 0n, max: 10n ** 6n }).map((digits) => textOfDecimal({ digits, scale: 6 }))
-const times = fc
-  .tuple(fc.bigInt({ min: 0n, max: 1_000n * HOUR }), fc.bigInt({ min: 0n, max: 1_000n }))
-  .map(([length, part]) => ({ end: START + length, timeInAuctions: (length * part) / 1_000n }))
-
-/** Properties are checked on the texts, which the test parses itself. */
-const exact = (text: string) => {
-  const [whole, fraction = ''] = text.replace('-', '').split('.')
-  const value = BigInt(`${whole}${fraction.padEnd(40, '0')}`)
-  return text.startsWith('-') ? -value : value
-}
-
-test('texts have no zeros at their end, and no minus before a zero', () => {
-  fc.assert(
-    fc.property(
-      prices,
-      prices,
-      times,
-      decimals,
-      shares,
-      fc.option(decimals),
-      (internalTwap, externalTwap, time, interestRate, clamp, scalingFactor) => {
-        const terms = { interestRate, clampLowerBound: `-${clamp}`, clampUpperBound: clamp, scalingFactor }
-        const { fundingPayment: payment, fundingRate: rate } = paid(
-          { internalTwap, externalTwap, ...time },
-          terms,
-        )
-        assert.match(payment, /^(?:0|-?[1-9]\d*)$/)
-        assert.match(rate, /^(?:0|-?(?:0|[1-9]\d*)\.\d{0,15}[1-9]|-?[1-9]\d*)$/)
-      },
-    ),
-  )
-})
-
-test('interest never moves a payment beyond its clamps', () => {
-  fc.assert(
-    fc.property(
-      prices,
-      prices,
-      times,
-      decimals,
-      shares,
-      (internalTwap, externalTwap, { end }, rate, clamp) => {
-        const terms = { interestRate: rate, clampLowerBound: `-${clamp}`, clampUpperBound: clamp }
-        const { fundingPayment: payment } = paid({ internalTwap, externalTwap, end }, terms)
-        const moved = BigInt(payment) - (internalTwap - externalTwap)
-        const most = (externalTwap * exact(clamp)) / 10n ** 40n + 1n
-        assert.ok(moved <= most && moved >= -most, `${moved} beyond ${most}`)
-      },
-    ),
-  )
-})
-
-test('a rate is within its limits, and at a limit the payment follows from it', () => {
-  fc.assert(
-    fc.property(
-      prices,
-      prices.filter((price) => price > 0n),
-      times,
-      shares,
-      (internalTwap, externalTwap, time, limit) => {
-        const period = { internalTwap, externalTwap, ...time }
-        const free = paid(period)
-        const bound = paid(period, { lowerBound: `-${limit}`, upperBound: limit })
-        const rate = exact(bound.fundingRate)
-        assert.ok(rate <= exact(limit) && rate >= -exact(limit))
-        if (rate === exact(free.fundingRate)) return
-        assert.equal(rate < 0n ? -rate : rate, exact(limit))
-        assert.equal(BigInt(bound.fundingPayment), (rate * externalTwap) / 10n ** 40n)
-      },
-    ),
-  )
-})
-
-test('an integer scaling factor multiplies the payment exactly', () => {
-  fc.assert(
-    fc.property(
-      prices,
-      prices,
-      fc.bigInt({ min: -1_000n, max: 1_000n }),
-      (internalTwap, externalTwap, factor) => {
-        const scaled = paid({ internalTwap, externalTwap }, { scalingFactor: factor.toString() })
-        assert.equal(BigInt(scaled.fundingPayment), (internalTwap - externalTwap) * factor)
-      },
-    ),
-  )
-})
-
-test('time in auctions reduces a payment, to zero if it fills the period, and never changes its sign', () => {
-  fc.assert(
-    fc.property(prices, prices, times, (internalTwap, externalTwap, { end, timeInAuctions }) => {
-      const whole = BigInt(paid({ internalTwap, externalTwap, end }).fundingPayment)
-      const part = BigInt(paid({ internalTwap, externalTwap, end, timeInAuctions }).fundingPayment)
-      assert.ok(whole < 0n ? part <= 0n && part >= whole : part >= 0n && part <= whole)
-      if (end === START) return
-      const none = paid({ internalTwap, externalTwap, end, timeInAuctions: end - START })
-      assert.deepEqual(none, { fundingPayment: '0', fundingRate: '0' })
-    }),
-  )
 })
 
 describe('decimals', () => {

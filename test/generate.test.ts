@@ -4,16 +4,14 @@ import { Writable } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import type { MarketEvent } from '#core/events/event'
-import { findEventFiles } from '#core/records/event-paths'
 import { generateRecords } from '#tools/generate/generate'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '#tools/generate/options'
 import { writeTo } from '#tools/generate/write-to'
-import { verifyFiles } from '#tools/verify/verify-files'
 import { problemsOf } from './fixtures/check.ts'
 import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
-import { SILENT } from './fixtures/service.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
+import { verifyFile } from './fixtures/verify.ts'
 
 /** A field of a message: its number, and its value as an integer or bytes. */
 type Field = { no: number; value: bigint | Uint8Array }
@@ -264,11 +262,7 @@ describe('the markets of a generated stream', () => {
   for (const method of ['plain-formula', 'running-sum'] as const) {
     test(`have the TWAPs, payments and estimates of the ${method}, in auctions too`, async (t) => {
       const path = fileWith(t, Buffer.concat([...generateRecords(OPTIONS)]))
-      const { report, failure } = await verifyFiles({
-        ...{ input: findEventFiles([path]), method, filter: { marketId: null, seq: null } },
-        ...{ log: SILENT, signal: new AbortController().signal },
-      })
-      assert.equal(failure, null)
+      const report = await verifyFile(path, { method })
       assert.deepEqual([report.markets, report.differenceCount, report.unknownReasons], [3, 0, {}])
       const { dataPoints, closingTwaps, openingTwaps, funding } = report
       assert.ok(dataPoints.agree > 8_500 && closingTwaps.agree > 20 && openingTwaps.agree > 20)

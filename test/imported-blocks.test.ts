@@ -12,7 +12,6 @@ import { describeStatus } from '#tools/cli/describe-status'
 import { describeVerification } from '#tools/cli/describe-verification'
 import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
-import { verifyStore } from '#tools/verify/verify-store'
 import { assertProperty } from './fixtures/assert-property.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
@@ -41,6 +40,7 @@ import { inScope } from './fixtures/scope.ts'
 import { copied, serve } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { verifyStored } from './fixtures/verify.ts'
 
 /** The steps on a store before all events are ingested. */
 type Step =
@@ -293,14 +293,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('has unknown TWAPs and payments, and none that differ', async (t) => {
-      const path = recorded('perps-long-named')
-      const store = await halfImported(t, kind, path, 800)
-      const filter = { marketId: null, seq: null }
-      const report = await verifyStore(openStore(store), {
-        method: 'running-sum',
-        filter,
-        signal: new AbortController().signal,
-      })
+      const report = await verifyStored(await halfImported(t, kind, recorded('perps-long-named'), 800))
       assert.equal(report.dataPoints.differ + report.closingTwaps.differ + report.openingTwaps.differ, 0)
       assert.equal(report.funding.paidPeriods.differ, 0)
       assert.ok(report.unknownReasons.imported! > 500, JSON.stringify(report.unknownReasons))

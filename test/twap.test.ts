@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '#core/events/event'
+import type { FundingPeriodDataPointEvent, FundingPeriodEvent } from '#core/events/event'
 import {
   type Auctions,
   enterAuction,
@@ -271,10 +271,6 @@ function sentPoint(
   }
 }
 
-function sentAuction(leave: boolean, start: bigint, end: bigint, openingAuction = false): AuctionEvent {
-  return { kind: 'auction', marketId: MARKET, openingAuction, leave, start, end }
-}
-
 for (const method of METHOD_NAMES) {
   describe(`the verifier of a market, by the ${method}`, () => {
     /** A verifier after the opening of period 0 at 100 s. */
@@ -289,15 +285,6 @@ for (const method of METHOD_NAMES) {
         const verdict = verifier.take(event)
         return verdict?.of === 'data-point' ? verdict.twap.expected : null
       })
-
-    test('returns the sent and the expected TWAP, and whether they agree', () => {
-      const verifier = inPeriod()
-      verifier.take(sentPoint(0, 2, 100, 10, 10))
-      assert.deepEqual(verifier.take(sentPoint(0, 2, 110, 20, 11)), {
-        of: 'data-point',
-        twap: { sent: '11', expected: '10', agrees: false },
-      })
-    })
 
     test('expects no event of a point that the core refuses', () => {
       const verifier = inPeriod()
@@ -317,17 +304,6 @@ for (const method of METHOD_NAMES) {
         '10',
         '7',
       ])
-    })
-
-    test('truncates the times of auctions to the second, and ignores the extension of one', () => {
-      const verifier = inPeriod()
-      expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
-      verifier.take(sentAuction(false, s(110) + 900_000_000n, s(130)))
-      verifier.take(sentPoint(0, 2, 115, 40, 10))
-      verifier.take(sentAuction(false, s(110) + 900_000_000n, s(140)))
-      verifier.take(sentAuction(true, s(110) + 900_000_000n, s(120) + 1n))
-      // 10 s of 10 before the auction, 20 s of 40 after it.
-      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 140, 1, 30)), ['30'])
     })
 
     test('expects nothing before the opening of a period, nor for points of another period', () => {

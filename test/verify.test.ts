@@ -2,15 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import type { TwapMethod } from '#core/funding/market-verifier'
-import { findEventFiles } from '#core/records/event-paths'
 import { pruneStore } from '#core/store/pruning/prune-store'
-import { tableOf } from '#core/store/tables'
-import type { VerifyFilter } from '#tools/verify/judgements'
-import type { GivenParameters } from '#tools/verify/parameters'
 import type { VerifyReport } from '#tools/verify/tally'
-import { verifyFiles } from '#tools/verify/verify-files'
-import { verifyStore } from '#tools/verify/verify-store'
+import { dumpStore } from './fixtures/dump-store.ts'
 import {
   dataPoint,
   fileOf,
@@ -23,33 +17,10 @@ import { assertFails, runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { ingest, ingestWhole, SILENT, storeOf } from './fixtures/service.ts'
+import { ingest, ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
-
-const ALL: VerifyFilter = { marketId: null, seq: null }
-const NEVER = new AbortController().signal
-
-async function ofFiles(
-  path: string,
-  method: TwapMethod = 'running-sum',
-  filter = ALL,
-  parameters: GivenParameters = {},
-): Promise<VerifyReport> {
-  const input = findEventFiles([path])
-  const options = { input, method, filter, parameters, log: SILENT, signal: NEVER }
-  const { report, failure } = await verifyFiles(options)
-  if (failure !== null) throw failure
-  return report
-}
-
-function ofStore(
-  store: string,
-  method: TwapMethod = 'running-sum',
-  filter: VerifyFilter = ALL,
-): Promise<VerifyReport> {
-  return verifyStore(openStore(store), { method, filter, signal: NEVER })
-}
+import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The numbers of agreeing, differing and unknown TWAPs, by kind. */
 function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): string[] {
@@ -97,7 +68,7 @@ for (const { name, points, closing, openings, running, plain, periods, estimates
       test(`agrees from its file by the ${method}, except ${closing - expected} closing TWAPs, as do its payments and estimates`, async () => {
         // Without parameters of its own a market has no interest.
         const given = name.endsWith('-named') ? {} : { interestRate: '' }
-        const report = await ofFiles(recorded(name), method, ALL, given)
+        const report = await verifyFile(recorded(name), { method, parameters: given })
         const refused = method === 'running-sum' ? closing - expected : 0
         assert.deepEqual(figures(report), [
           `${points} agree, 0 differ, 0 unknown`,
@@ -123,7 +94,7 @@ for (const { name, points, closing, openings, running, plain, periods, estimates
           ['running-sum', 0],
           ['plain-formula', unknown],
         ] as const) {
-          const report = await ofStore(store, method)
+          const report = await verifyStored(store, { method })
           assert.deepEqual(figures(report).slice(0, 2), [
             `${points} agree, 0 differ, 0 unknown`,
             `${plain} agree, ${differ} differ, ${unknown - differ} unknown`,
@@ -161,7 +132,7 @@ function alteredSample(t: TestContext): string {
 
 describe('a point with its TWAP altered by one', () => {
   test('is found in event files, with its place', async (t) => {
-    const { differences, differenceCount, dataPoints } = await ofFiles(alteredSample(t))
+    const { differences, differenceCount, dataPoints } = await verifyFile(alteredSample(t))
     assert.equal(differenceCount, 1)
     assert.deepEqual(dataPoints, { agree: 2_297, differ: 1, unknown: 0 })
     const { marketId, of, sent, expected, further } = differences[0]!
@@ -172,21 +143,15 @@ describe('a point with its TWAP altered by one', () => {
   for (const kind of ANY_STORE_KIND) {
     test(`is found in ${kind.name}, wherever it is`, async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      const tables = await openStore(store).openTableReader()
-      const points = tableOf('funding_period_data_points')
-      const markets = tableOf('markets')
-      const all = { after: null, upTo: null }
-      const rows = await tables.read(points, all, 1_000_000)
-      const ids = new Map((await tables.read(markets, all, 100)).map(([number, id]) => [number, id]))
-      await tables.close()
+      const rows = (await dumpStore(store)).funding_period_data_points!
       for (const row of sampled('change', rows)) {
-        const [market, source, timestamp, seq, price, twap] = row as string[]
-        const where = `market = ${market} and source = ${source} and timestamp = ${timestamp} and seq = ${seq}`
+        const [marketId, source, timestamp, seq, price, twap] = JSON.parse(row) as string[]
+        const where = `market = (select market from markets where market_id = '${marketId}') and source = ${source} and timestamp = ${timestamp} and seq = ${seq}`
         const setTwap = (value: string) =>
           runSql(store, `update funding_period_data_points set twap = '${value}' where ${where}`)
         await setTwap((BigInt(twap!) + 1n).toString())
-        const filter = { marketId: ids.get(market!)!, seq: BigInt(seq!) }
-        const { differences, differenceCount } = await ofStore(store, 'running-sum', filter)
+        const filter = { marketId: marketId!, seq: BigInt(seq!) }
+        const { differences, differenceCount } = await verifyStored(store, { filter })
         assert.equal(differenceCount, 1, `${where}, price ${price}`)
         assert.deepEqual(
           [differences[0]!.timestamp, differences[0]!.seq, differences[0]!.expected, differences[0]!.sent],
@@ -194,7 +159,7 @@ describe('a point with its TWAP altered by one', () => {
         )
         await setTwap(twap!)
       }
-      assert.equal((await ofStore(store)).differenceCount, 0)
+      assert.equal((await verifyStored(store)).differenceCount, 0)
     })
 
     test(`an altered price changes the TWAPs that follow from it, on ${kind.name}`, async (t) => {
@@ -206,7 +171,7 @@ describe('a point with its TWAP altered by one', () => {
           where source = ${source} and seq = ${seq} and timestamp = ${timestamp}
             and market = (select market from markets where market_id = '${MARKET}')`,
       )
-      const { differences, differenceCount } = await ofStore(store)
+      const { differences, differenceCount } = await verifyStored(store)
       assert.equal(differenceCount, 1)
       const { marketId, seq: found, further, agreedBefore } = differences[0]!
       assert.deepEqual([marketId, found], [MARKET, String(seq)])
@@ -256,13 +221,13 @@ describe('a TWAP with missing events', () => {
     test(`is unknown, and never differs: ${shown}`, async (t) => {
       const recording = recorded('perps-long')
       const path = fileWith(t, withHoles(recording, start, holes, incomplete), 'holes.evts')
-      const files = await ofFiles(path)
+      const files = await verifyFile(path)
       assert.deepEqual(files.differences, [])
       assert.ok(files.dataPoints.agree > 900 && files.dataPoints.unknown > 20)
       for (const kind of ANY_STORE_KIND) {
         const store = kind.create(t)
         assert.equal((await ingest(store, path, { allowGap: true })).failure, null)
-        const report = await ofStore(store)
+        const report = await verifyStored(store)
         assert.deepEqual(report.differences, [], kind.name)
         const { agree, differ, unknown } = report.dataPoints
         const total = files.dataPoints.agree + files.dataPoints.unknown
@@ -277,29 +242,16 @@ describe('a TWAP with missing events', () => {
       const recording = recorded('perps-long')
       const store = await storeOf(t, kind, recording)
       await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
-      const byTime = await ofStore(store)
+      const byTime = await verifyStored(store)
       assert.deepEqual(byTime.differences, [])
       assert.ok(byTime.unknownReasons['points pruned']! > 0)
       assert.ok(byTime.dataPoints.agree > 3_500 && byTime.dataPoints.unknown < 150)
       await pruneStore(openStore(store), { by: 'height', before: 1_500n })
-      const byBoth = await ofStore(store)
+      const byBoth = await verifyStored(store)
       assert.deepEqual(byBoth.differences, [])
       assert.ok(byBoth.dataPoints.agree > 1_800 && byBoth.dataPoints.unknown < 150)
     })
   }
-
-  test('is expected again after the start of a period: an altered point is found', async (t) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const path = fileWith(t, withHoles(SAMPLE, 0, [[100, 120]], -1), 'holes.evts')
-    assert.equal((await ingest(store, path, { allowGap: true })).failure, null)
-    await runSql(
-      store,
-      `update funding_period_data_points set twap = '7' where seq = 8 and source = 2
-        and timestamp = (select max(timestamp) from funding_period_data_points where seq = 8 and source = 2)`,
-    )
-    const { differences } = await ofStore(store)
-    assert.deepEqual([...new Set(differences.map(({ sent, of }) => `${of} ${sent}`))], ['data point 7'])
-  })
 })
 
 describe('lyra verify', () => {
