@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { printable } from '#core/domain/printable'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { TEXT_FORMATS } from '#service/export/text-formats'
-import { busEvent, checkpoint, fileOf, frame, idOf, message } from './fixtures/event-stream.ts'
+import { checkpoint, fileOf, idOf } from './fixtures/event-stream.ts'
 import { getJson, send } from './fixtures/http.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -19,21 +19,11 @@ const ESCAPED = 'a\\u001b[2J\\u000d\\u000ab\\u202ec\\u009bd'
 /** Whether a text contains a control character other than a line feed. */
 const RAW = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u
 
-/** A stream of one block with a checkpoint, of a given chain. */
-function stream(chain: string, hash: string): Buffer {
-  const contents = [
-    { kind: 148, body: message({ 1: 7, 2: 1, 3: 'BABE' }) },
-    checkpoint({ hash, atBlock: 7 }),
-    { kind: 149, body: message({ 1: 7 }) },
-  ]
-  return frame(contents.map(({ kind, body }, index) => busEvent({ id: `7-${index + 1}`, kind, chain }, body)))
-}
-
 for (const kind of ANY_STORE_KIND) {
   describe(`event texts that attack a terminal or a spreadsheet (${kind.name})`, () => {
     test('reach a terminal escaped: status, check, ingest and their logs', async (t) => {
       const store = kind.create(t)
-      const path = fileWith(t, stream(HOSTILE, 'cafe'))
+      const path = fileWith(t, fileOf({ height: 7, chain: HOSTILE, events: [checkpoint()] }))
       await ingestWhole(store, path)
       const status = await runLyra(t, ['status', '--store', store])
       assert.ok(status.stdout.includes(ESCAPED), status.stdout)
@@ -52,7 +42,7 @@ for (const kind of ANY_STORE_KIND) {
     test('reach a terminal escaped from an export, one line a row, and a pipe unchanged', async (t) => {
       if (process.platform !== 'linux') return skip(t, "the terminal is created by util-linux's script")
       const store = kind.create(t)
-      const path = fileWith(t, stream('test-chain', HOSTILE))
+      const path = fileWith(t, fileOf({ height: 7, events: [checkpoint({ hash: HOSTILE })] }))
       await ingestWhole(store, path)
       for (const [format, lines] of [
         ['csv', 2],
@@ -157,16 +147,9 @@ for (const kind of STORE_KINDS) {
     const texts = ['\n', 'a\n', 'a\nb', '\n\n', '"', '\\n', '\u2028é\u{1f600}', '[]', 'cafe', 'CAFE']
     const blocks = texts.map((hash, index) => {
       const height = 7 + index
-      const contents = [
-        { kind: 148, body: message({ 1: height, 2: height, 3: 'BABE' }) },
-        checkpoint({ hash, blockHash: texts.at(-1 - index)!, atBlock: height }),
-        { kind: 149, body: message({ 1: height }) },
-      ]
-      return frame(
-        contents.map(({ kind, body }, event) => busEvent({ id: `${height}-${event + 1}`, kind }, body)),
-      )
+      return { height, events: [checkpoint({ hash, blockHash: texts.at(-1 - index)!, atBlock: height })] }
     })
-    const path = fileWith(t, Buffer.concat(blocks))
+    const path = fileWith(t, fileOf(...blocks))
     const base = await serveFile(kind, path)
     type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
     const pageOf = async (more: string) =>
