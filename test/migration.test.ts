@@ -9,7 +9,7 @@ import { readPosition } from '#core/store/readings/coverage'
 import type { TextCell } from '#core/store/tables'
 import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
-import { fileOf, joinRecords, message, perpetual, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
@@ -152,11 +152,12 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
 
     test('with imported blocks is upgraded to the tables of today', async (t) => {
       const store = kind.create(t)
-      const bytes = readRecording(SAMPLE)
-      await ingestWell(t, store, joinRecords(recordsOf(bytes).filter(({ height }) => height > 430)), {
-        allowGap: true,
-      })
-      await importBlocks(store, blocksOf(bytes), { from: 1n, to: 430n })
+      await ingestWell(
+        t,
+        store,
+        partOf(SAMPLE, (height) => height > 430),
+      )
+      await importBlocks(store, blocksOf(readRecording(SAMPLE)), { from: 1n, to: 430n })
       const before = await dumpStore(store)
       await beforeFinalImports(kind, store)
       // One row for each source and 64 blocks with imported points; events have points in the last of these, too.
