@@ -9,7 +9,7 @@ import { openServiceSide } from '#tools/compare/service-side'
 import type { Side } from '#tools/compare/side'
 import { openStoreSide } from '#tools/compare/store-side'
 import { dumpStore } from './fixtures/dump-store.ts'
-import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { partOf, readRecording } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { openServer } from './fixtures/port.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
@@ -18,11 +18,8 @@ import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 
-const records = recordsOf(readRecording(NAMED_SAMPLE))
-
 /** The sample's events of selected blocks. */
-const eventsOf = (isIn: (height: number) => boolean) =>
-  joinRecords(records.filter(({ height }) => isIn(height)))
+const eventsOf = (isIn: (height: number) => boolean) => partOf(NAMED_SAMPLE, isIn)
 
 /** Compares two sides, each a store or the URL of a service. */
 async function compare(...names: [string, string]): Promise<Comparison> {

@@ -19,19 +19,19 @@ import {
   dataPoint,
   fileOf,
   idOf,
-  joinRecords,
   MARKET,
   type MadeBlock,
   marketData,
+  partOf,
   perpetual,
   provision,
   readRecording,
-  recordsOf,
 } from './fixtures/event-stream.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { listen } from './fixtures/listen.ts'
 import { contentsOf, heights, imports, range, streamOf, withoutAnEvent } from './fixtures/random-streams.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { ETH } from './fixtures/sample.ts'
@@ -40,6 +40,7 @@ import { inScope } from './fixtures/scope.ts'
 import { copied, serve } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 import { verifyStored } from './fixtures/verify.ts'
 
 /** The steps on a store before all events are ingested. */
@@ -76,29 +77,15 @@ for (const kind of STORE_KINDS) {
   describe(`imported history (${kind.name})`, () => {
     test('is streamed with ids that lie outside of its blocks, which are whole for every store', async (t) => {
       const base = await serve(t, await halfImported(t, kind))
-      const stop = new AbortController()
-      t.after(() => stop.abort())
       const path = `/api/v2/stream/funding-period-data-points?marketId=${ETH}&afterBlock=0`
-      const answer = await fetch(`${base}${path}`, { signal: stop.signal })
-      const places = new Set<string>()
-      let rest = ''
-      for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
-        const events = (rest + piece).split('\n\n')
-        rest = events.pop()!
-        for (const event of events) {
-          const id = /^id: (.*)$/m.exec(event)?.[1]
-          if (id === undefined) continue
-          const { tail } = decodeStreamCursor(fundingPeriodDataPoints, { marketId: ETH }, id)!
-          if (tail.height <= 450n) assert.equal(tail.index, 0, id)
-          places.add(`${tail.height}-${tail.index}`)
-        }
-        if (places.has('906-0')) break
-      }
-      assert.ok(places.size > 400, `${places.size} places`)
-      assert.ok(
-        [...places].some((place) => !place.endsWith('-0')),
-        'places within other blocks',
-      )
+      const listener = await listen(base, path)
+      t.after(listener.cut)
+      const tailOf = (id: string) => decodeStreamCursor(fundingPeriodDataPoints, { marketId: ETH }, id)!.tail
+      await until(() => tailOf(listener.id).height === 906n, 'the end')
+      const tails = listener.events.map(({ id }) => tailOf(id))
+      assert.ok(new Set(tails.map(({ height, index }) => `${height}-${index}`)).size > 400)
+      assert.ok(tails.some(({ index }) => index > 0))
+      for (const { height, index } of tails) if (height <= 450n) assert.equal(index, 0)
     })
 
     test('reaches followers, as do the events of other blocks, wherever reads are cut off', async () => {
@@ -181,9 +168,12 @@ for (const kind of STORE_KINDS) {
 function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, to = 450): Promise<string> {
   return copied(test, kind, `${path} ${to}`, async (scope) => {
     const store = kind.create(scope)
-    const bytes = readRecording(path)
-    await importBlocks(store, blocksOf(bytes), { from: 1n, to: BigInt(to) })
-    await ingestWell(scope, store, joinRecords(recordsOf(bytes).filter(({ height }) => height > to)))
+    await importBlocks(store, blocksOf(readRecording(path)), { from: 1n, to: BigInt(to) })
+    await ingestWell(
+      scope,
+      store,
+      partOf(path, (height) => height > to),
+    )
     return store
   })
 }

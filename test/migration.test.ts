@@ -11,10 +11,11 @@ import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
+import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import {
@@ -33,11 +34,10 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
   const newest = kind.schemaVersion
 
   describe(`a store of an older schema (${kind.name})`, () => {
-    test('is refused by every command but migrate, serve and ingest, and left unchanged', async (t) => {
-      const old = await restoreOldStore(t, kind)
+    test('is refused by every command but migrate, serve and ingest, backed up unchanged, and upgraded by migrate', async (t) => {
+      const [old, made] = [await restoreOldStore(t, kind), await storeOf(t, kind, SAMPLE)]
       const before = await openStore(old).schemaVersion()
-      const other = join(temporaryFolder(t), 'new.db')
-      writeFileSync(join(temporaryFolder(t), 'some.evts'), fileOf({ height: 1 }))
+      const file = join(temporaryFolder(t), 'other.db')
       const commands: string[][] = [
         ['status', '--store', old],
         ['status', '--json', '--store', old],
@@ -45,7 +45,8 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         ['verify', '--store', old],
         ['prune', '--store', old, '--before', '10'],
         ['export', 'funding-period-data-points', '--market', MARKET, '--store', old],
-        ['copy', '--from', old, '--to', other],
+        ['copy', '--from', old, '--to', file],
+        ['copy', '--from', made, '--to', old],
       ]
       for (const args of commands) {
         const { code, stderr } = await runLyra(t, args)
@@ -53,19 +54,12 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         const expected = `schema is version ${before}, this program's ${newest}; run lyra migrate`
         assert.ok(stderr.includes(expected), `${args.join(' ')}: ${stderr}`)
       }
-      assert.equal(await openStore(old).schemaVersion(), before)
-    })
-
-    test('is backed up unchanged, and reported as old by migrate --check', async (t) => {
-      const old = await restoreOldStore(t, kind)
-      const before = await openStore(old).schemaVersion()
       const checked = await runLyra(t, ['migrate', '--check', '--store', old])
-      assert.deepEqual([checked.code, await openStore(old).schemaVersion()], [3, before], checked.stderr)
+      assert.equal(checked.code, 3, checked.stderr)
       assert.match(
         checked.stdout,
         new RegExp(`schema is version ${before}; lyra migrate would upgrade it to ${newest}`),
       )
-      const file = join(temporaryFolder(t), 'backup.db')
       const backedUp = await runLyra(t, ['backup', '--store', old, file])
       if (kind.name === 'sqlite') {
         assert.equal(backedUp.code, 0, backedUp.stderr)
@@ -73,6 +67,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         await runWell(t, ['migrate', '--store', file])
         await runWell(t, ['check', '--store', file])
       } else assert.match(backedUp.stderr, /pg_dump --format=custom/)
+      assert.equal(await openStore(old).schemaVersion(), before)
       const upgraded = await runWell(t, ['migrate', '--store', old])
       assert.match(
         upgraded.stdout,
@@ -86,24 +81,13 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
       assert.match(again.stdout, new RegExp(`the schema is up to date, version ${newest}$`, 'm'))
       await runWell(t, ['migrate', '--check', '--store', old])
       await runWell(t, ['migrate', '--check', '--store', kind.create(t)])
+      await runWell(t, ['check', '--store', old])
     })
 
-    test('is not written to by a copy', async (t) => {
-      const old = await restoreOldStore(t, kind)
-      const before = await openStore(old).schemaVersion()
-      const source = kind.create(t)
-      await runWell(t, ['ingest', '--store', source, SAMPLE])
-      await assertFails(t, ['copy', '--from', source, '--to', old], /run lyra migrate/, 1)
-      assert.equal(await openStore(old).schemaVersion(), before)
-    })
-
-    test('is upgraded by migrate, by ingest, and by serve', async (t) => {
-      for (const args of [['migrate'], ['ingest', SAMPLE]]) {
-        const old = await restoreOldStore(t, kind)
-        await runWell(t, [...args, '--store', old])
-        assert.equal(await openStore(old).schemaVersion(), newest)
-        await runWell(t, ['check', '--store', old])
-      }
+    test('is upgraded by ingest, and by serve', async (t) => {
+      const ingested = await restoreOldStore(t, kind)
+      await runWell(t, ['ingest', SAMPLE, '--store', ingested])
+      await runWell(t, ['check', '--store', ingested])
       const old = await restoreOldStore(t, kind)
       const service = startLyra(t, ['serve', '--store', old, '--port', '0', '--keep', '9999d'])
       await service.printed(/serving .* on http/)
@@ -124,30 +108,15 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
     test('keeps rows of a file of instruments until an event replaces them', async (t) => {
       const old = await restoreOldStore(t, kind)
       await runSql(old, `update instruments set code = 'FILE', height = 0, event_index = 3`)
-      await runWell(t, ['migrate', '--store', old])
-      await runWell(t, ['check', '--store', old])
-      const codes = async () => {
-        const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
-        return stdout
-          .split('\n')
-          .slice(0, -1)
-          .map((line) => JSON.parse(line).code as string)
-      }
-      const held = await codes()
-      assert.ok(held.length > 0 && held.every((code) => code === 'FILE'))
+      await openStore(old).migrate()
+      assert.deepEqual(await problemsOf(old), [])
+      const rowsOf = async () => (await dumpStore(old)).instruments!.map((row) => JSON.parse(row) as string[])
+      const held = await rowsOf()
+      assert.ok(held.length > 0 && held.every(([, code]) => code === 'FILE'))
       const { height } = (await readFrom(old, readPosition))!
-      const [marketId] = (await runLyra(t, ['export', 'instruments', '--store', old])).stdout.match(
-        /[0-9a-f]{64}/,
-      )!
-      const event = {
-        chain: 'core-scenarios',
-        height: Number(height) + 1,
-        events: [perpetual({ marketId, code: 'EVENT' })],
-      }
-      const path = join(temporaryFolder(t), 'more.evts')
-      writeFileSync(path, fileOf(event))
-      await runWell(t, ['ingest', '--store', old, path])
-      assert.ok((await codes()).includes('EVENT'))
+      const events = [perpetual({ marketId: held[0]![0]!, code: 'EVENT' })]
+      await ingestWell(t, old, fileOf({ chain: 'core-scenarios', height: Number(height) + 1, events }))
+      assert.ok((await rowsOf()).some(([, code]) => code === 'EVENT'))
     })
 
     test('with imported blocks is upgraded to the tables of today', async (t) => {
@@ -189,32 +158,18 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
 
     test('without schedules and SLA parameters says so, also after its files are ingested again', async (t) => {
       const events = [perpetual({}, { 7: YEARLY })]
-      const [file, later] = ['some.evts', 'later.evts'].map((name) => join(temporaryFolder(t), name))
-      writeFileSync(file!, fileOf({ height: 1 }, { height: 2, events }))
-      writeFileSync(later!, fileOf({ height: 3 }))
-      const old = kind.create(t)
-      await runWell(t, ['ingest', '--store', old, file!])
+      const blocks = [{ height: 1 }, { height: 2, events }]
+      const old = await storeOfBytes(t, kind, fileOf(...blocks))
       await withoutTerms(kind, old)
-
-      await runWell(t, ['migrate', '--store', old])
-      const lackOf = async () => {
-        const { stdout } = await runLyra(t, ['status', '--json', '--store', old])
-        const since = JSON.parse(stdout).coverage.since as { resource: string; height: string }[]
-        return since.map(({ resource, height }) => `${resource} ${height}`)
-      }
-      const scheduleOf = async () => {
-        const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
-        return JSON.parse(stdout).funding.schedule
-      }
+      await openStore(old).migrate()
       const lacked = [
-        'fundingPayments 3',
-        'instrumentTerms 3',
-        'liquidityProviderHistory 3',
-        'paidLiquidityFees 3',
-      ]
-      assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
-      await runWell(t, ['ingest', '--store', old, file!, later!])
-      assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
+        ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'paidLiquidityFees'],
+      ].map((name) => JSON.stringify([name, '3']))
+      for (const more of [[], [...blocks, { height: 3 }]]) {
+        await ingestWell(t, old, fileOf(...more))
+        const { since, instrument_terms: terms } = await dumpStore(old)
+        assert.deepEqual([since, terms], [lacked, []])
+      }
     })
   })
 
