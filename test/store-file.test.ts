@@ -483,6 +483,7 @@ describe('a full disk', options, () => {
       if (disk === null) return t.skip('cannot mount a file system')
       const { code, stderr } = await runLyra(t, ['backup', '--store', store, join(disk.folder, 'copy.db')])
       assert.equal(code, 1, stderr)
+      assert.match(stderr, /^lyra: [^\n]*copy\.db: [^\n]*the disk is full[^\n]*\n$/)
       assert.deepEqual(readdirSync(disk.folder), [])
     })
   })
