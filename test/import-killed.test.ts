@@ -9,15 +9,15 @@ import type { ImportedRange } from '#core/domain/coverage'
 import { readCoverage } from '#core/store/readings/coverage'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { OF_STATE } from './fixtures/import.ts'
+import { killOften } from './fixtures/kill-often.ts'
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { inTurns, runsOf, scaled } from './fixtures/sampling.ts'
-import { inScope } from './fixtures/scope.ts'
 import { skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 /** How often an import is killed on one store before it may finish. */
 const KILLS_EACH = scaled(2, 3)
@@ -94,30 +94,15 @@ for (const kind of STORE_KINDS) {
         const startedAt = performance.now()
         const { code, stderr } = await startLyra(t, argumentsOf(whole, source)).outcome
         assert.equal(code, 0, stderr)
-        let wholeMs = performance.now() - startedAt
+        const wholeMs = performance.now() - startedAt
         const expected = await dumpStore(whole)
-        const random = createRandom(path.length)
-        let kills = 0
-        for (let chain = 0; kills < runsOf('seconds', kind); chain++) {
-          const before = kills
-          await inScope(async (scope) => {
-            const store = kind.create(scope)
-            for (let kill = 0; kill < KILLS_EACH; kill++) {
-              const run = startLyra(scope, argumentsOf(store, source))
-              const afterMs = wholeMs * (0.3 + (0.7 * random.integer(1000)) / 1000)
-              await Promise.race([delay(afterMs), run.outcome])
-              run.child.kill('SIGKILL')
-              if ((await run.outcome).signal === 'SIGKILL') kills++
-              await settle(kind, store)
-              await assertWhole(store, expected, `chain ${chain}, kill ${kill} after ${afterMs} ms`)
-            }
-            await runWell(scope, argumentsOf(store, source))
-            assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
-          })
-          // The machine may have been busier when the whole was measured.
-          if (kills === before) wholeMs /= 2
-        }
-        t.diagnostic(`${kills} kills`)
+        await killOften(t, {
+          ...{ kind, wholeMs, expected, from: 0.3, kills: runsOf('seconds', kind), killsEach: KILLS_EACH },
+          argumentsOf: (store) => argumentsOf(store, source),
+          random: createRandom(path.length),
+          check: (store, where) => assertWhole(store, expected, where),
+          finish: runWell,
+        })
       })
     }
 

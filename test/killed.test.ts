@@ -7,12 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
 import { StoreError, StoreUnavailableError } from '#core/store/store'
 import { assertSameDump, DUMPED_TABLES, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { killOften } from './fixtures/kill-often.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { end, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { inTurns, runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { readFrom, STORE_KINDS, settle } from './fixtures/stores.ts'
+import { readFrom, STORE_KINDS } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
@@ -83,38 +84,15 @@ for (const kind of STORE_KINDS) {
     })
     after(() => rmSync(folder, { recursive: true, force: true }))
 
-    /** Kills an ingestion after a while; returns whether it was still running. */
-    async function killAfter(scope: TestContext, args: string[], ms: number): Promise<boolean> {
-      const run = startLyra(scope, args)
-      await Promise.race([delay(ms), run.outcome])
-      run.child.kill('SIGKILL')
-      return (await run.outcome).signal === 'SIGKILL'
-    }
-
     for (const command of ['ingest', 'serve'] as const) {
-      test(`${command} killed at random moments resumes, and results in the same tables`, async (t) => {
-        const random = createRandom(command === 'ingest' ? 11 : 12)
-        let kills = 0
-        for (let chain = 0; kills < runsOf('process', kind); chain++) {
-          const before = kills
-          await inScope(async (scope) => {
-            const store = kind.create(scope)
-            const args = COMMANDS[command](store, file)
-            for (let kill = 0; kill < KILLS_EACH; kill++) {
-              const afterMs = wholeMs * (0.2 + (0.8 * random.integer(1000)) / 1000)
-              if (await killAfter(scope, args, afterMs)) kills++
-              const where = `chain ${chain}, kill ${kill} after ${afterMs} ms`
-              await settle(kind, store)
-              assertWholeUpToPosition(await dumpStore(store), where)
-            }
-            await finish(scope, command, args)
-            assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
-          })
-          // The machine may have been busier when the whole was measured.
-          if (kills === before) wholeMs /= 2
-        }
-        t.diagnostic(`${kills} kills`)
-      })
+      test(`${command} killed at random moments resumes, and results in the same tables`, (t) =>
+        killOften(t, {
+          ...{ kind, wholeMs, expected, from: 0.2, kills: runsOf('process', kind), killsEach: KILLS_EACH },
+          argumentsOf: (store) => COMMANDS[command](store, file),
+          random: createRandom(command === 'ingest' ? 11 : 12),
+          check: async (store, where) => assertWholeUpToPosition(await dumpStore(store), where),
+          finish: (scope, args) => finish(scope, command, args),
+        }))
     }
 
     for (const signal of inTurns(STORE_KINDS.indexOf(kind), ['SIGTERM', 'SIGINT'] as const)) {

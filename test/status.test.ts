@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { statusOfService } from '#tools/status/service-status'
 import type { StatusReport } from '#tools/status/status'
 import { statusOfStore } from '#tools/status/status'
-import { dial, eventsOf } from './fixtures/core.ts'
+import { eventsOf } from './fixtures/core.ts'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
-import { addressOf, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { startWithCore } from './fixtures/live.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
-import { ingest, serve, storeOf } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, sqlite } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`the status of a store in ${kind.name}`, () => {
@@ -48,13 +50,6 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([during.hasWriter, after.hasWriter], expected)
     })
 
-    test('reports that it is empty, and changes nothing', async (t) => {
-      const store = kind.create(t)
-      await openStore(store).migrate()
-      const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
-      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, kind.schemaVersion])
-    })
-
     test('a missing store is not created', async (t) => {
       const store = kind.create(t)
       await assert.rejects(openStore(store).inspect(), { name: 'StoreError' })
@@ -62,9 +57,16 @@ for (const kind of STORE_KINDS) {
       if (kind.name === 'sqlite') assert.ok(!existsSync(store))
     })
 
-    test('a schema of a newer program is reported, not read', async (t) => {
+    test('reports that it is empty, as does its service; a schema of a newer program is reported, not read', async (t) => {
       const store = kind.create(t)
-      await openStore(store).migrate()
+      const { service, ...ofService } = await statusOfService(await serve(t, store))
+      assert.deepEqual([ofService.lastBlock, ofService.coverage], [null, null])
+      assert.deepEqual(
+        service!.reasons.map(({ reason }) => reason),
+        ['empty store'],
+      )
+      const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
+      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, kind.schemaVersion])
       await runSql(
         store,
         kind.name === 'sqlite' ? 'pragma user_version = 99' : 'update schema_version set version = 99',
@@ -74,10 +76,8 @@ for (const kind of STORE_KINDS) {
 
     test('of a service over it reports readiness and gaps', async (t) => {
       const store = kind.create(t)
-      const file = join(temporaryFolder(t), 'gap.evts')
       const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
-      writeFileSync(file, fileOf(block(3), block(4), block(7)))
-      await ingest(store, file, { allowGap: true })
+      await ingestWell(t, store, fileOf(block(3), block(4), block(7)), { allowGap: true })
       const base = await serve(t, store)
       const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
       assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])
@@ -89,16 +89,6 @@ for (const kind of STORE_KINDS) {
         forward: null,
         cluster: [],
       })
-    })
-
-    test('of a service over an empty store reports that', async (t) => {
-      const base = await serve(t, kind.create(t))
-      const { lastBlock, coverage, service } = await statusOfService(base)
-      assert.deepEqual([lastBlock, coverage], [null, null])
-      assert.deepEqual(
-        service!.reasons.map(({ reason }) => reason),
-        ['empty store'],
-      )
     })
   })
 }
@@ -124,22 +114,17 @@ describe('lyra status', () => {
   })
 
   test('of a service shows the live ingestion', async (t) => {
-    const folder = temporaryFolder(t)
-    const args = ['--store', join(folder, 'a.db'), '--buffer', join(folder, 'buffer'), '--port', '0']
-    const service = startLyra(t, ['serve', ...args, '--listen', '127.0.0.1:0'])
-    const base = await addressOf(service)
-    const port = await corePortOf(service)
-    const core = await dial(Number(port))
+    const {
+      service: { base },
+      core,
+    } = await startWithCore(t, sqlite.create(t))
     t.after(() => core.close())
     const events = eventsOf(SAMPLE).slice(0, 500)
     await core.send(events)
     // The state of the ingestion is reported once a second.
-    let status: StatusReport
-    do {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      status = await statusOfService(base)
-    } while ((status.service!.live?.eventsReceived ?? 0) < events.length)
-    const { coreConnected, stopped, connectionFaults } = status.service!.live!
+    const liveOf = async () => (await statusOfService(base)).service!.live!
+    await until(async () => (await liveOf())?.eventsReceived === events.length, 'all events')
+    const { coreConnected, stopped, connectionFaults } = await liveOf()
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
     const { stdout } = await runLyra(t, ['status', '--url', base])
     assert.match(stdout, /^live ingestion +core connected, 500 events received, .* buffered$/m)
