@@ -11,7 +11,7 @@ import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile } from './fixtures/verify.ts'
-import { type Fields, fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
+import { type Fields, fieldsOf } from './fixtures/wire-fields.ts'
 
 type RawEvent = { kind: number; body: Fields }
 
@@ -139,56 +139,6 @@ describe('the markets of a generated stream', () => {
       live.set(place, isLive)
     }
     assert.ok(returned.size > 3)
-  })
-
-  test('have names, assets, terms and decimals, and the state that follows from their auctions', () => {
-    const assets = new Map(ofKind('asset').map((asset) => [asset.assetId, asset]))
-    const instruments = ofKind('market')
-    const first = instruments.slice(0, 3)
-    assert.deepEqual(
-      first.map(({ code, name, state, tradingMode }) => [code, name, state, tradingMode]),
-      [
-        ['BTC/USDT-PERP', 'Bitcoin perpetual', 3, 3],
-        ['ETH/USDC-PERP', 'Ether perpetual', 3, 3],
-        ['SOL/DAI-PERP', 'Solana perpetual', 3, 3],
-      ],
-    )
-    assert.deepEqual(
-      first.map(({ settlementAsset }) => assets.get(settlementAsset!)!.symbol),
-      ['USDT', 'USDC', 'DAI'],
-    )
-    assert.deepEqual([...new Set(instruments.map(({ state }) => state))], [3, 5, 6])
-    for (const { marketId, price } of ofKind('funding-period-data-point')) {
-      const { settlementAsset, decimalPlaces } = first.find((market) => market.marketId === marketId)!
-      const { decimals } = assets.get(settlementAsset!)!
-      assert.equal(BigInt(price) % 10n ** (decimals - decimalPlaces), 0n)
-    }
-  })
-
-  test("report every provider's figures in the block in which an epoch ends", () => {
-    const epochs: string[] = []
-    let ended = 0
-    let events = rawEvents({ blocks: 1_000, markets: 8, points: 1, events: 0 })
-    for (;;) {
-      const at = events.findIndex(({ kind }) => kind === 131)
-      if (at < 0) break
-      const { body } = events[at]!
-      events = events.slice(at + 1)
-      epochs.push(`${numberIn(body, 2)} ${numberIn(body, 1)}`)
-      if (numberIn(body, 2) !== 2n) continue
-      ended++
-      const rest = events.slice(
-        0,
-        events.findIndex(({ kind }) => kind === 149),
-      )
-      const after = rest.filter(({ kind }) => kind === 111)
-      assert.equal(new Set(after.map((event) => textIn(event.body, 12))).size, 8)
-      const slas = after.flatMap(({ body }) => body.get(32) ?? [])
-      assert.ok(slas.length > 10)
-      for (const sla of slas) assert.match(textIn(fieldsOf(sla as Uint8Array), 3), /^0\.\d/)
-    }
-    assert.equal(ended, 3)
-    assert.deepEqual(epochs, ['1 0', '2 0', '1 1', '2 1', '1 2', '2 2', '1 3'])
   })
 })
 

@@ -61,7 +61,6 @@ const REFUSED: [
   ['a missing path', () => '/nowhere/a-1-1-2.zip', /no such file/],
   ['a directory without segments', (t) => temporaryFolder(t), /contains no segment .*network-history copy/],
   ['an empty file', (t) => bytes(t, Buffer.alloc(0)), /not a complete zip file: .*Copy the segment again/],
-  ['a text', (t) => bytes(t, Buffer.from('hello')), /not a complete zip file/],
   [
     'a tar archive',
     (t) => bytes(t, tar()),
@@ -73,11 +72,6 @@ const REFUSED: [
     /a gzip archive, as written by data nodes up to v0\.70/,
   ],
   [
-    'the first half of a zip',
-    (t) => bytes(t, readFileSync(FIRST).subarray(0, 90_000)),
-    /not a complete zip file/,
-  ],
-  [
     'a zip without its last byte',
     (t) => bytes(t, readFileSync(FIRST).subarray(0, -1)),
     /not a complete zip file/,
@@ -85,7 +79,6 @@ const REFUSED: [
   ['a zip without its first half', (t) => bytes(t, readFileSync(FIRST).subarray(90_000)), /zip|damaged/],
   ['no metadata', { edit: (all) => all.delete('metadata.json') }, /has no metadata\.json/],
   ['metadata of another kind', { edit: (all) => all.set('metadata.json', '[1]') }, /must have ChainID/],
-  ['metadata that are not JSON', { edit: (all) => all.set('metadata.json', '{') }, /must have ChainID/],
   ['long metadata', { edit: metadata({ more: 'x'.repeat(70_000) }) }, /more than 65536 bytes/],
   [
     'another name',
@@ -114,20 +107,17 @@ const REFUSED: [
     /history\/blocks has no column vega_time/,
   ],
   ['a wrong check sum', { lies: { [POINTS]: { crc: 1 } } }, /data_points is damaged: its check sum/],
-  ['a wrong check sum of the state', { lies: { [PERIODS]: { crc: 1 } } }, /check sum/],
   ['more than is declared', { lies: { [POINTS]: { size: 100 } } }, /has more than the 100 bytes/],
   ['less than is declared', { lies: { [POINTS]: { size: 1e9 } } }, /claim to be 1000000000/],
   ['one byte less than declared', { lies: { [POINTS]: { size: 140_733 } } }, /its directory gives 140733/],
   ['too few bytes', { lies: { [POINTS]: { compressedSize: 100 } } }, /damaged: unexpected end of file/],
   ['too many bytes', { lies: { [POINTS]: { compressedSize: 1e9 } } }, /ends after the end of the file/],
-  ['an offset beyond the file', { lies: { [POINTS]: { offset: 1n << 60n } } }, /begins after the end/],
   ['the highest possible offset', { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }, /begins after/],
   ['an offset within another entry', { lies: { [POINTS]: { offset: 77n } } }, /no entry begins where/],
   ['an unknown method', { lies: { [POINTS]: { method: 12 } } }, /compressed by method 12/],
   ['an encrypted entry', { lies: { [POINTS]: { flags: 9 } } }, /encrypted/],
   ['two entries with one name', { more: [{ name: POINTS, content: 'x' }] }, /two entries "history\/funding/],
   ['an entry outside', { more: [{ name: '../../etc/passwd', content: 'x' }] }, /invalid relative path/],
-  ['a directory beyond the file', (t) => directoryAt(t, 2n ** 60n), /not a complete zip file/],
   ['a directory at the highest offset', (t) => directoryAt(t, 2n ** 64n - 1n), /not a complete zip file/],
   ['a bomb', { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }, /claim to be 80000000/],
   [
@@ -275,20 +265,27 @@ for (const kind of ANY_STORE_KIND) {
 
     test('have rows skipped that would be skipped in events, too', async (t) => {
       const edit = (entries: Map<string, string>) => {
-        const times = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', '']
-        const replaced: ((line: string) => string)[] = [
-          ...times.map(
-            (time) => (line: string) => line.replace(/(.*SOURCE[^,]*,[^,]*,[^,]*,)[^,]*/, `$1${time}`),
+        // By their columns: market, seq, source, price, TWAP, time, time of the block.
+        const replaced: [column: number, value: string][] = [
+          ...['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', ''].map(
+            (time): [number, string] => [5, time],
           ),
-          (line) => line.replace(/(SOURCE[^,]*,)[^,]*/, '$1NaN'),
-          (line) => line.replace(/(SOURCE[^,]*,)[^,]*/, `$1${'1'.repeat(300)}`),
-          (line) => line.replace(/(SOURCE[^,]*,[^,]*,)[^,]*/, '$1'),
-          (line) => line.replace(/SOURCE[^,]*/, 'SOURCE_OTHER'),
-          (line) => line.replace(/^[^,]*/, '\\x00'),
-          (line) => line.replace(/^([^,]*),[^,]*/, '$1,-1'),
-          (line) => line.replace(/,[^,]*,([^,]*)$/, ',1999-01-01 00:00:00+00,$1'),
+          [3, 'NaN'],
+          [3, '1'.repeat(300)],
+          [4, ''],
+          [2, 'SOURCE_OTHER'],
+          [0, '\\x00'],
+          [1, '-1'],
+          [6, '1999-01-01 00:00:00+00'],
         ]
-        editLines(POINTS, (lines) => lines.map((line, index) => replaced[index]?.(line) ?? line))(entries)
+        editLines(POINTS, (lines) =>
+          lines.map((line, index) =>
+            line
+              .split(',')
+              .with(...(replaced[index] ?? [0, line.split(',')[0]!]))
+              .join(','),
+          ),
+        )(entries)
         replaceIn(MARKET_DATA, /""party"": ""[0-9a-f]{64}""/, '""party"": ""nobody""')(entries)
       }
       const store = kind.create(t)

@@ -102,14 +102,8 @@ function longList(field: number, element: Uint8Array, bytes: number): Buffer {
   return list
 }
 
-function marketDataBlock(lists: Uint8Array): Buffer {
-  const body = Buffer.concat([message({ 12: MARKET }), lists])
-  return frame([
-    begin(2),
-    busEvent({ id: '2-2', kind: 111 }, body),
-    busEvent({ id: '2-3', kind: 149 }, message({})),
-  ])
-}
+const marketDataBlock = (lists: Uint8Array): Buffer =>
+  fileOf({ height: 2, events: [{ kind: 111, body: Buffer.concat([message({ 12: MARKET }), lists]) }] })
 
 const party = message({ 1: 'network' })
 const penalties = (): Buffer => longList(6, new Uint8Array(), 10 * MB)
@@ -191,13 +185,8 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
   [
     'skipped records of 60 MB',
     () => {
-      const large = Buffer.alloc(60 * MB)
-      const events = [begin(2), ...[2, 3].map((index) => busEvent({ id: `2-${index}`, kind: 102 }, large))]
-      return [
-        ...gzipped(
-          [...events, busEvent({ id: '2-4', kind: 149 }, message({}))].map((event) => frame([event])),
-        ),
-      ]
+      const large = { kind: 102, body: Buffer.alloc(60 * MB) }
+      return gzipped([fileOf({ height: 2, events: [large, large] })])
     },
     [],
     'blocks up to 2',
