@@ -221,17 +221,6 @@ describe('a receiver of forwarded events', () => {
     assert.equal(sender.forward.droppedBlocks!.from, '21')
   })
 
-  test('that keeps closing connections has every block in the end', async (t) => {
-    const receiver = await startReceiver(t, { closesAfter: 1_500 })
-    const sender = await startIngestion(t, { port: receiver.port })
-    await sender.core.send(blocks.slice(0, 400))
-    await until(() => (receiver.connections[1]?.messages.length ?? 0) > 0, 'a second connection')
-    assertInOrder(receiver)
-    assert.ok(blocks.slice(0, 400).flat().length > 1_500)
-    // Each connection starts again, because the receiver may have lost uncommitted blocks.
-    for (const { messages } of receiver.connections) assert.ok(messages[0]!.equals(blocks[0]![0]!))
-  })
-
   test('that was unreachable gets the events it missed, also after a restart of Lyra', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort()
