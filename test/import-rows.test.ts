@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { ImportedText } from '#core/domain/coverage'
+import { checkStore } from '#tools/check/check-store'
 import { describeReport } from '#tools/cli/describe-report'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
@@ -21,7 +22,7 @@ import {
   referencePath,
   skip,
 } from './fixtures/shared.ts'
-import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Fails if a store's rows are not the expected ones of an import. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
@@ -107,6 +108,8 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const { report } = await importWhole(store, join(folder, last))
       assert.deepEqual(report.imported, [{ from: '601', to: '900' }])
+      const { notes } = await checkStore(openStore(store))
+      assert.match(notes.join('\n'), /^\d+ rows come from unknown blocks before the imported ones/m)
       const dump = await dumpStore(store)
       const expected = importedRows(blocksUpTo(recorded('perps-calm'), 900), 601n)
       assertImported(dump, expected)

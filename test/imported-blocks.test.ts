@@ -7,14 +7,12 @@ import { liquidityProviders } from '#core/resources/liquidity-providers/descript
 import { RESOURCES } from '#core/resources/resources'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { decodeStreamCursor } from '#service/stream/stream-cursor'
-import { checkStore } from '#tools/check/check-store'
 import { describeStatus } from '#tools/cli/describe-status'
 import { describeVerification } from '#tools/cli/describe-verification'
 import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
 import { assertProperty } from './fixtures/assert-property.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
-import { dumpStore } from './fixtures/dump-store.ts'
 import {
   dataPoint,
   fileOf,
@@ -23,14 +21,13 @@ import {
   type MadeBlock,
   marketData,
   partOf,
-  perpetual,
   provision,
   readRecording,
 } from './fixtures/event-stream.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
 import { contentsOf, heights, imports, range, streamOf, withoutAnEvent } from './fixtures/random-streams.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -264,20 +261,6 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('has the estimate of a running period, whether its blocks are imported or not', async (t) => {
-      const path = recorded('perps-calm-named')
-      const base = await serve(t, await halfImported(t, kind, path))
-      const whole = kind.create(t)
-      await importBlocks(whole, blocksOf(readRecording(path)), { from: 1n, to: 1_000n })
-      const wholeBase = await serve(t, whole)
-      const estimateOf = async (at: string) =>
-        JSON.parse((await send(at, `/api/v2/funding-estimates/${ETH}`)).text).fundingEstimate
-      assert.ok((await estimateOf(base)) !== null)
-      assert.deepEqual(await estimateOf(wholeBase), await estimateOf(base))
-      await ingestWell(t, whole, readRecording(path))
-      assert.deepEqual(await estimateOf(wholeBase), await estimateOf(base))
-    })
-
     test('has unknown TWAPs and payments, and none that differ', async (t) => {
       const report = await verifyStored(await halfImported(t, kind, recorded('perps-long-named'), 800))
       assert.equal(report.dataPoints.differ + report.closingTwaps.differ + report.openingTwaps.differ, 0)
@@ -289,24 +272,6 @@ for (const kind of STORE_KINDS) {
         describeVerification(report, 'running-sum'),
         /unknown: [\d,]+, cannot be checked: .*imported/,
       )
-    })
-
-    test('has rows from before its blocks in pages; the check accepts and reports them', async (t) => {
-      const store = kind.create(t)
-      const state = [provision(), marketData(), perpetual()]
-      const made = blocksOf(fileOf({ height: 5, events: state }, block(6), block(7)))
-      await importBlocks(store, made, { from: 6n, to: 7n })
-      const { problems, notes } = await checkStore(openStore(store))
-      assert.deepEqual(problems.reported, [])
-      assert.match(notes.join('\n'), /^\d+ rows come from unknown blocks before the imported ones/m)
-      const base = await serve(t, store)
-      const { text } = await send(base, '/api/v2/instruments')
-      assert.match(text, /AB\/PERP/)
-      await ingestWell(t, store, fileOf({ height: 5, events: state }))
-      const whole = await storeOfBytes(t, kind, fileOf({ height: 5, events: state }, block(6), block(7)))
-      const [given, expected] = [await dumpStore(store), await dumpStore(whole)]
-      for (const table of ['instruments', 'assets', 'funding_periods', 'liquidity_provisions'])
-        assert.deepEqual(given[table], expected[table], table)
     })
   })
 }

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { Client } from 'pg'
-import { parsePostgresAddress } from '#core/store/postgres/address'
 import { readPosition } from '#core/store/readings/coverage'
-import type { TextCell } from '#core/store/tables'
 import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
@@ -15,6 +11,7 @@ import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
+import { readSchema } from './fixtures/read-schema.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
@@ -102,7 +99,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
       assert.equal(await openStore(old).schemaVersion(), newest)
       const made = kind.create(t)
       await openStore(made).migrate()
-      assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, made))
+      assert.deepEqual(await readSchema(old), await readSchema(made))
     })
 
     test('keeps rows of a file of instruments until an event replaces them', async (t) => {
@@ -260,36 +257,4 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 5):
       ? `pragma user_version = ${before}`
       : `update schema_version set version = ${before}`,
   )
-}
-
-/** Tables, columns, keys and indexes, by their names; equal for a new store and an upgraded one. */
-async function schemaOf(kind: StoreKind, store: string): Promise<TextCell[][]> {
-  if (kind.name === 'sqlite') {
-    const database = new DatabaseSync(store)
-    const rows = database
-      .prepare(
-        `select object.name, object.type, part.name as column, part.type as kind, part.pk,
-            part."notnull", part.dflt_value
-          from sqlite_schema as object left join pragma_table_info(object.name) as part order by 1, 2, 3`,
-      )
-      .all()
-    database.close()
-    return rows.map((row) => Object.values(row).map(String))
-  }
-  const { config, schema } = parsePostgresAddress(store)
-  const client = new Client(config)
-  await client.connect()
-  const columns = await client.query({
-    text: `select table_name, column_name, data_type, is_nullable, collation_name, column_default
-      from information_schema.columns where table_schema = $1 order by 1, 2`,
-    values: [schema],
-    rowMode: 'array',
-  })
-  const indexes = await client.query({
-    text: `select tablename, replace(indexdef, $1 || '.', '') from pg_indexes where schemaname = $1 order by 1, 2`,
-    values: [schema],
-    rowMode: 'array',
-  })
-  await client.end()
-  return [...columns.rows, ...indexes.rows] as TextCell[][]
 }
