@@ -4,7 +4,6 @@ import type { Client } from 'pg'
 import { boolean, defineTable, integer, text } from '#core/resources/table'
 import { connect } from '#core/store/postgres/connection'
 import { copyRows } from '#core/store/postgres/copy-rows'
-import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const COPIED = defineTable({
   name: 'copied',
@@ -15,19 +14,16 @@ const COPIED = defineTable({
   spread: 'nowhere',
 })
 
-describe('Copied rows', withOwnServer(), () => {
-  let server: PostgresServer
+const server = process.env.LYRA_TEST_POSTGRES
+
+describe('Copied rows', { skip: server === undefined }, () => {
   let client: Client
 
   before(async () => {
-    server = (await startPostgresServer())!
-    client = await connect({ connectionString: server.url, pipeline: true, session: {} })
-    await client.query('create table copied (id bigint primary key, words text, flag boolean)')
+    client = await connect({ connectionString: server!, pipeline: true, session: {} })
+    await client.query('create temp table copied (id bigint primary key, words text, flag boolean)')
   })
-  after(async () => {
-    await client?.end()
-    server?.remove()
-  })
+  after(() => client?.end())
 
   const held = async () =>
     (await client.query({ text: 'select id, words, flag from copied order by id', rowMode: 'array' })).rows

@@ -23,6 +23,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { readPosition } from '#core/store/readings/coverage'
 import { StoreError } from '#core/store/store'
+import { TABLES } from '#core/store/tables'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { checkpoint, fileOf, joinRecords, recordsOf } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
@@ -119,25 +120,27 @@ async function heightOf(store: string): Promise<string | undefined> {
   return (await readFrom(store, readPosition))?.height
 }
 
-/** Runs a program of the fixtures until it is killed; resolves once it reports that it is ready. */
-async function startFixture(test: TestContext, name: string, args: string[], ready: RegExp) {
-  const script = join(import.meta.dirname, 'fixtures', name)
-  const program = startProgram(test, process.execPath, [script, ...args])
-  await program.printed(ready)
-  return async () => {
+/** Keeps a store locked by another program until the function returned is called. */
+async function holdLocked(test: TestContext, store: string, sql: string): Promise<() => Promise<unknown>> {
+  const script = join(import.meta.dirname, 'fixtures/hold-lock.ts')
+  const program = startProgram(test, process.execPath, [script, store, sql])
+  await program.printed(/locked/)
+  return () => {
     program.child.kill('SIGKILL')
-    await program.outcome
+    return program.outcome
   }
 }
 
-const holdLocked = (test: TestContext, store: string, sql: string) =>
-  startFixture(test, 'hold-lock.ts', [store, sql], /locked/)
-
 /** Ingests a file into a store and leaves the WAL beside it, as a killed process does. */
-async function leaveLog(test: TestContext, store: string, file: string): Promise<void> {
-  const kill = await startFixture(test, 'leave-log.ts', [store, file], /left/)
-  await kill()
-  assert.ok(statSync(`${store}-wal`).size > 0)
+async function leaveLog(store: string, file: string): Promise<void> {
+  // An open reader keeps the writer from moving the WAL into the file when it closes.
+  const reader = await openStore(store).openTableReader()
+  await reader.read(TABLES[0]!, { after: null, upTo: null }, 1)
+  await ingestWhole(store, file)
+  const files = [store, `${store}-wal`, `${store}-shm`]
+  for (const path of files) copyFileSync(path, `${path}.left`)
+  await reader.close()
+  for (const path of files) renameSync(`${path}.left`, path)
 }
 
 describe('an unusable store file', options, () => {
@@ -382,7 +385,7 @@ describe('a WAL left beside a store', options, () => {
   test('contains the commits of a killed process, also for a copy of both and for the store from before it began', async (t) => {
     const { path } = storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
-    await leaveLog(t, path('lyra.db'), path('more.evts'))
+    await leaveLog(path('lyra.db'), path('more.evts'))
     for (const [copy, store] of [
       ['copy.db', 'lyra.db'],
       ['older.db', 'backup.db'],
@@ -402,7 +405,7 @@ describe('a WAL left beside a store', options, () => {
     // Checkpointed at the end, so that the next WAL has none of these blocks.
     await ingestWhole(path('lyra.db'), path('more.evts'))
     writeFileSync(path('later.evts'), blocks(10, 11))
-    await leaveLog(t, path('lyra.db'), path('later.evts'))
+    await leaveLog(path('lyra.db'), path('later.evts'))
     for (const end of ['-wal', '-shm']) copyFileSync(path(`lyra.db${end}`), path(`left${end}`))
     const others: [height: string, replace: () => void][] = [
       ['22', () => copyFileSync(path('other.db'), path('lyra.db'))],
