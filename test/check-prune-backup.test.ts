@@ -111,12 +111,6 @@ for (const kind of STORE_KINDS) {
     const POINT = `market = (select market from markets where market_id = '${MARKET}') and source = 2 and seq = 3`
     const damages: [what: string, sql: string, where: RegExp, found: RegExp][] = [
       [
-        'a missing span',
-        'delete from funding_period_spans where seq = 4',
-        /^funding_period_spans \(1, 4\)$/,
-        /^only in a calculation from the points$/,
-      ],
-      [
         'a span without points',
         'insert into funding_period_spans values (1, 777, 5, 6, 1, 5)',
         /^funding_period_spans \(1, 777\)$/,
@@ -127,18 +121,6 @@ for (const kind of STORE_KINDS) {
         `insert into markets values (99, '${'f'.repeat(64)}'); insert into funding_period_spans values (99, 7, 5, 6, 1, 5)`,
         /^funding_period_spans \(99, 7\)$/,
         /^only in the store$/,
-      ],
-      [
-        'a run of blocks without its span',
-        'delete from funding_period_block_spans where blocks = 5',
-        /^funding_period_block_spans \(1, 5\)$/,
-        /^only in a calculation from the points$/,
-      ],
-      [
-        'series without buckets',
-        'delete from funding_period_series',
-        /^funding_period_series \(1, /,
-        /^only in a calculation from its points$/,
       ],
       [
         'buckets that should not be there yet',

@@ -178,31 +178,24 @@ for (const kind of STORE_KINDS) {
       const events = fileWith(t, fileOf(block, { height: 6 }))
       assert.deepEqual((await checkWithFiles(store, events)).told, [])
       const base = await serve(t, store)
-      const amountsOf = async () =>
-        (
-          await nodesOf(base, PATH, [
-            ['partyId', PARTY],
-            ['marketId', MARKET],
-          ])
-        ).map((node) => [...[node.fundingPeriodSeq, node.amount, node.lossAmount]])
-      assert.deepEqual(await amountsOf(), [
+      const amountsOf = async (marketId: string) => {
+        const params: [string, string][] = [
+          ['partyId', PARTY],
+          ['marketId', marketId],
+        ]
+        const nodes = await nodesOf(base, PATH, params)
+        return nodes.map(({ fundingPeriodSeq, amount, lossAmount }) => [fundingPeriodSeq, amount, lossAmount])
+      }
+      assert.deepEqual(await amountsOf(MARKET), [
         ['8', '31', '0'],
         ['7', '-1000', '0'],
       ])
       await ingestWell(t, store, fileOf(block))
-      assert.deepEqual(await amountsOf(), [
+      assert.deepEqual(await amountsOf(MARKET), [
         ['8', '31', '-5'],
         ['7', '-600', '0'],
       ])
-      assert.deepEqual(
-        (
-          await nodesOf(base, PATH, [
-            ['partyId', PARTY],
-            ['marketId', OTHER_MARKET],
-          ])
-        ).map(({ amount }) => amount),
-        ['20'],
-      )
+      assert.deepEqual(await amountsOf(OTHER_MARKET), [['7', '20', '0']])
     })
 
     test('of one event are as many as it has: it may be longer than others, and is streamed in parts', async (t) => {

@@ -4,13 +4,13 @@ import { printable } from '#core/domain/printable'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { TEXT_FORMATS } from '#service/export/text-formats'
 import { checkpoint, fileOf, idOf } from './fixtures/event-stream.ts'
-import { getJson, send } from './fixtures/http.ts'
+import { send } from './fixtures/http.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, STORE_KINDS, sqlite } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, sqlite } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, reverses text; the last one starts a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
@@ -141,31 +141,3 @@ test('printable texts stay unchanged', () => {
   assert.equal(printable('Größe 1 – 日本 🙂'), 'Größe 1 – 日本 🙂')
   assert.equal(printable(HOSTILE), ESCAPED)
 })
-
-for (const kind of STORE_KINDS) {
-  test(`hashes with line breaks or quotes are unchanged in pages and cursors (${kind.name})`, async (t) => {
-    const texts = ['\n', 'a\n', 'a\nb', '\n\n', '"', '\\n', '\u2028é\u{1f600}', '[]', 'cafe', 'CAFE']
-    const blocks = texts.map((hash, index) => {
-      const height = 7 + index
-      return { height, events: [checkpoint({ hash, blockHash: texts.at(-1 - index)!, atBlock: height })] }
-    })
-    const path = fileWith(t, fileOf(...blocks))
-    const base = await serveFile(kind, path)
-    type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
-    const pageOf = async (more: string) =>
-      (await getJson<Body>(base, `${CHECKPOINTS}?pagination.newestFirst=false${more}`)).checkpoints.edges
-    const expected = texts.map((hash, index) => [hash, texts.at(-1 - index)])
-    const edges = await pageOf('')
-    assert.deepEqual(
-      edges.map(({ node: { hash, blockHash } }) => [hash, blockHash]),
-      expected,
-    )
-    for (const [index, { cursor }] of edges.entries()) {
-      const rest = await pageOf(`&pagination.first=2&pagination.after=${cursor}`)
-      assert.deepEqual(
-        rest.map(({ node: { hash, blockHash } }) => [hash, blockHash]),
-        expected.slice(index + 1, index + 3),
-      )
-    }
-  })
-}

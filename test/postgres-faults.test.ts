@@ -346,12 +346,6 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     await end(service)
   })
 
-  test('any number of processes may create the schema at once', async (t) => {
-    const name = store()
-    const outcomes = await Promise.all([1, 2, 3, 4].map(() => runLyra(t, ['migrate', '--store', name])))
-    for (const { code, stderr } of outcomes) assert.equal(code, 0, stderr)
-  })
-
   test('a database unreachable at the start is reported in one line, without its password', async (t) => {
     const name = 'postgres://lyra:secret-word@127.0.0.1:1/postgres'
     for (const args of [

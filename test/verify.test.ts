@@ -17,7 +17,7 @@ import { assertFails, runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { ingest, ingestWhole, storeOf } from './fixtures/service.ts'
+import { ingest, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
@@ -321,12 +321,12 @@ describe('lyra verify', () => {
   })
 
   test('reports an ambiguous start of a market id', async (t) => {
-    const store = STORE_KINDS.at(-1)!.create(t)
-    const file = join(temporaryFolder(t), 'two.evts')
-    const [one, other] = [`ab${'0'.repeat(62)}`, `ac${'0'.repeat(62)}`]
-    const events = [one, other].flatMap((marketId) => [fundingPeriod({ marketId }), dataPoint({ marketId })])
-    writeFileSync(file, fileOf({ height: 3, events }))
-    await ingestWhole(store, file)
+    const events = [`ab${'0'.repeat(62)}`, `ac${'0'.repeat(62)}`].flatMap((marketId) => [
+      fundingPeriod({ marketId }),
+      dataPoint({ marketId }),
+    ])
+    const file = fileWith(t, fileOf({ height: 3, events }))
+    const store = await storeOf(t, STORE_KINDS.at(-1)!, file)
     for (const given of [['--store', store], [file]]) {
       const { code, stderr } = await runLyra(t, ['verify', ...given, '--market', 'A'])
       assert.deepEqual(
