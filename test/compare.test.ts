@@ -250,29 +250,24 @@ describe('services in a comparison', () => {
 
   test('are refused if they are no such service, empty or of another chain', async (t) => {
     const store = await storeOf(t, kind!, SAMPLE)
-    const strange = await listen(t, (_, respond) => respond(200, '<html>'))
-    await assert.rejects(compare(store, strange), /not JSON/)
-    const hollow = await listen(t, (_, respond) => respond(200, '{"coverage":{"chainId":"a"}}'))
-    await assert.rejects(compare(store, hollow), /not a response of a Lyra service/)
-    const lying = await listen(t, (path, respond) =>
-      path.startsWith('/api/v2/coverage') ? respond(404, '{}') : respond(200, '{"checkpoints":{}}', '7'),
-    )
-    await assert.rejects(compare(store, lying), /not a page of checkpoints/)
-    const endless = await listen(t, (path, respond) =>
-      path.startsWith('/api/v2/coverage')
-        ? respond(404, '{}')
-        : respond(
-            200,
-            JSON.stringify({
-              checkpoints: {
-                edges: [{ cursor: 'x', node: { atBlock: '1', hash: 'a', blockHash: 'b' } }],
-                pageInfo: { hasNextPage: true, endCursor: 'x' },
-              },
-            }),
-            '7',
-          ),
-    )
-    await assert.rejects(compare(store, endless), /do not advance/)
+    const endless = JSON.stringify({
+      checkpoints: {
+        edges: [{ cursor: 'x', node: { atBlock: '1', hash: 'a', blockHash: 'b' } }],
+        pageInfo: { hasNextPage: true, endCursor: 'x' },
+      },
+    })
+    for (const [coverage, page, message] of [
+      ['<html>', '', /not JSON/],
+      ['{"coverage":{"chainId":"a"}}', '', /not a response of a Lyra service/],
+      [null, '{"checkpoints":{}}', /not a page of checkpoints/],
+      [null, endless, /do not advance/],
+    ] as const) {
+      const lying = await listen(t, (path, respond) => {
+        if (!path.startsWith('/api/v2/coverage')) respond(200, page, '7')
+        else respond(coverage === null ? 404 : 200, coverage ?? '{}')
+      })
+      await assert.rejects(compare(store, lying), message)
+    }
     const empty = kind!.create(t)
     await openStore(empty).migrate()
     await assert.rejects(compare(store, empty), /the store is empty/)
