@@ -15,7 +15,7 @@ import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '#cor
 import { createPlainTwap } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
 import { createRunningSum } from '#core/funding/running-sum'
-import type { SourceTwap, TwapPeriod } from '#core/funding/source-twap'
+import type { TwapPeriod } from '#core/funding/source-twap'
 import { periodEvent } from './fixtures/live-store.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
@@ -61,34 +61,12 @@ describe('the placement of an incoming point', () => {
 
 for (const method of METHOD_NAMES) {
   describe(`means by the ${method}`, () => {
-    const create = METHODS[method]
-    function filled(ofPeriod: TwapPeriod, ...points: PricePoint[]): SourceTwap {
-      const source = create(ofPeriod)
-      for (const each of points) source.add(each)
-      return source
-    }
-
     test('prices beyond 2^64 are exact', () => {
-      const source = create(period(0))
+      const source = METHODS[method](period(0))
       source.add({ time: s(0), price: 10n ** 60n })
       source.add({ time: s(1), price: 10n ** 60n + 2n })
       assert.equal(source.meanAt(s(2)), 10n ** 60n + 1n)
     })
-
-    // Points 100: 10, 110: 20, 120: 30; period start 100.
-    const sent: [name: string, incoming: PricePoint, twap: bigint | null, meanAt130: bigint][] = [
-      ['appended has the mean up to itself, without its own price', point(125, 90), 18n, 30n],
-      ['inserted has the mean of only the points before it', point(115, 80), 13n, 30n],
-      ['at the time of an existing point has none', point(110, 80), null, 20n],
-      ['too old has none', point(99, 80), null, 20n],
-    ]
-    for (const [name, incoming, twap, meanAt130] of sent) {
-      test(`a point ${name}`, () => {
-        const source = filled(period(100), point(100, 10), point(110, 20), point(120, 30))
-        assert.equal(source.add(incoming), twap)
-        assert.equal(source.meanAt(s(130)), meanAt130)
-      })
-    }
   })
 }
 
