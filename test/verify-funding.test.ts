@@ -21,7 +21,6 @@ import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS } from './fixtures/sto
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The parameters of the markets of perps-calm and perps-long. */
-const GIVEN: GivenParameters = { interestRate: '0.1', clampLowerBound: '-0.0001', clampUpperBound: '0.0001' }
 const FLAGS = ['--interest-rate', '0.1', '--clamp-lower-bound', '-0.0001', '--clamp-upper-bound', '0.0001']
 
 /** Those of a market without parameters: no interest. */
@@ -49,14 +48,6 @@ describe('recordings of the core', () => {
           ['7', [['fundingPayment', '1']]],
         )
       }
-      // Given parameters take precedence.
-      const given = await verifyStored(store, { parameters: { scalingFactor: '2' } })
-      assert.ok(given.funding.paidPeriods.differ > 100)
-      const unnamed = await storeOf(t, kind, SAMPLE)
-      const unknown = await verifyStored(unnamed)
-      assert.deepEqual(unknown.funding.unknownReasons, { 'parameters not known': 45 })
-      const named = await verifyStored(unnamed, { parameters: GIVEN })
-      assert.deepEqual(named.funding.paidPeriods, all(45))
       // The start of each market's first period is gone; altered values still differ.
       await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
       const pruned = await verifyStored(store)
