@@ -17,6 +17,7 @@ import {
   idOf,
   MARKET,
   type MadeBlock,
+  marked,
   marketData,
   message,
   PARTY,
@@ -27,9 +28,6 @@ import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
-
-/** A block with a checkpoint of its own height. */
-const marked = (height: number): MadeBlock => block(height, checkpoint({ atBlock: height }))
 
 const genesis = (...events: Content[]): MadeBlock => ({ height: 1, hash: 'genesis', events })
 

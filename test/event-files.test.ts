@@ -8,7 +8,7 @@ import { EventPathError, findEventFiles } from '#core/records/event-paths'
 import { RecordFramer } from '#core/records/record-framer'
 import { EventStreamError } from '#core/records/record-position'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
-import { checkpoint, fileOf, readRecording } from './fixtures/event-stream.ts'
+import { fileOf, markedBlocks, readRecording } from './fixtures/event-stream.ts'
 import { dumpOf, ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { asNobody } from './fixtures/nobody.ts'
 import { type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
@@ -19,7 +19,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, temporaryFolder } from './fixtures/stores.ts'
 
 /** Blocks 2 to 5 with a checkpoint each. */
-const FILE = fileOf(...[2, 3, 4, 5].map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
+const FILE = fileOf(...markedBlocks(2, 5))
 
 /** The bytes of the first record of {@link FILE}. */
 const RECORD = FILE.subarray(0, 4 + FILE.readUInt32BE(0))

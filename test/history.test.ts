@@ -19,6 +19,8 @@ import {
   frame,
   joinRecords,
   type MadeBlock,
+  marked,
+  markedBlocks,
   marketData,
   provision,
   readRecording,
@@ -33,10 +35,6 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
-const marked = (height: number): MadeBlock => block(height, checkpoint({ atBlock: height }))
-const blocks = (from: number, to: number): MadeBlock[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => marked(from + index))
-
 /** Pieces of a recording, split before the records of these numbers. */
 function piecesOf(path: string, cuts: readonly number[]): Buffer[] {
   const records = recordsOf(readRecording(path))
@@ -53,33 +51,33 @@ function beginsOf(path: string, heights: readonly number[]): number[] {
 for (const kind of STORE_KINDS) {
   describe(`blocks below the first height (${kind.name})`, () => {
     test('leave a gap up to the old first height, which is named with exit 3 until it is filled', async (t) => {
-      const store = await storeOfBytes(t, kind, fileOf(...blocks(20, 24)))
-      const low = fileWith(t, fileOf(...blocks(2, 4), ...blocks(8, 9)))
+      const store = await storeOfBytes(t, kind, fileOf(...markedBlocks(20, 24)))
+      const low = fileWith(t, fileOf(...markedBlocks(2, 4), ...markedBlocks(8, 9)))
       const added = await runLyra(t, ['ingest', '--store', store, low])
       assert.equal(added.code, 3)
       assert.match(added.stderr, /still missing below block 20.*blocks 5 to 7, blocks 10 to 19.*--allow-gap/)
       // While history is added, current data are served.
       assert.equal(await statusOf(await serve(t, store), '/ready'), 200)
       // An input without lower blocks does not fail for this gap.
-      const { gaps } = await ingestWell(t, store, fileOf(...blocks(24, 26)))
+      const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(24, 26)))
       assert.deepEqual(gaps, [
         { from: '5', to: '7', kind: 'missing' },
         { from: '10', to: '19', kind: 'missing' },
       ])
-      await ingestWell(t, store, fileOf(...blocks(5, 21)))
-      assertSameDump(await dumpStore(store), await dumpOf(t, kind, fileOf(...blocks(2, 26))), 'filled')
+      await ingestWell(t, store, fileOf(...markedBlocks(5, 21)))
+      assertSameDump(await dumpStore(store), await dumpOf(t, kind, fileOf(...markedBlocks(2, 26))), 'filled')
     })
 
     test('may be missing, with exit 0, if gaps are allowed; metrics count only gaps above the first height', async (t) => {
       const store = kind.create(t)
-      await ingestWell(t, store, fileOf(...blocks(20, 21), marked(24)), { allowGap: true })
-      const { gaps } = await ingestWell(t, store, fileOf(...blocks(2, 3)), { allowGap: true })
+      await ingestWell(t, store, fileOf(...markedBlocks(20, 21), marked(24)), { allowGap: true })
+      const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(2, 3)), { allowGap: true })
       assert.deepEqual(gaps, [
         { from: '4', to: '19', kind: 'missing' },
         { from: '22', to: '23', kind: 'missing' },
       ])
       assert.match(await metricsOf(await serve(t, store)), /^lyra_missing_blocks 2$/m)
-      await ingestWell(t, store, fileOf(...blocks(2, 3)))
+      await ingestWell(t, store, fileOf(...markedBlocks(2, 3)))
       const more = await ingestBytes(t, store, fileOf(marked(4)))
       assert.ok(more.failure instanceof MissingHistoryError)
     })
@@ -88,7 +86,7 @@ for (const kind of STORE_KINDS) {
   describe(`block 1 in two parts (${kind.name})`, () => {
     const genesis: MadeBlock = { height: 1, hash: 'genesis', events: [auction(), checkpoint({ hash: 'aa' })] }
     const one = block(1, auction(), checkpoint({ hash: 'bb' }))
-    const rest = blocks(2, 4)
+    const rest = markedBlocks(2, 4)
 
     test('is reported if each call contains only one part', async (t) => {
       const store = await storeOfBytes(t, kind, fileOf(genesis, ...rest))

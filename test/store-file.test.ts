@@ -25,7 +25,7 @@ import { readPosition } from '#core/store/readings/coverage'
 import { StoreError } from '#core/store/store'
 import { TABLES } from '#core/store/tables'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
-import { checkpoint, fileOf, joinRecords, recordsOf } from './fixtures/event-stream.ts'
+import { fileOf, joinRecords, markedBlocks, recordsOf } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
@@ -41,23 +41,20 @@ const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
 
 const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=5'
 
-const blocks = (...heights: number[]): Buffer =>
-  fileOf(...heights.map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
-
 type Folder = { folder: string; path: (name: string) => string }
 
 /** The original of {@link storeFolder}. */
 const original = mkdtempSync(join(tmpdir(), 'lyra-original-'))
 before(async () => {
-  for (const [name, heights] of [
-    ['lyra', [2, 3, 4, 5, 6]],
-    ['other', [20, 21, 22]],
+  for (const [name, from, to] of [
+    ['lyra', 2, 6],
+    ['other', 20, 22],
   ] as const) {
     const file = join(original, `${name}.evts`)
-    writeFileSync(file, blocks(...heights))
+    writeFileSync(file, fileOf(...markedBlocks(from, to)))
     await ingestWhole(join(original, `${name}.db`), file)
   }
-  writeFileSync(join(original, 'more.evts'), blocks(7, 8, 9))
+  writeFileSync(join(original, 'more.evts'), fileOf(...markedBlocks(7, 9)))
 })
 after(() => rmSync(original, { recursive: true }))
 
@@ -368,7 +365,7 @@ describe('a store file that changes under a service', options, () => {
     const { folder, path } = storeFolder(t)
     const args = ['ingest', '--log-level', 'error', '--store', 'lyra.db', '-']
     const run = startLyra(t, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
-    const stream = blocks(...Array.from({ length: 500 }, (_, index) => 7 + index))
+    const stream = fileOf(...markedBlocks(7, 506))
     run.child.stdin!.on('error', () => {})
     run.child.stdin!.write(stream.subarray(0, stream.length / 2))
     while (!existsSync(path('lyra.db-wal'))) await delay(20)
@@ -404,7 +401,7 @@ describe('a WAL left beside a store', options, () => {
     copyFileSync(path('lyra.db'), path('backup.db'))
     // Checkpointed at the end, so that the next WAL has none of these blocks.
     await ingestWhole(path('lyra.db'), path('more.evts'))
-    writeFileSync(path('later.evts'), blocks(10, 11))
+    writeFileSync(path('later.evts'), fileOf(...markedBlocks(10, 11)))
     await leaveLog(path('lyra.db'), path('later.evts'))
     for (const end of ['-wal', '-shm']) copyFileSync(path(`lyra.db${end}`), path(`left${end}`))
     const others: [height: string, replace: () => void][] = [
