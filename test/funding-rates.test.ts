@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { FundingRates } from '../client/src/index.ts'
 import { getJson, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
+import { scaled } from './fixtures/made-rates.ts'
 import { createRandom } from './fixtures/random.ts'
 import { serve } from './fixtures/service.ts'
 import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
@@ -22,13 +23,6 @@ const eventOf = (marketId: string, { seq, start, end, rate }: Period) =>
     ...{ marketId, seq: BigInt(seq), start: timeOf(start), end: end === null ? null : timeOf(end) },
     ...{ fundingPayment: rate === null ? null : '1', fundingRate: rate === null ? null : rateText(rate) },
   })
-
-/** A decimal in 10^-32. */
-function scaled(text: string): bigint {
-  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)!
-  const value = BigInt(whole! + fraction.padEnd(32, '0'))
-  return sign === '-' ? -value : value
-}
 
 /** Periods of random lengths up to a time, some of zero length, the last one running. */
 function periodsUpTo(end: number, random: ReturnType<typeof createRandom>): Period[] {
@@ -91,7 +85,7 @@ for (const kind of STORE_KINDS) {
             edges[1]!.node.buckets.map(({ start, count, sumOfRates }) => [
               BigInt(start),
               count,
-              scaled(sumOfRates),
+              scaled(sumOfRates, 32),
             ]),
             [...wanted]
               .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -4,6 +4,7 @@ import type { MarketEvent } from '#core/events/event'
 import type { MarketSummary, PositionFunding } from '../client/src/index.ts'
 import { getJson } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from './fixtures/live-store.ts'
+import { scaled } from './fixtures/made-rates.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
@@ -73,13 +74,6 @@ function blocksOf(random: ReturnType<typeof createRandom>, count: number): Block
   return blocks
 }
 
-/** A decimal in 10^-16. */
-function scaled(text: string): bigint {
-  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)!
-  const value = BigInt(whole! + fraction.padEnd(16, '0'))
-  return sign === '-' ? -value : value
-}
-
 /** A sum divided by a number of parts, rounded half away from zero. */
 function roundedShare(sum: bigint, parts: bigint): bigint {
   const magnitude = ((sum < 0n ? -sum : sum) * 2n + parts) / (2n * parts)
@@ -125,7 +119,7 @@ function expectedOf(blocks: readonly Block[], from: bigint | null, to: bigint | 
       const since = at - BigInt(length) * 1_000_000_000n
       const paid = all.filter(({ end, rate }) => end !== null && rate !== null && end > since && end <= at)
       const isHeld = isLatest && !isGapAfter(latest.startHeight) && all[chain]!.start <= since
-      const sum = paid.reduce((total, { rate }) => total + scaled(rate!), 0n)
+      const sum = paid.reduce((total, { rate }) => total + scaled(rate!, 16), 0n)
       return [name, isHeld && paid.length > 0 ? roundedShare(sum, BigInt(length / (8 * HOUR))) : null]
     }),
   )
@@ -176,7 +170,7 @@ for (const kind of STORE_KINDS) {
           const { averages, runningPeriod } = await summaryOf(base)
           for (const [name, value] of Object.entries(expected.averages)) {
             const average = averages[name as keyof typeof WINDOWS]
-            assert.equal(average === null ? null : scaled(average), value, `${where}: ${name}`)
+            assert.equal(average === null ? null : scaled(average, 16), value, `${where}: ${name}`)
             found[value === null ? 'none' : (name as keyof typeof WINDOWS)]++
           }
           assert.equal(runningPeriod?.seq ?? null, expected.running, where)

@@ -34,32 +34,26 @@ function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): stri
  * running sum and by the plain formula. The one that the running sum misses follows a refused message, which
  * leaves no event: it is unknown, not wrong. From a store those that depend on market data are unknown.
  */
-const RECORDINGS = [
-  {
-    ...{ name: 'perps-calm-named', points: 2_298, closing: 90, openings: 90, running: 90, plain: 90 },
-    ...{ periods: 45, estimates: 2_693 },
-  },
-  {
-    ...{ name: 'perps-long-named', points: 5_204, closing: 256, openings: 294, running: 255, plain: 235 },
-    ...{ periods: 128, estimates: 7_793 },
-  },
-  {
-    ...{ name: 'twap', points: 16, closing: 2, openings: 2, running: 2, plain: 2 },
-    ...{ periods: 1, estimates: 7 },
-  },
-  {
-    ...{ name: 'twap-auction', points: 14, closing: 2, openings: 2, running: 2, plain: 2 },
-    ...{ periods: 1, estimates: 602 },
-  },
-  {
-    ...{ name: 'four-periods', points: 12, closing: 5, openings: 5, running: 5, plain: 5 },
-    ...{ periods: 2, estimates: 13 },
-  },
+const RECORDINGS: [
+  name: string,
+  points: number,
+  closing: number,
+  openings: number,
+  running: number,
+  plain: number,
+  periods: number,
+  estimates: number,
+][] = [
+  ['perps-calm-named', 2_298, 90, 90, 90, 90, 45, 2_693],
+  ['perps-long-named', 5_204, 256, 294, 255, 235, 128, 7_793],
+  ['twap', 16, 2, 2, 2, 2, 1, 7],
+  ['twap-auction', 14, 2, 2, 2, 2, 1, 602],
+  ['four-periods', 12, 5, 5, 5, 5, 2, 13],
 ]
 
 const all = (agree: number) => ({ agree, differ: 0, unknown: 0 })
 
-for (const { name, points, closing, openings, running, plain, periods, estimates } of RECORDINGS) {
+for (const [name, points, closing, openings, running, plain, periods, estimates] of RECORDINGS) {
   describe(`the recording ${name}`, () => {
     for (const [method, expected] of [
       ['running-sum', running],
