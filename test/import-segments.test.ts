@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import { describeImport } from '#tools/cli/describe-import'
 import { ImportGapError } from '#tools/import/import-error'
-import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording } from './fixtures/event-stream.ts'
 import { importInto, importWhole, OF_STATE } from './fixtures/import.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
@@ -16,6 +16,7 @@ import {
   segmentPaths,
   writeSegment,
 } from './fixtures/segments.ts'
+import { FILE } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, temporaryFolder } from './fixtures/stores.ts'
 
@@ -178,6 +179,17 @@ async function directoryAt(t: TestContext, place: bigint): Promise<string> {
 
 for (const kind of ANY_STORE_KIND) {
   describe(`segments (${kind.name})`, () => {
+    let ofAll: Promise<StoreDump> | null = null
+    /** The tables after importing all segments at once. */
+    const wholeDump = () => {
+      ofAll ??= (async () => {
+        const store = kind.create(FILE)
+        await importWhole(store, PATHS)
+        return dumpStore(store)
+      })()
+      return ofAll
+    }
+
     for (const [what, make, says] of REFUSED) {
       test(`with ${what} are refused, and nothing is written`, async (t) => {
         const store = kind.create(t)
@@ -255,9 +267,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(readdirSync(temp), [])
       await runWell(t, args)
       assert.deepEqual(readdirSync(temp), [])
-      const whole = kind.create(t)
-      await importWhole(whole, PATHS)
-      assertSameDump(await dumpStore(store), await dumpStore(whole), 'after a kill')
+      assertSameDump(await dumpStore(store), await wholeDump(), 'after a kill')
       const nowhere = join(temp, 'nowhere')
       const message = /no temporary file can be written in \S+nowhere \(.*\); name another folder with --temp/
       await assertFails(t, ['import', ...PATHS, '--store', store, '--temp', nowhere], message, 1)
@@ -350,15 +360,13 @@ for (const kind of ANY_STORE_KIND) {
       const { report: filled } = await importWhole(store, PATHS)
       assert.deepEqual(filled.gaps, [])
       assert.equal(filled.blocks, 300)
-      const whole = kind.create(t)
-      await importWhole(whole, PATHS)
-      assertSameDump(await dumpStore(store), await dumpStore(whole), 'filled')
+      assertSameDump(await dumpStore(store), await wholeDump(), 'filled')
     })
 
     test('in any order, overlapping or repeated, result in the same tables; a gap below is reported', async (t) => {
       const whole = kind.create(t)
       await importWhole(whole, PATHS)
-      const expected = await dumpStore(whole)
+      const expected = await wholeDump()
       await importWhole(whole, PATHS)
       assertSameDump(await dumpStore(whole), expected, 'repeated')
       const folder = temporaryFolder(t)
@@ -379,8 +387,6 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     test('continue after an interruption, and result in the same tables', async (t) => {
-      const whole = kind.create(t)
-      await importWhole(whole, PATHS)
       const store = kind.create(t)
       const stop = new AbortController()
       const onProgress = () => stop.abort()
@@ -390,7 +396,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(report.height, '300')
       assert.deepEqual(report.imported[0]!.lacks, OF_STATE)
       await importWhole(store, PATHS)
-      assertSameDump(await dumpStore(store), await dumpStore(whole), 'interrupted')
+      assertSameDump(await dumpStore(store), await wholeDump(), 'interrupted')
     })
   })
 }
