@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { startPostgresServer } from './fixtures/postgres-server.ts'
-import { startLyra } from './fixtures/program.ts'
+import { runMeasured } from './fixtures/run-measured.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
-/** The memory limit of an import in megabytes, whatever the size of the source. */
-const MOST_MEMORY = 400
+/** The memory limit of an import, whatever the size of the source. */
+const MOST_BYTES = 400e6
 
 /** In the long run more points than fit into memory for sorting. */
 const BLOCKS = scaled(1_000, 60_000)
 const MARKETS = 50
 const EPOCH = 500
-
-const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
-
-/** Imports, and reports the peak memory of that. */
-const importMeasured = (t: TestContext, args: string[]) =>
-  startLyra(t, ['import', ...args], { env: { NODE_OPTIONS: `--import=${PEAK_MEMORY}` } }).outcome
 
 for (const kind of ANY_STORE_KIND) {
   describe(`a large source (${kind.name})`, () => {
@@ -41,11 +35,9 @@ for (const kind of ANY_STORE_KIND) {
           shares,
           epoch: EPOCH,
         })
-        const outcome = await importMeasured(t, [source, '--store', join(folder, 'a.db')])
-        const megabytes = Number(/^peak memory (\d+) kB$/m.exec(outcome.stderr)![1]) / 1_000
-        t.diagnostic(`${shares.slice(0, 3)} ${shares.length}: exit ${outcome.code}, ${megabytes} MB`)
-        assert.equal(outcome.code, code, outcome.stderr.slice(-1_000))
-        assert.ok(megabytes <= MOST_MEMORY, `${megabytes} MB`)
+        const run = await runMeasured(t, ['import', source, '--store', join(folder, 'a.db')])
+        assert.equal(run.code, code, run.errors.join('\n').slice(-1_000))
+        assert.ok(run.memoryBytes <= MOST_BYTES, `${shares.slice(0, 3)} ${shares.length}: ${run.memoryBytes}`)
       }
     })
 
@@ -68,18 +60,16 @@ for (const kind of ANY_STORE_KIND) {
                 markets: MARKETS,
                 epoch: EPOCH,
               })
-        const args = [source, '--json', '--log-level', 'silent', '--store', kind.create(t)]
-        const { code, stdout, stderr } = await importMeasured(t, args)
-        assert.equal(code, 0, stderr)
+        const args = ['import', source, '--json', '--log-level', 'silent', '--store', kind.create(t)]
+        const { code, stdout, errors, memoryBytes } = await runMeasured(t, args)
+        assert.equal(code, 0, errors.join('\n'))
         const report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as {
           blocks: number
           rows: Record<string, number>
         }
         assert.equal(report.blocks, BLOCKS)
         assert.equal(report.rows.liquidityProviderHistory, (BLOCKS / EPOCH) * MARKETS)
-        const megabytes = Number(/^peak memory (\d+) kB$/m.exec(stderr)![1]) / 1_000
-        t.diagnostic(`${megabytes} MB`)
-        assert.ok(megabytes <= MOST_MEMORY, `${megabytes} MB`)
+        assert.ok(memoryBytes <= MOST_BYTES, `${memoryBytes} bytes`)
       })
     }
   })

@@ -15,7 +15,7 @@ import {
   MARKET,
   message,
 } from './fixtures/event-stream.ts'
-import { MAIN, startProgram } from './fixtures/program.ts'
+import { runMeasured } from './fixtures/run-measured.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
@@ -23,42 +23,8 @@ const MB = 1024 * 1024
 /** The thread that reads ahead takes about 30 MB. */
 const MAX_MEMORY_BYTES = 350_000_000
 
-/** Enough for any input here; a hang takes longer, and the test runner's own limit is higher. */
-const MAX_MS = 120_000
-
-const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
-
-type Run = { code: number | null; errors: string[]; stdout: string; memoryBytes: number }
-
-/** Runs `lyra ingest` and measures its peak memory. */
-async function ingestMeasured(
-  test: TestContext,
-  store: string,
-  path: string,
-  ...flags: string[]
-): Promise<Run> {
-  const args = [
-    '--import',
-    PEAK_MEMORY,
-    MAIN,
-    'ingest',
-    '--log-level',
-    'error',
-    '--store',
-    store,
-    ...flags,
-    path,
-  ]
-  const run = startProgram(test, process.execPath, args, { timeout: MAX_MS, killSignal: 'SIGKILL' })
-  const { code, signal, stdout, stderr } = await run.outcome
-  assert.equal(signal, null, `ended by ${signal}\n${stderr}`)
-  const [, peak] = /^peak memory (\d+) kB$/m.exec(stderr)!
-  const errors = stderr
-    .trimEnd()
-    .split('\n')
-    .filter((line) => !line.startsWith('peak memory'))
-  return { code, errors, stdout, memoryBytes: Number(peak) * 1024 }
-}
+const ingestMeasured = (test: TestContext, store: string, path: string, flags: string[] = []) =>
+  runMeasured(test, ['ingest', '--log-level', 'error', '--store', store, ...flags, path])
 
 /** Writes chunks to a file of the test. */
 function fileWith(test: TestContext, chunks: Iterable<Uint8Array>): string {
@@ -234,7 +200,6 @@ for (const kind of ANY_STORE_KIND) {
         assert.equal(errors.length, 1, errors.join('\n'))
         assert.match(errors[0]!, error)
         assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
-        t.diagnostic(`${Math.round(memoryBytes / 1e6)} MB of memory`)
         assertSameDump(await dumpStore(store), emptyDump(), what)
       })
     }
@@ -246,13 +211,12 @@ for (const kind of ANY_STORE_KIND) {
           t,
           store,
           fileWith(t, chunks()),
-          ...flags,
+          flags,
         )
         assert.equal(code, 0, errors.join('\n'))
         assert.deepEqual(errors, [])
         assert.match(stdout, new RegExp(`^The store (?:contains ${height}|is empty)\\.$`, 'm'))
         assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
-        t.diagnostic(`${Math.round(memoryBytes / 1e6)} MB of memory`)
       })
     }
   })
