@@ -426,7 +426,7 @@ describe('lyra check', () => {
   test('does not compare a store that gets a market meanwhile', async (t) => {
     const events = [dataPoint({ timestamp: 5 })]
     const path = fileWith(t, fileOf({ height: 5, events }))
-    const store = join(temporaryFolder(t), 'a.db')
+    const store = sqlite.create(t)
     await ingestBytes(t, store, fileOf({ height: 5 }))
     const check = await checkStore(openStore(store))
     const onStep = () => void runSql(store, `insert or ignore into markets values (1, '${'b'.repeat(64)}')`)
@@ -493,7 +493,7 @@ describe('lyra prune', () => {
   })
 
   test('leaves space in a SQLite file that VACUUM frees while the file is in use', async (t) => {
-    const store = join(temporaryFolder(t), 'lyra.db')
+    const store = sqlite.create(t)
     const part = (isIn: (height: number) => boolean) => ingestWell(t, store, partOf(SAMPLE, isIn))
     await part((height) => height <= 700)
     // Old rows that make the file large.
@@ -571,14 +571,14 @@ describe('lyra prune', () => {
   ]
   for (const [what, args, message, code] of wrong) {
     test(`${what} is reported in one line`, async (t) => {
-      const store = code === 1 ? await storeOf(t, sqlite, SAMPLE) : join(temporaryFolder(t), 'a.db')
+      const store = code === 1 ? await storeOf(t, sqlite, SAMPLE) : sqlite.create(t)
       await assertFails(t, [...args, '--store', store], message, code)
     })
   }
 
   test('a missing store is not created', async (t) => {
-    const store = join(temporaryFolder(t), 'no-such.db')
-    await assertFails(t, ['prune', '--store', store, '--before', '5'], /no-such\.db: no such file\n$/, 1)
+    const store = sqlite.create(t)
+    await assertFails(t, ['prune', '--store', store, '--before', '5'], /lyra\.db: no such file\n$/, 1)
     assert.ok(!existsSync(store))
   })
 })

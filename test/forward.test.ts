@@ -148,9 +148,8 @@ describe('a receiver of forwarded events', () => {
 
   test('gets the first copy of a block that the core did not repeat completely', async (t) => {
     const receiver = await startReceiver(t)
-    const folder = temporaryFolder(t)
     const port = await freePort()
-    const sender = await startIngestion(t, { folder, port })
+    const sender = await startIngestion(t, { port })
     // Only the beginning of block 26 is repeated.
     await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)])
     await sender.core.send(blocks.slice(26, 40))

@@ -28,7 +28,14 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openReader, openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import {
+  openReader,
+  openStore,
+  STORE_KINDS,
+  type StoreKind,
+  sqlite,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 
 /*
  * Tests the statements of docs/scale.md about large stores. Stores distributed over a Citus cluster are tested on
@@ -147,7 +154,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
 
     test(`imports and events result in the same tables as on one machine (${kind.name})`, async (t) => {
       const made = blocksOf(readRecording(SAMPLE))
-      const stores = [join(temporaryFolder(t), 'one.db'), await createSpread(t, kind)]
+      const stores = [sqlite.create(t), await createSpread(t, kind)]
       const digests: unknown[] = []
       for (const store of stores) {
         await importBlocks(store, made, { from: 200n, to: 500n, blocksOfCommit: 100 })
@@ -161,8 +168,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
 
     for (const way of ['killed', 'cut off'] as const) {
       test(`a writer that is ${way} between rows and position loses no rows (${kind.name})`, async (t) => {
-        const expected = join(temporaryFolder(t), 'expected.db')
-        await ingestWhole(expected, SAMPLE)
+        const expected = await storeOf(t, sqlite, SAMPLE)
         const store = await createSpread(t, kind)
         const { config, schema } = parsePostgresAddress(store)
         const holder = new Client({ ...config, options: `-c search_path=${schema}` })

@@ -34,7 +34,7 @@ import { sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openReader, openStore, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, readFrom, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 /** For SQLite only. */
 const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
@@ -436,7 +436,7 @@ describe('a full disk', options, () => {
 
   test('a limit on the size of files: one line, no damage, and ingestion continues without it', async (t) => {
     if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('prlimit is not installed')
-    const store = join(temporaryFolder(t), 'lyra.db')
+    const store = sqlite.create(t)
     const args = [process.execPath, MAIN, 'ingest', '--log-level', 'error', '--store', store, file]
     for (const share of sampled('seconds', [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])) {
       const limit = `--fsize=${Math.floor(wholeSize * share)}`
@@ -462,7 +462,7 @@ describe('a full disk', options, () => {
       const half = records.findIndex(({ height }) => height === Math.floor(records.at(-1)!.height * 0.9))
       writeFileSync(first, joinRecords(records.slice(0, half)))
       writeFileSync(second, Buffer.concat([joinRecords(records.slice(half)), rest]))
-      const store = join(temporaryFolder(t), 'lyra.db')
+      const store = sqlite.create(t)
       await ingestWhole(store, first)
       const args = ['ingest', '--log-level', 'error', '--store', store, second]
       // The WAL of the added blocks is smaller than the limit, which keeps the file from growing.
@@ -476,7 +476,7 @@ describe('a full disk', options, () => {
     })
 
   test('a backup onto a full file system leaves nothing there', async (t) => {
-    const store = join(temporaryFolder(t), 'lyra.db')
+    const store = sqlite.create(t)
     await ingestWhole(store, file)
     await inScope(async (scope) => {
       const disk = mountSmallDisk(scope, wholeSize / 2)

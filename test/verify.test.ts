@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import type { VerifyReport } from '#tools/verify/tally'
@@ -19,7 +17,7 @@ import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { ingest, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The numbers of agreeing, differing and unknown TWAPs, by kind. */
@@ -108,20 +106,13 @@ const POINT = { source: 1, seq: 3n, timestamp: 1696500203000000000n }
 /** The sample with the TWAP of {@link POINT} altered by one. */
 function alteredSample(t: TestContext): string {
   const records = recordsOf(readRecording(SAMPLE))
-  const path = join(temporaryFolder(t), 'altered.evts')
-  const needle = Buffer.from(MARKET)
-  let altered = 0
-  for (const { kind, bytes } of records) {
-    if (kind !== 160 || !bytes.includes(needle) || altered > 0) continue
-    // The last field of a data point is its TWAP: its last digit is the last byte of the record.
-    const last = bytes.length - 1
-    if (bytes[last]! < 0x31 || bytes[last]! > 0x38) continue
-    bytes[last] = bytes[last]! + 1
-    altered++
-  }
-  assert.equal(altered, 1)
-  writeFileSync(path, joinRecords(records))
-  return path
+  // The last field of a data point is its TWAP: its last digit is the last byte of the record.
+  const { bytes } = records.find(
+    ({ kind, bytes }) =>
+      kind === 160 && bytes.includes(MARKET) && /^[1-8]$/.test(String.fromCharCode(bytes.at(-1)!)),
+  )!
+  bytes[bytes.length - 1]! += 1
+  return fileWith(t, joinRecords(records))
 }
 
 describe('a point with its TWAP altered by one', () => {
@@ -332,9 +323,7 @@ describe('lyra verify', () => {
   })
 
   test('damaged input is reported, after the results until then', async (t) => {
-    const path = join(temporaryFolder(t), 'damaged.evts')
-    const whole = readRecording(SAMPLE)
-    writeFileSync(path, Buffer.concat([whole.subarray(0, whole.length), Buffer.alloc(64)]))
+    const path = fileWith(t, Buffer.concat([readRecording(SAMPLE), Buffer.alloc(64)]), 'damaged.evts')
     const { stdout, stderr, code } = await runLyra(t, ['verify', path])
     assert.equal(code, 1)
     assert.match(stdout, /data points +2,298 /)
