@@ -9,7 +9,7 @@ import { digestStore } from './fixtures/digest-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, readFrom, STORE_KINDS } from './fixtures/stores.ts'
 
 for (const fromKind of STORE_KINDS) {
   for (const toKind of STORE_KINDS) {
@@ -27,9 +27,7 @@ for (const fromKind of STORE_KINDS) {
           }),
           { name: 'AbortError' },
         )
-        const reader = await openStore(to).openReader()
-        assert.equal(await reader.read(readPosition), null, 'an incomplete copy counts as an empty store')
-        await reader.close()
+        assert.equal(await readFrom(to, readPosition), null, 'an incomplete copy counts as an empty store')
         const upkeep = await openStore(to).openUpkeep()
         await replaceRows(upkeep, TABLES[0]!, { after: null, upTo: null }, [])
         await upkeep.close()

@@ -9,7 +9,7 @@ import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { busEvent, frame, message } from './fixtures/event-stream.ts'
+import { eventsOf, frame } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
@@ -344,16 +344,6 @@ describe('a receiver of forwarded events', () => {
 
 /** Blocks of about 64 KiB each, with an event that nobody reads. */
 function largeBlocks(count: number): Buffer[][] {
-  const body = new Uint8Array(64 * KB)
-  return Array.from({ length: count }, (_, index) => {
-    const height = index + 1
-    return [
-      busEvent(
-        { id: `${height}-1`, kind: EVENT_KIND.beginBlock },
-        message({ 1: height, 2: height, 3: 'ab' }),
-      ),
-      busEvent({ id: `${height}-2`, kind: 102 }, body),
-      busEvent({ id: `${height}-3`, kind: EVENT_KIND.endBlock }, message({ 1: height })),
-    ]
-  })
+  const events = [{ kind: 102, body: new Uint8Array(64 * KB) }]
+  return Array.from({ length: count }, (_, index) => eventsOf([{ height: index + 1, events }]))
 }

@@ -35,17 +35,12 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
-/** Pieces of a recording, split before the records of these numbers. */
-function piecesOf(path: string, cuts: readonly number[]): Buffer[] {
-  const records = recordsOf(readRecording(path))
+/** Pieces of the sample, split within the blocks of these heights. */
+function piecesOf(heights: readonly number[]): Buffer[] {
+  const records = recordsOf(readRecording(SAMPLE))
+  const cuts = heights.map((wanted) => records.findIndex(({ height }) => height === wanted) + 3)
   const edges = [0, ...cuts, records.length]
   return edges.slice(1).map((end, index) => joinRecords(records.slice(edges[index], end)))
-}
-
-/** The numbers of the records with which blocks of these heights begin. */
-function beginsOf(path: string, heights: readonly number[]): number[] {
-  const records = recordsOf(readRecording(path))
-  return heights.map((wanted) => records.findIndex(({ height }) => height === wanted))
 }
 
 for (const kind of STORE_KINDS) {
@@ -102,12 +97,8 @@ for (const kind of STORE_KINDS) {
   describe(`files of one call (${kind.name})`, () => {
     test('are one stream, whatever their names, like an archive and the buffer of a live core', async (t) => {
       const folder = temporaryFolder(t)
-      const cuts = beginsOf(SAMPLE, [300, 804])
       // A block split between two files is complete, also in gzipped files.
-      const pieces = piecesOf(
-        SAMPLE,
-        cuts.map((cut) => cut + 3),
-      )
+      const pieces = piecesOf([300, 804])
       writeFileSync(
         join(folder, 'datanode-buffer-2023-10-05-10-00-00-1-seqnumspan-1-2000.bevt.gz'),
         gzipSync(pieces[0]!),
@@ -128,7 +119,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('that split a block between calls leave it pending, and report that', async (t) => {
-      const [first, second] = piecesOf(SAMPLE, [beginsOf(SAMPLE, [400])[0]! + 3])
+      const [first, second] = piecesOf([400])
       const store = kind.create(t)
       const report = await ingestWell(t, store, first!)
       assert.deepEqual([report.height, report.pendingHeight], ['399', '400'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type ReadProgress, readEventFile } from '#core/records/event-file'
 import { CompressionError } from '#core/records/gunzip'
@@ -32,11 +32,6 @@ async function readAll(
   }
 }
 
-function fileOf(t: TestContext, content: Buffer): string {
-  const path = fileWith(t, content, 'large.evts')
-  return path
-}
-
 function digest(bytes: Buffer): string {
   return createHash('sha1').update(bytes).digest('hex')
 }
@@ -46,7 +41,7 @@ for (const [name, content] of [
   ['gzipped', GZIPPED],
 ] as const) {
   test(`A large file, ${name}, is read unchanged, however slow the consumer`, async (t) => {
-    const path = fileOf(t, content)
+    const path = fileWith(t, content)
     for (const pause of [0, 5]) {
       const { bytes, progress, error } = await readAll(readAhead, path, async (count) => {
         if (pause > 0 && count % 4 === 0) await new Promise((resolve) => setTimeout(resolve, pause))
@@ -69,7 +64,7 @@ test('A truncated or damaged large file yields its good bytes, then the same err
     'of two members': Buffer.concat([GZIPPED, GZIPPED]),
   }
   for (const [name, content] of Object.entries(cases)) {
-    const path = fileOf(t, content)
+    const path = fileWith(t, content)
     const [ahead, here] = [await readAll(readAhead, path), await readAll(readEventFile, path)]
     assert.equal(ahead.error?.name, here.error?.name, name)
     assert.equal(ahead.error?.message, here.error?.message, name)
@@ -82,7 +77,7 @@ test('A truncated or damaged large file yields its good bytes, then the same err
 })
 
 test('Reading ahead ends when its consumer stops or it is aborted', async (t) => {
-  const path = fileOf(t, GZIPPED)
+  const path = fileWith(t, GZIPPED)
   for await (const chunk of readAhead(path, { bytesRead: 0 })) {
     assert.ok(chunk.length > 0)
     break
