@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
-import { before, describe, test } from 'node:test'
-import type { MarketEvent } from '#core/events/event'
+import { describe, test } from 'node:test'
 import { generateRecords } from '#tools/generate/generate'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '#tools/generate/options'
 import { writeTo } from '#tools/generate/write-to'
 import { problemsOf } from './fixtures/check.ts'
-import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
+import { blocksOf } from './fixtures/import-blocks.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile } from './fixtures/verify.ts'
@@ -103,20 +102,11 @@ test('events that Lyra skips are complete messages by the published definitions'
 
 describe('the markets of a generated stream', () => {
   const OPTIONS = { blocks: 3_000, points: 3, events: 0, seed: 1 }
-  const decoded: DecodedEvent[] = []
-  before(async () => {
-    for await (const each of decodedEvents(generateRecords(OPTIONS))) decoded.push(each)
-  })
-  const ofKind = <K extends MarketEvent['kind']>(kind: K) =>
-    decoded.map(({ event }) => event).filter((event) => event.kind === kind) as Extract<
-      MarketEvent,
-      { kind: K }
-    >[]
+  const bytes = Buffer.concat([...generateRecords(OPTIONS)])
 
   for (const method of ['plain-formula', 'running-sum'] as const) {
     test(`have the TWAPs, payments and estimates of the ${method}, in auctions too`, async (t) => {
-      const path = fileWith(t, Buffer.concat([...generateRecords(OPTIONS)]))
-      const report = await verifyFile(path, { method })
+      const report = await verifyFile(fileWith(t, bytes), { method })
       assert.deepEqual([report.markets, report.differenceCount, report.unknownReasons], [3, 0, {}])
       const { dataPoints, closingTwaps, openingTwaps, funding } = report
       assert.ok(dataPoints.agree > 8_500 && closingTwaps.agree > 20 && openingTwaps.agree > 20)
@@ -126,13 +116,13 @@ describe('the markets of a generated stream', () => {
   }
 
   test('have providers whose provisions are amended, undeployed, cancelled, and come back', () => {
-    assert.deepEqual(
-      [...new Set(ofKind('liquidity-provision').map(({ status }) => status))].sort(),
-      [1, 2, 3, 4, 5, 6],
+    const provisions = blocksOf(bytes).blocks.flatMap(({ events }) =>
+      events.flatMap(({ event }) => (event.kind === 'liquidity-provision' ? [event] : [])),
     )
+    assert.deepEqual([...new Set(provisions.map(({ status }) => status))].sort(), [1, 2, 3, 4, 5, 6])
     const live = new Map<string, boolean>()
     const returned = new Set<string>()
-    for (const { marketId, partyId, status } of ofKind('liquidity-provision')) {
+    for (const { marketId, partyId, status } of provisions) {
       const place = `${marketId} ${partyId}`
       const isLive = status === 1 || status === 5 || status === 6
       if (live.get(place) === false && isLive) returned.add(place)
