@@ -31,8 +31,6 @@ import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 const PATH = '/api/v2/funding-payments'
 
-type Node = PageAnswer['edges'][number]['node']
-
 const nodesIn = (text: string) => ndjsonRows(text).map(({ node }) => node)
 
 const [OTHER_PARTY, OTHER_MARKET] = [idOf('c'), idOf('d')]
