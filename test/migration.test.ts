@@ -162,8 +162,8 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
       const lacked = [
         ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'paidLiquidityFees'],
       ].map((name) => JSON.stringify([name, '3']))
-      for (const more of [[], [...blocks, { height: 3 }]]) {
-        await ingestWell(t, old, fileOf(...more))
+      for (const isAgain of [false, true]) {
+        if (isAgain) await ingestWell(t, old, fileOf(...blocks, { height: 3 }))
         const { since, instrument_terms: terms } = await dumpStore(old)
         assert.deepEqual([since, terms], [lacked, []])
       }
