@@ -214,7 +214,7 @@ function packDeb(tree: string, architecture: string): void {
   }
   cpSync(join(tree, 'lib'), join(into('usr/lib/lyra'), 'lib'), { recursive: true })
   cpSync(join(tree, 'bin'), join(root, 'usr/lib/lyra/bin'), { recursive: true })
-  writeFileSync(join(into('usr/bin'), 'lyra'), debScript('lyra'), { mode: 0o755 })
+  writeFileSync(join(into('usr/bin'), 'lyra'), debFile('lyra'), { mode: 0o755 })
   for (const unit of ['lyra.service', 'lyra-reader@.service'])
     copyFileSync(join(ROOT, 'deploy', unit), join(into('usr/lib/systemd/system'), unit))
   // Empty, because its settings are not the package's.
@@ -230,15 +230,11 @@ function packDeb(tree: string, architecture: string): void {
   copyDocuments(documents)
   const control = into('DEBIAN')
   for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
-    writeFileSync(join(control, name), debScript(name), { mode: 0o755 })
+    writeFileSync(join(control, name), debFile(name), { mode: 0o755 })
   const kilobytes = Number(run('du', ['-sk', '--apparent-size', root], work).split('\t')[0])
   writeFileSync(
     join(control, 'control'),
-    readFileSync(join(ROOT, 'deploy/deb/control'), 'utf8')
-      .replace('@VERSION@', PROGRAM_VERSION)
-      .replace('@REVISION@', String(DEB_REVISION))
-      .replace('@ARCHITECTURE@', architecture)
-      .replace('@KILOBYTES@', String(kilobytes)),
+    debFile('control').replace('@ARCHITECTURE@', architecture).replace('@KILOBYTES@', String(kilobytes)),
   )
   const file = join(OUT, `lyra_${PROGRAM_VERSION}-${DEB_REVISION}_${architecture}.deb`)
   // The umask of this shell could let others write.
@@ -248,10 +244,13 @@ function packDeb(tree: string, architecture: string): void {
   })
 }
 
-/** A script of the Debian package, with what its scripts share. */
-function debScript(name: string): string {
+/** A file of the Debian package's control part, with its version and what its scripts share. */
+function debFile(name: string): string {
   const read = (file: string) => readFileSync(join(ROOT, 'deploy/deb', file), 'utf8')
-  return read(name).replace('@SETTINGS@', () => read('settings.sh').trim())
+  return read(name)
+    .replace('@SETTINGS@', () => read('settings.sh').trim())
+    .replaceAll('@VERSION@', PROGRAM_VERSION)
+    .replaceAll('@REVISION@', String(DEB_REVISION))
 }
 
 /** Time of the packed commit, Unix seconds. */

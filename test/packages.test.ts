@@ -27,11 +27,11 @@ function upgradesAsUnderSystemd(t: TestContext, store: string): void {
   writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> ${log}\n`, { mode: 0o755 })
   const had = existsSync('/run/systemd/system')
   mkdirSync('/run/systemd/system', { recursive: true })
-  const run = (script: string, action: string) => {
+  const run = (script: string, action: string, from = '0.2.0') => {
     writeFileSync(log, '')
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
     const path = `/var/lib/dpkg/info/lyra.${script}`
-    const { status, stdout, stderr } = spawnSync(path, [action, '0.2.0'], { env, encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(path, [action, from], { env, encoding: 'utf8' })
     return { status, stdout, stderr, asked: readFileSync(log, 'utf8') }
   }
   try {
@@ -44,18 +44,12 @@ function upgradesAsUnderSystemd(t: TestContext, store: string): void {
     assert.equal(after.status, 0, after.stderr)
     assert.match(after.stdout, /upgraded the schema from version 7 to \d+/)
     assert.match(after.asked, /start lyra\.service/)
-    const check = [
-      '--user',
-      'lyra',
-      '--',
-      'lyra',
-      'migrate',
-      '--check',
-      '--store',
-      '/var/lib/lyra/before-upgrade.db',
-    ]
+    // A later version that is replaced by this one leaves the backup as it is.
+    assert.equal(run('preinst', 'upgrade', '99.0.0-1').status, 0)
+    assert.ok(existsSync('/var/lib/lyra/before-downgrade.db'))
+    const check = ['migrate', '--check', '--store', '/var/lib/lyra/before-upgrade.db']
     assert.match(
-      spawnSync('runuser', check, { encoding: 'utf8' }).stdout,
+      spawnSync('runuser', ['--user', 'lyra', '--', 'lyra', ...check], { encoding: 'utf8' }).stdout,
       /version 7; lyra migrate would upgrade it/,
     )
 
@@ -72,6 +66,10 @@ function upgradesAsUnderSystemd(t: TestContext, store: string): void {
       /install version 0\.2\.0 .*\n.*install -o lyra -g lyra -m 600 \S+before-upgrade\.db/,
     )
     assert.doesNotMatch(failed.asked, /start lyra\.service/)
+    assert.match(
+      run('postinst', 'configure', '99.0.0-1').stderr,
+      /is of version 99\.0\.0-1: restore it as it was before that upgrade:\n.*before-upgrade\.db/,
+    )
   } finally {
     rmSync('/run/lyra-was-active', { force: true })
     if (!had) rmSync('/run/systemd', { recursive: true })
