@@ -1,7 +1,7 @@
 import { describeRanges, type HeightRange, without } from '../domain/coverage.ts'
 import { withOpen } from '../with-open.ts'
 import { readStore } from './read-store.ts'
-import { readCoverage } from './readings/coverage.ts'
+import { readAcceptedGaps, readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError } from './store.ts'
 import { tableOf } from './tables.ts'
 
@@ -12,9 +12,10 @@ const MAX_NAMED = 3
  * Records that a store may continue without blocks: live ingestion then skips them if they are missing, and records the
  * gap, which can be filled later as any other.
  *
+ * @returns the blocks before them that nobody has accepted: without these it does not get there
  * @throws {StoreError} if the store is empty, or holds some of the blocks.
  */
-export async function acceptGap(store: Store, accepted: HeightRange): Promise<void> {
+export async function acceptGap(store: Store, accepted: HeightRange): Promise<HeightRange[]> {
   const coverage = await readStore(store, readCoverage)
   if (coverage === null)
     throw new StoreError(`${store.name}: the store is empty; it begins with the first block that comes`)
@@ -33,4 +34,6 @@ export async function acceptGap(store: Store, accepted: HeightRange): Promise<vo
       return 1
     }),
   )
+  const before = { from: height + 1n, to: accepted.from - 1n }
+  return before.from > before.to ? [] : without([before], await readStore(store, readAcceptedGaps))
 }

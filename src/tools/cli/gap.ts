@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { describeBlocks } from '#core/domain/coverage'
+import { describeBlocks, describeRanges } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
 import { acceptGap } from '#core/store/accept-gap'
 import { findStore } from '#core/store/open-store'
@@ -8,6 +8,9 @@ import { InvalidSettingError, storeOption } from './options.ts'
 const NOTES = `
 For blocks that nobody has any more. The service may be running: live ingestion that has stopped at these blocks goes on
 within a second, and records them as a gap. They can still be filled later. lyra ingest has --allow-gap instead.`
+
+/** Ranges that a report names. */
+const MAX_NAMED = 3
 
 /** `lyra gap`: does without blocks that are unavailable. */
 export function command(): Command {
@@ -22,8 +25,12 @@ export function command(): Command {
       if (from > to)
         throw new InvalidSettingError(`block ${from} comes after block ${to}: give the lower one first`)
       const store = findStore(name)
-      await acceptGap(store, { from, to })
+      const before = await acceptGap(store, { from, to })
       console.log(`${store.name}: live ingestion may continue without ${describeBlocks({ from, to })}`)
+      if (before.length > 0)
+        console.log(
+          `It needs ${describeRanges(before, MAX_NAMED)} before that: accept these, too, unless they come.`,
+        )
     })
   return new Command('gap')
     .summary('do without blocks that are missing')
