@@ -22,6 +22,7 @@ import { PageModel } from './fixtures/page-model.ts'
 import { testPages } from './fixtures/page-suites.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import {
+  caseOf,
   finalNode,
   type ModelRow,
   markets,
@@ -35,8 +36,6 @@ const SUMMARIES = '/api/v2/market-summaries'
 const ESTIMATES = '/api/v2/funding-estimates/'
 
 type Node = Record<string, unknown>
-
-const caseOf = (name: string) => RESOURCE_CASES.find(({ resource }) => resource.name === name)!
 
 /** The rows of another resource from its own model, ascending. */
 function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {

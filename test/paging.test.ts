@@ -4,8 +4,7 @@ import type { KeyValue, Selection } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
-import { blocksOf } from './fixtures/import-blocks.ts'
-import { PageModel, targetOf } from './fixtures/page-model.ts'
+import { modelOf, targetOf } from './fixtures/page-model.ts'
 import { assertSameRows, testPages } from './fixtures/page-suites.ts'
 import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
@@ -61,16 +60,8 @@ function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): G
 
 /** Selections of every resource in a recording, with their rows. */
 function listsOf(recording: string): ListCase[] {
-  const { blocks } = blocksOf(readRecording(recording))
   return RESOURCE_CASES.flatMap((resourceCase) => {
-    const model = new PageModel(resourceCase)
-    for (const { height, timestamp, events } of blocks) {
-      model.add(
-        Number(height),
-        events.map(({ event }) => event),
-        timestamp,
-      )
-    }
+    const model = modelOf(resourceCase, recording)
     return [...selectionsOf(resourceCase, model.rows({}))].map((selection) => {
       const { path, params } = targetOf(resourceCase.resource, selection)
       const nodes = model.rows(selection).map(({ node }) => node)

@@ -4,103 +4,30 @@ import { describe, type TestContext, test } from 'node:test'
 import { checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
-  busEvent,
   type Content,
   epoch,
   paidFees as fees,
   fileOf,
-  frame,
   idOf,
   MARKET,
   message,
   PARTY,
-  readRecording,
-  recordsOf,
 } from './fixtures/event-stream.ts'
-import { ndjsonRows, nodesOf, type PageAnswer, send } from './fixtures/http.ts'
+import { ndjsonRows, type PageAnswer, send } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
-import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
-import { restoreOldStore } from './fixtures/old-store.ts'
+import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { modelOf } from './fixtures/page-model.ts'
 import { serverOfFile } from './fixtures/postgres-server.ts'
-import { runLyra, runWell } from './fixtures/program.ts'
+import { runWell } from './fixtures/program.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
+import { caseOf } from './fixtures/resource-cases.ts'
 import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
 import { segmentPaths, writeSegment } from './fixtures/segments.ts'
-import { serve, serveFile, storeOf } from './fixtures/service.ts'
-import { answersForMonth, MONTH, recorded, referencePath, skip } from './fixtures/shared.ts'
+import { serveFile, storeOf } from './fixtures/service.ts'
+import { answersForMonth, MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
-import { type Fields, fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
-
-const PATH = '/api/v2/liquidity/provider-history'
 
 type Node = PageAnswer['edges'][number]['node']
-
-/**
- * The history in the events of a file, from its bytes alone: epochs, then the first data of each market, and the first fees of
- * each for that epoch.
- */
-function historyIn(bytes: Buffer): Node[] {
-  const rows: Node[] = []
-  let ended: { epoch: bigint; markets: Map<string, { data?: Fields; fees?: Fields }> } | null = null
-  let [atBlock, timestamp] = [0n, 0n]
-  const flush = () => {
-    for (const [marketId, { data, fees }] of ended?.markets ?? []) {
-      const [shares, slas] = [26, 32].map((no) =>
-        (data?.get(no) ?? []).map((one) => fieldsOf(one as Uint8Array)),
-      )
-      const paid = (fees?.get(5) ?? []).map((one) => fieldsOf(one as Uint8Array))
-      for (const party of new Set([...slas!, ...paid].map((one) => textIn(one, 1)))) {
-        const of = (list: Fields[]) => list.find((one) => textIn(one, 1) === party)
-        const [share, sla, own] = [of(shares!), of(slas!), of(paid)]
-        rows.push({
-          ...{ marketId, partyId: party, epoch: String(ended!.epoch) },
-          ...{ timestamp: String(timestamp), atBlock: String(atBlock) },
-          timeOnBook: sla === undefined ? null : textIn(sla, 3),
-          feePenalty: sla === undefined ? null : textIn(sla, 4),
-          bondPenalty: sla === undefined ? null : textIn(sla, 5),
-          requiredLiquidity: sla === undefined ? null : textIn(sla, 7),
-          equityLikeShare: sla === undefined || share === undefined ? null : textIn(share, 2),
-          feesPaid: own === undefined ? null : textIn(own, 2),
-        })
-      }
-    }
-    ended = null
-  }
-  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
-    const event = fieldsOf(bytes.subarray(at + 12, at + 4 + bytes.readUInt32BE(at)))
-    const kind = [...event.keys()].find((no) => no > 100)!
-    if (![111, 131, 148, 179].includes(kind)) continue
-    const body = fieldsOf(event.get(kind)![0] as Uint8Array)
-    if (kind === 148) {
-      flush()
-      atBlock = numberIn(body, 1)
-      timestamp = numberIn(body, 2)
-    } else if (kind === 131) {
-      if (numberIn(body, 2) !== 2n) continue
-      flush()
-      ended = { epoch: numberIn(body, 1), markets: new Map() }
-    } else if (ended !== null) {
-      const marketId = textIn(body, kind === 111 ? 12 : 1)
-      const own = ended.markets.get(marketId) ?? {}
-      if (kind === 111) own.data ??= body
-      else if (numberIn(body, 3) === ended.epoch) own.fees ??= body
-      ended.markets.set(marketId, own)
-    }
-  }
-  flush()
-  return rows
-}
-
-/** All rows of a selection, oldest first. */
-const historyOf = (base: string, params: [string, string][]): Promise<Node[]> =>
-  nodesOf(base, PATH, [...params, ['pagination.newestFirst', 'false']])
-
-const inOrder = (rows: readonly Node[]) =>
-  rows.toSorted((a, b) => {
-    const order = BigInt(String(a.timestamp)) - BigInt(String(b.timestamp))
-    if (order !== 0n) return order < 0n ? -1 : 1
-    return `${a.marketId} ${a.partyId}` < `${b.marketId} ${b.partyId}` ? -1 : 1
-  })
 
 const sla = (party: string, timeOnBook: string) =>
   message({ 1: party, 3: timeOnBook, 4: '0.1', 5: '0.2', 7: '9' })
@@ -111,18 +38,7 @@ const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []): 
   body: message({ 12: marketId, 26: shares, 32: slas }),
 })
 
-/** A recording in which an unused event of every 40th block is replaced by the end of an epoch. */
-function withEpochs(bytes: Buffer): Buffer {
-  const events = recordsOf(bytes).map(({ bytes: record, kind, height, index }) => {
-    const event = record.subarray(12)
-    if (kind !== 101 || height % 40 !== 0) return event
-    const chain = textIn(fieldsOf(event), 5)
-    return busEvent({ id: `${height}-${index}`, kind: 131, chain }, epoch(height / 40).body)
-  })
-  return frame(events)
-}
-
-const [OTHER, PARTY_2] = [idOf('d'), idOf('e')]
+const PARTY_2 = idOf('e')
 
 /** Some fields of rows, as texts. */
 const shown = (rows: readonly Node[], ...names: string[]) =>
@@ -138,9 +54,9 @@ const withoutFigures = (row: Node): Node => ({
 const keyOf = ({ marketId, partyId, epoch }: Node) => `${marketId} ${partyId} ${epoch}`
 
 /** All rows of a store, in order. */
-async function exported(t: TestContext, store: string): Promise<Node[]> {
-  const { stdout } = await runWell(t, ['export', 'liquidity-provider-history', '--store', store])
-  return inOrder(ndjsonRows(stdout).map(({ node }) => node))
+async function exported(t: TestContext, store: string, ...args: string[]): Promise<Node[]> {
+  const { stdout } = await runWell(t, ['export', 'liquidity-provider-history', '--store', store, ...args])
+  return ndjsonRows(stdout).map(({ node }) => node)
 }
 
 const serverFor = serverOfFile()
@@ -157,7 +73,12 @@ async function loadMonth(t: TestContext, ...statements: string[]) {
 }
 
 let ofMonth: Node[] | null = null
-const historyOfMonth = () => (ofMonth ??= inOrder(historyIn(readRecording(MONTH))))
+
+/** The rows that follow from a month's events, oldest first. */
+const historyOfMonth = () =>
+  (ofMonth ??= modelOf(caseOf('liquidityProviderHistory'), MONTH)
+    .rows({})
+    .map(({ node }) => node))
 
 /** Segments without some tables: their rows, and the resources reported as missing. */
 const PARTS: [
@@ -206,15 +127,10 @@ const PARTS: [
 
 for (const kind of STORE_KINDS) {
   describe(`the history of liquidity providers (${kind.name})`, () => {
-    test('of a recording with epochs matches its events, as does a month with the fees of its epochs', async (t) => {
-      const long = withEpochs(readRecording(recorded('perps-long')))
-      for (const [store, expected, least] of [
-        [await storeOf(t, kind, MONTH), historyOfMonth(), 500],
-        [await storeOfBytes(t, kind, long), inOrder(historyIn(long)), 200],
-      ] as const) {
-        assert.ok(expected.length >= least, String(expected.length))
-        assert.deepEqual(await exported(t, store), expected)
-      }
+    test('of a month follows from its events', async (t) => {
+      const expected = historyOfMonth()
+      assert.ok(expected.length >= 500, String(expected.length))
+      assert.deepEqual(await exported(t, await storeOf(t, kind, MONTH)), expected)
     })
 
     test('of a month gives the fees that a data node reported as paid', async (t) => {
@@ -237,123 +153,43 @@ for (const kind of STORE_KINDS) {
       assert.equal(expected.size, 546)
     })
 
-    test('gives the fees paid: the first of a market and epoch, in the block that ends it, with an SLA or without', async (t) => {
-      const blocks = [
-        { height: 5, events: [fees(MARKET, 1, [[PARTY, '5']])] },
-        {
-          height: 6,
-          events: [
-            epoch(1),
-            fees(MARKET, 1, Object.entries({ [PARTY]: '7', [PARTY_2]: '8', none: '1', [idOf('f')]: 'x' })),
-            fees(MARKET, 1, [[PARTY, '70']]),
-            fees(MARKET, 2, [[PARTY, '9']]),
-            fees(OTHER, 1, [[PARTY, '11']]),
-            epoch(2, 1),
-            data(MARKET, [sla(PARTY, '0.5')], [share(PARTY, '0.25')]),
-          ],
-        },
-        // The same epoch ends again: its figures are the new ones, its fees the first ones.
-        {
-          height: 7,
-          events: [
-            epoch(1),
-            fees(MARKET, 1, Object.entries({ [PARTY]: '12', [idOf('f')]: '13' })),
-            data(MARKET, [sla(PARTY, '0.6')]),
-          ],
-        },
-      ]
-      for (const order of [blocks, blocks.toReversed()]) {
-        const store = kind.create(t)
-        for (const block of order) await ingestWell(t, store, fileOf(block), { allowGap: true })
-        const base = await serve(t, store)
-        const rows = [
-          ...(await historyOf(base, [['marketId', MARKET]])),
-          ...(await historyOf(base, [['marketId', OTHER]])),
-        ]
-        assert.deepEqual(
-          shown(rows, 'marketId', 'partyId', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'),
-          [
-            `${MARKET} ${PARTY_2} 6   8`,
-            `${MARKET} ${PARTY} 7 0.6  7`,
-            `${MARKET} ${idOf('f')} 7   `,
-            `${OTHER} ${PARTY} 6   11`,
-          ],
-        )
-        await runWell(t, ['check', '--store', store])
-      }
-    })
-
-    test('starts at the end of an epoch, with the first data of each market after it in its block', async (t) => {
-      const store = await storeOfBytes(
-        t,
-        kind,
-        fileOf(
-          {
-            height: 5,
-            events: [
-              data(MARKET, [sla(PARTY, '0.1')]),
-              epoch(0),
-              epoch(1, 1),
-              data(MARKET, [sla(PARTY, '0.2'), sla('none', '1'), sla(PARTY_2, '')], [share(PARTY, '0.5')]),
-              data(MARKET, [sla(PARTY, '0.3')]),
-              data(OTHER, []),
-              data(OTHER, [sla(PARTY, '0.4')]),
-            ],
-          },
-          {
-            height: 6,
-            events: [data(OTHER, [sla(PARTY, '0.5')]), epoch(2n ** 63n), data(MARKET, [sla(PARTY, '1')])],
-          },
-        ),
-      )
-      const base = await serve(t, store)
-      const rows = await historyOf(base, [['partyId', PARTY]])
-      assert.deepEqual(shown(rows, 'marketId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare'), [
-        `${MARKET} 0 5 0.2 0.5`,
-      ])
-      const [other] = await historyOf(base, [['partyId', PARTY_2]])
-      assert.deepEqual([other!.timeOnBook, other!.equityLikeShare], ['', null])
-    })
-
-    test('is exported by the beginning of the id of a party that left', async (t) => {
-      const events = [epoch(0), data(MARKET, [sla(PARTY, '0.1'), sla(PARTY_2, '1')])]
-      const store = await storeOfBytes(t, kind, fileOf({ height: 5, events }))
-      const exported = (party: string) =>
-        runLyra(t, ['export', 'liquidity-provider-history', '--store', store, '--party', party])
-      const whole = await exported(PARTY_2)
-      assert.match(whole.stdout, /^\{.*"timeOnBook":"1".*\}\n$/)
-      assert.equal((await exported(PARTY_2.slice(0, 5))).stdout, whole.stdout)
-      assert.match((await exported('0a')).stderr, /--party 0a: no party id of .* starts with it\n$/)
-    })
-
-    test('is the same in whatever order blocks arrive, and after an incomplete block is completed', async (t) => {
-      const first = { height: 5, events: [epoch(7), data(MARKET, [sla(PARTY, '0.1')])] }
+    test('starts at the end of an epoch, with the first figures and fees after it, in whatever order blocks arrive, and completed', async (t) => {
       const whole = {
-        height: 6,
+        height: 5,
         events: [
-          epoch(7),
-          data(MARKET, [sla(PARTY, '0.2')]),
-          data(MARKET, [sla(PARTY, '0.3'), sla(PARTY_2, '1')]),
+          ...[data(MARKET, [sla(PARTY, '0.1')]), fees(MARKET, 1, [[PARTY, '5']]), epoch(1), epoch(2, 1)],
+          data(MARKET, [sla(PARTY, '0.2'), sla('none', '1')], [share(PARTY, '0.5')]),
+          data(MARKET, [sla(PARTY, '0.3'), sla(idOf('c'), '1')]),
+          fees(MARKET, 1, Object.entries({ [PARTY_2]: '8', none: '1', [idOf('f')]: 'x' })),
+          ...[fees(MARKET, 1, [[PARTY, '70']]), fees(MARKET, 2, [[PARTY, '9']])],
         ],
       }
-      const later = { height: 7, events: [epoch(8), data(OTHER, [sla(PARTY, '1')])] }
-      const all = fileOf(first, whole, later)
-      const expected = await dumpOf(t, kind, all)
-      assert.equal(expected.liquidity_provider_history!.length, 2)
+      // The same epoch ends again; its fees stay the first ones.
+      const later = {
+        height: 6,
+        events: [
+          ...[epoch(2n ** 63n), data(MARKET, [sla(PARTY, '1')])],
+          ...[epoch(1), fees(MARKET, 1, [[PARTY_2, '12']])],
+        ],
+      }
+      const incomplete = { ...whole, without: [6] }
       for (const parts of [
-        [fileOf(later), fileOf(whole), fileOf(first)],
-        [fileOf(first, { ...whole, without: [3] }, later), fileOf(whole)],
-        [fileOf(first, later), all],
+        [[later], [whole]],
+        [[incomplete, later], [whole]],
       ]) {
         const store = kind.create(t)
         for (const part of parts) {
-          await ingestWell(t, store, part, { allowGap: true })
+          await ingestWell(t, store, fileOf(...part), { allowGap: true })
           // Of a block that either side has in part, rows that follow from several events may differ.
-          for (const events of [all, part, parts[0]!])
-            assert.deepEqual((await checkWithFiles(store, fileWith(t, events))).told, [])
+          for (const blocks of [[whole, later], part, parts[0]!])
+            assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
         }
-        const { liquidity_provider_history: history } = await dumpStore(store)
-        assert.deepEqual(history, expected.liquidity_provider_history)
+        const rows = await exported(t, store)
+        assert.deepEqual(
+          shown(rows, 'partyId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'),
+          [`${PARTY} 1 5 0.2 0.5 `, `${PARTY_2} 1 6   8`],
+        )
+        assert.deepEqual(await exported(t, store, '--party', PARTY_2.slice(0, 5)), rows.slice(1))
       }
     })
 
@@ -509,13 +345,6 @@ for (const kind of STORE_KINDS) {
         )
         assert.deepEqual(report.imported[0]!.lacks ?? [], missing, change)
       }
-    })
-
-    test('is reported as missing after an upgrade', { skip: kind.name === 'citus' }, async (t) => {
-      const old = await restoreOldStore(t, kind)
-      await runWell(t, ['migrate', '--store', old])
-      const { stdout } = await runWell(t, ['status', '--store', old])
-      assert.match(stdout, /liquidityProviderHistory +stored from block \d+ on$/m)
     })
   })
 }
