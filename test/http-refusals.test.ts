@@ -19,79 +19,96 @@ import { serve, serveBoth, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openStore } from './fixtures/stores.ts'
 
-/** Requests that are refused, by their fault. */
-const REFUSED: [what: string, request: string, expected: Refusal][] = [
-  ['an unknown path', requestText('GET /nope'), NOT_FOUND],
-  ['a trailing slash', requestText(`GET ${CHECKPOINTS}/`), NOT_FOUND],
-  ['a trailing slash after a market', requestText(`GET ${POINTS}/`), NOT_FOUND],
-  ['two slashes at the start', requestText('GET //api/v2/checkpoints'), NOT_FOUND],
-  ['two slashes within', requestText('GET /api/v2//checkpoints'), NOT_FOUND],
-  ['upper case', requestText('GET /api/v2/Checkpoints'), NOT_FOUND],
-  ['an escaped slash', requestText('GET /api/v2%2Fcheckpoints'), NOT_FOUND],
-  ['dots', requestText('GET /api/v2/x/../checkpoints'), NOT_FOUND],
-  ['a semicolon', requestText('GET /api/v2/checkpoints;a=b'), NOT_FOUND],
-  ['an absolute target with an unknown path', requestText('GET http://lyra/nope'), NOT_FOUND],
-  ['GET *', requestText('GET *'), NOT_FOUND],
-  ['OPTIONS of an unknown path', requestText('OPTIONS /nope'), NOT_FOUND],
-  ['another method on an unknown path', requestText('DELETE /nope'), NOT_FOUND],
-  ['an unknown method on an unknown path', requestText('BREW /nope'), NOT_FOUND],
-  ['malformed JSON to an unknown path', requestText('POST /nope', jsonOf('{'), '{'), NOT_FOUND],
-  ['CONNECT', requestText('CONNECT lyra:443'), NOT_FOUND],
-  ['CONNECT to a known path', requestText(`CONNECT ${CHECKPOINTS}`), NOT_ALLOWED],
-  ['an unknown method', requestText(`BREW ${CHECKPOINTS}?a=b`), NOT_ALLOWED],
-  ['an unknown method, escaped path', requestText('BREW /api/v2/%63heckpoints'), NOT_ALLOWED],
-  ['POST with a body', requestText(`POST ${POINTS}`, jsonOf('[]'), '[]'), NOT_ALLOWED],
-  ['POST of a form', requestText(`POST ${CHECKPOINTS}`, { 'Content-Length': '3' }, 'a=b'), NOT_ALLOWED],
+/** Requests that are refused: by their request line, and by all their bytes. */
+const REFUSED: [expected: Refusal, lines: Record<string, string>, bytes: Record<string, string>][] = [
   [
-    'POST with a large body and a closing connection',
-    requestText(`POST ${CHECKPOINTS}`, { 'Content-Length': '3000000' }, 'x'.repeat(3_000_000)),
+    NOT_FOUND,
+    {
+      'an unknown path': 'GET /nope',
+      'a trailing slash': `GET ${CHECKPOINTS}/`,
+      'a trailing slash after a market': `GET ${POINTS}/`,
+      'two slashes at the start': 'GET //api/v2/checkpoints',
+      'two slashes within': 'GET /api/v2//checkpoints',
+      'upper case': 'GET /api/v2/Checkpoints',
+      'an escaped slash': 'GET /api/v2%2Fcheckpoints',
+      dots: 'GET /api/v2/x/../checkpoints',
+      'a semicolon': 'GET /api/v2/checkpoints;a=b',
+      'an absolute target with an unknown path': 'GET http://lyra/nope',
+      'GET *': 'GET *',
+      CONNECT: 'CONNECT lyra:443',
+    },
+    { 'malformed JSON to an unknown path': requestText('POST /nope', jsonOf('{'), '{') },
+  ],
+  [
     NOT_ALLOWED,
-  ],
-  ['a bad escape in the path', requestText('GET /api/v2/%zz'), MALFORMED],
-  ['bytes in the path that are no UTF-8', requestText('GET /api/v2/%ff'), MALFORMED],
-  ['half a surrogate pair', requestText('GET /nope?a=%ed%a0%80'), MALFORMED],
-  ['an invalid escape in the value of an unknown name', requestText(`GET ${CHECKPOINTS}?x=%g0`), MALFORMED],
-  ['a bad escape in a name', requestText(`GET ${CHECKPOINTS}?%=x`), MALFORMED],
-  ['a cut escape at the end', requestText(`GET ${CHECKPOINTS}?x=%a`), MALFORMED],
-  ['bytes in the query that are no UTF-8', requestText(`GET ${CHECKPOINTS}?x=%c3%28`), MALFORMED],
-  ['raw bytes in the target', requestText(`GET ${CHECKPOINTS}?x=\xff`), MALFORMED],
-  ['a fragment after the path', requestText(`GET ${CHECKPOINTS}#x`), MALFORMED],
-  ['a fragment after the query', requestText(`GET ${CHECKPOINTS}?a=b#x`), MALFORMED],
-  ['a relative target', requestText('GET api/v2/checkpoints'), MALFORMED],
-  ['a space in the target', requestText(`GET ${CHECKPOINTS}?a= b`), MALFORMED],
-  ['a control character in the target', requestText(`GET ${CHECKPOINTS}?a=\0`), MALFORMED],
-  ['no request line', '\r\n\r\nhello there\r\n\r\n', MALFORMED],
-  ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', MALFORMED],
-  ['HTTP/0.9', `GET ${CHECKPOINTS}\r\n\r\n`, MALFORMED],
-  ['HTTP/1.2', `GET ${CHECKPOINTS} HTTP/1.2\r\nHost: lyra\r\n\r\n`, MALFORMED],
-  ['HTTP/2.0 in text', `GET ${CHECKPOINTS} HTTP/2.0\r\nHost: lyra\r\nConnection: close\r\n\r\n`, MALFORMED],
-  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', MALFORMED],
-  ['no Host', `GET ${CHECKPOINTS} HTTP/1.1\r\n\r\n`, MALFORMED],
-  ['two Hosts', `GET ${CHECKPOINTS} HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n`, MALFORMED],
-  ['a header without a colon', requestText(`GET ${CHECKPOINTS}\r\nX`), MALFORMED],
-  ['a space in the name of a header', requestText(`GET ${CHECKPOINTS}`, { 'A b': 'c' }), MALFORMED],
-  ['a header with a line feed alone', `GET ${CHECKPOINTS} HTTP/1.1\nHost: lyra\n\n`, MALFORMED],
-  ['a length below zero', requestText(`POST ${CHECKPOINTS}`, { 'Content-Length': '-1' }), MALFORMED],
-  [
-    'both a length and chunks',
-    requestText(
-      `POST ${CHECKPOINTS}`,
-      { 'Content-Length': '3', 'Transfer-Encoding': 'chunked' },
-      '0\r\n\r\n',
-    ),
-    MALFORMED,
+    {
+      'CONNECT to a known path': `CONNECT ${CHECKPOINTS}`,
+      'an unknown method with a query': `BREW ${CHECKPOINTS}?a=b`,
+      'an unknown method, escaped path': 'BREW /api/v2/%63heckpoints',
+    },
+    {
+      'POST with a body': requestText(`POST ${POINTS}`, jsonOf('[]'), '[]'),
+      'POST of a form': requestText(`POST ${CHECKPOINTS}`, { 'Content-Length': '3' }, 'a=b'),
+      'POST with a large body and a closing connection': requestText(
+        `POST ${CHECKPOINTS}`,
+        { 'Content-Length': '3000000' },
+        'x'.repeat(3_000_000),
+      ),
+    },
   ],
   [
-    'a chunk without a size, in an unused body',
-    requestText(`GET ${CHECKPOINTS}`, { 'Transfer-Encoding': 'chunked' }, 'zz\r\nabc\r\n0\r\n\r\n'),
     MALFORMED,
+    {
+      'a bad escape in the path': 'GET /api/v2/%zz',
+      'bytes in the path that are no UTF-8': 'GET /api/v2/%ff',
+      'half a surrogate pair': 'GET /nope?a=%ed%a0%80',
+      'an invalid escape in the value of an unknown name': `GET ${CHECKPOINTS}?x=%g0`,
+      'a bad escape in a name': `GET ${CHECKPOINTS}?%=x`,
+      'a cut escape at the end': `GET ${CHECKPOINTS}?x=%a`,
+      'bytes in the query that are no UTF-8': `GET ${CHECKPOINTS}?x=%c3%28`,
+      'raw bytes in the target': `GET ${CHECKPOINTS}?x=\xff`,
+      'a fragment after the path': `GET ${CHECKPOINTS}#x`,
+      'a fragment after the query': `GET ${CHECKPOINTS}?a=b#x`,
+      'a relative target': 'GET api/v2/checkpoints',
+      'a space in the target': `GET ${CHECKPOINTS}?a= b`,
+      'a control character in the target': `GET ${CHECKPOINTS}?a=\0`,
+      'a header without a colon': `GET ${CHECKPOINTS}\r\nX`,
+    },
+    {
+      'no request line': '\r\n\r\nhello there\r\n\r\n',
+      'a TLS greeting': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+      'HTTP/0.9': `GET ${CHECKPOINTS}\r\n\r\n`,
+      'HTTP/1.2': `GET ${CHECKPOINTS} HTTP/1.2\r\nHost: lyra\r\n\r\n`,
+      'HTTP/2.0 in text': `GET ${CHECKPOINTS} HTTP/2.0\r\nHost: lyra\r\nConnection: close\r\n\r\n`,
+      'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'no Host': `GET ${CHECKPOINTS} HTTP/1.1\r\n\r\n`,
+      'two Hosts': `GET ${CHECKPOINTS} HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n`,
+      'a space in the name of a header': requestText(`GET ${CHECKPOINTS}`, { 'A b': 'c' }),
+      'a header with a line feed alone': `GET ${CHECKPOINTS} HTTP/1.1\nHost: lyra\n\n`,
+      'a length below zero': requestText(`POST ${CHECKPOINTS}`, { 'Content-Length': '-1' }),
+      'both a length and chunks': requestText(
+        `POST ${CHECKPOINTS}`,
+        { 'Content-Length': '3', 'Transfer-Encoding': 'chunked' },
+        '0\r\n\r\n',
+      ),
+      'a chunk without a size, in an unused body': requestText(
+        `GET ${CHECKPOINTS}`,
+        { 'Transfer-Encoding': 'chunked' },
+        'zz\r\nabc\r\n0\r\n\r\n',
+      ),
+    },
   ],
-  ['a long path', requestText(`GET /${'a'.repeat(20_000)}`), TOO_LARGE],
-  ['a long market id', requestText(`GET ${POINTS}${'a'.repeat(17_000)}`), TOO_LARGE],
-  ['a long query', requestText(`GET ${CHECKPOINTS}?a=${'a'.repeat(20_000)}`), TOO_LARGE],
-  ['a target of a megabyte', requestText(`GET ${CHECKPOINTS}?a=${'a'.repeat(1024 * 1024)}`), TOO_LARGE],
-  ['a long header', requestText(`GET ${CHECKPOINTS}`, { X: 'a'.repeat(20_000) }), TOO_LARGE],
-  ['many headers', requestText(`GET ${CHECKPOINTS}\r\n${'a: b\r\n'.repeat(4_000)}`), TOO_LARGE],
+  [
+    TOO_LARGE,
+    {
+      'a long path': `GET /${'a'.repeat(20_000)}`,
+      'a long market id': `GET ${POINTS}${'a'.repeat(17_000)}`,
+      'a long query': `GET ${CHECKPOINTS}?a=${'a'.repeat(20_000)}`,
+      'a target of a megabyte': `GET ${CHECKPOINTS}?a=${'a'.repeat(1024 * 1024)}`,
+      'many headers': `GET ${CHECKPOINTS}\r\n${'a: b\r\n'.repeat(4_000)}`,
+    },
+    { 'a long header': requestText(`GET ${CHECKPOINTS}`, { X: 'a'.repeat(20_000) }) },
+  ],
 ]
 
 function jsonOf(text: string): Record<string, string> {
@@ -124,41 +141,23 @@ const EMPTY: Fault = ['an empty store', UNAVAILABLE, () => undefined]
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/'
 
+const chain = (path: string, what: string, expected: Refusal, faulty: string): [string, Fault[]] => [
+  path,
+  [LONG, ESCAPE, METHOD, PARSE, [what, expected, atPath(faulty)], CURSORS, EMPTY],
+]
+
+const OF_MARKET = `${PROVIDERS}?marketId=${MARKET}`
+
 /** Requests that are valid except for their faults, listed in the order of the table. */
 const CHAINS: [path: string, faults: Fault[]][] = [
   [
     CHECKPOINTS,
     [LONG, ESCAPE, ['an unknown path', NOT_FOUND, atPath('/nope')], METHOD, PARSE, CURSORS, EMPTY],
   ],
-  [
-    `${PROVIDERS}?marketId=${MARKET}`,
-    [LONG, ESCAPE, METHOD, PARSE, ['no filter', invalid(10015), atPath(`${PROVIDERS}?`)], CURSORS, EMPTY],
-  ],
-  [
-    `${PROVIDERS}?marketId=${MARKET}`,
-    [
-      LONG,
-      ESCAPE,
-      METHOD,
-      PARSE,
-      ['a bad party', invalid(10000), atPath(`${PROVIDERS}?partyId=x`)],
-      CURSORS,
-      EMPTY,
-    ],
-  ],
-  [POINTS, [LONG, ESCAPE, METHOD, PARSE, ['no market', invalid(10003), atPath(DATA_POINTS)], CURSORS, EMPTY]],
-  [
-    POINTS,
-    [
-      LONG,
-      ESCAPE,
-      METHOD,
-      PARSE,
-      ['a bad market', invalid(10000), atPath(`${DATA_POINTS}x`)],
-      CURSORS,
-      EMPTY,
-    ],
-  ],
+  chain(OF_MARKET, 'no filter', invalid(10015), `${PROVIDERS}?`),
+  chain(OF_MARKET, 'a bad party', invalid(10000), `${PROVIDERS}?partyId=x`),
+  chain(POINTS, 'no market', invalid(10003), DATA_POINTS),
+  chain(POINTS, 'a bad market', invalid(10000), `${DATA_POINTS}x`),
 ]
 
 function faultyRequest(path: string, faults: Fault[]): string {
@@ -174,7 +173,11 @@ for (const kind of ANY_STORE_KIND) {
     const base = await serveFile(kind, SAMPLE)
     assert.equal((await send(base, '/api/v2/checkpoints')).status, 200)
 
-    for (const [what, request, expected] of REFUSED) {
+    const requests = REFUSED.flatMap(([expected, lines, bytes]) => [
+      ...Object.entries(lines).map(([what, line]) => [what, requestText(line), expected] as const),
+      ...Object.entries(bytes).map(([what, request]) => [what, request, expected] as const),
+    ])
+    for (const [what, request, expected] of requests) {
       await t.test(`${what} gets ${expected.status}`, async () => {
         const { answers, rest } = await exchange(base, request, { until: 1, timeoutMs: 3_000 })
         assert.equal(answers.length, 1, JSON.stringify(rest.slice(0, 200)))
@@ -256,53 +259,17 @@ for (const kind of ANY_STORE_KIND) {
     const base = await serveFile(kind, SAMPLE)
     const page = `${CHECKPOINTS}?pagination.first=1`
     const { headers } = await send(base, page)
-    const preflight = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }
-    for (const [what, bytes] of [
-      ['a page', requestText(`GET ${page}`)],
-      // The second and third answers come from the cache.
-      [
-        'a cached page',
-        requestText(`GET ${page}`, { Connection: 'keep-alive' }).repeat(2) + requestText(`GET ${page}`),
-      ],
-      ['an unmodified page', requestText(`GET ${page}`, { 'If-None-Match': headers.etag as string })],
-      ['a preflight', requestText(`OPTIONS ${page}`, preflight)],
-      ['options', requestText('OPTIONS *')],
-      ['coverage', requestText('GET /api/v2/coverage')],
-      ['an export', requestText(`GET ${POINTS}?format=csv`)],
-      ['the head of an export', requestText(`HEAD ${POINTS}?format=csv`)],
-      ['a stream', requestText('GET /api/v2/stream/checkpoints')],
-      ['a refused stream', requestText('GET /api/v2/stream/checkpoints?after=x')],
-      ['health', requestText('GET /health')],
-      ['readiness', requestText('GET /ready')],
-      ['metrics', requestText('GET /metrics')],
-      ['the document', requestText('GET /openapi.json')],
-      ['the explorer', requestText('GET /')],
-      ['the reference', requestText('GET /docs')],
-      ['no asset', requestText('GET /assets/none.js')],
-      ['an unknown path', requestText('GET /nope')],
-      ['another method', requestText(`DELETE ${page}`)],
-      ['a bad parameter', requestText(`GET ${CHECKPOINTS}?pagination.first=x`)],
-      ['bad escapes', requestText('GET /%zz')],
-      ['no HTTP', 'garbage\r\n\r\n'],
-      ['an unknown method', requestText(`BREW ${page}`)],
-      ['CONNECT', requestText('CONNECT lyra:1')],
-      ['no Host', `GET ${page} HTTP/1.1\r\n\r\n`],
-      ['headers too large', requestText(`GET ${page}`, { X: 'x'.repeat(20_000) })],
-      ['a bad body', requestText(`GET ${page}`, { 'Transfer-Encoding': 'chunked' }, 'zz\r\n')],
-    ] as const) {
-      // A stream has no end.
-      const until = what === 'a stream' ? { until: 'head' as const } : {}
-      const { answers, rest } = await exchange(base, bytes, {
-        ...until,
-        timeoutMs: 30_000,
-        methods: ['HEAD'],
-      })
-      // Answers without a length are in the rest.
-      const heads = answers.map((answer) => answer.headers.get('x-content-type-options'))
-      if (/^HTTP\/1\.1 /.test(rest))
-        heads.push([/\r\nx-content-type-options: (\w+)\r\n/i.exec(rest)?.[1] ?? ''])
-      assert.ok(heads.length > 0, what)
-      for (const values of heads) assert.deepEqual(values, ['nosniff'], what)
-    }
+    const isSafe = (values: unknown, what: string) => assert.equal(values, 'nosniff', what)
+    const known = { headers: { 'If-None-Match': headers.etag } }
+    // The second and third answers come from the cache. Refusals: in assertRefusal.
+    for (const [target, options] of [
+      ...[[page], [page], [page], [page, known], ['*', { method: 'OPTIONS' }], ['/api/v2/coverage']],
+      ...[[`${POINTS}?format=csv`], [`${POINTS}?format=csv`, { method: 'HEAD' }]],
+      ...[['/health'], ['/ready'], ['/metrics'], ['/openapi.json'], ['/'], ['/docs'], ['/assets/none.js']],
+    ] as [string, object?][])
+      isSafe((await send(base, target, options)).headers['x-content-type-options'], target)
+    const stream = await fetch(`${base}/api/v2/stream/checkpoints`)
+    isSafe(stream.headers.get('x-content-type-options'), 'a stream')
+    await stream.body!.cancel()
   })
 }
