@@ -86,25 +86,33 @@ for (const kind of STORE_KINDS) {
       }
       // In one commit: one commit per block would rewrite the series of all these times.
       await live.commitAll(all)
-      const reader = await openReader(t, store)
-      return reader
+      return openReader(t, store)
     }
 
-    test('splits a run of blocks with many rows into several calls', async (t) => {
-      const total = 40 * 800
-      const reader = await openPoints(t, 40, 800)
-      assert.ok(total > 3 * MAX_READ_ROWS)
-      const points = fundingPeriodDataPoints
-      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
-      assert.equal(sparse.rows.length, 2)
-      assert.ok(sparse.calls >= total / MAX_READ_ROWS - 1, `${sparse.calls} calls`)
-      const external = await readAll(reader, points, { marketId: LIVE_MARKET, source: 1n })
-      assert.equal(external.rows.length, 40 * 14)
-      assertInOrder(external.rows)
-      const all = await readAll(reader, points, { marketId: LIVE_MARKET })
-      assert.equal(all.rows.length, total + 2)
-      assertInOrder(all.rows)
-    })
+    for (const [blocks, pointsOfBlock, calls] of [
+      [40, 800, (40 * 800) / MAX_READ_ROWS - 1],
+      ...(ANY_STORE_KIND.includes(kind) ? [[640, 50, 3] as const] : []),
+    ] as const) {
+      test(`reads a limited number of rows per call, even if few match: of ${blocks} blocks of ${pointsOfBlock}`, async (t) => {
+        const reader = await openPoints(t, blocks, pointsOfBlock)
+        const read = (selection: Selection) =>
+          readAll(reader, fundingPeriodDataPoints, { marketId: LIVE_MARKET, ...selection })
+        const sparse = await read({ seq: RARE })
+        assert.equal(sparse.rows.length, 2)
+        assert.ok(sparse.calls >= calls, `${sparse.calls} calls`)
+        for (const [selection, count] of [
+          [{ source: 1n }, blocks * Math.ceil(pointsOfBlock / 60)],
+          [{ seq: 1n }, Math.min(49, blocks) * pointsOfBlock],
+          [{}, blocks * pointsOfBlock + 2],
+        ] as const) {
+          const { rows } = await read(selection)
+          assert.equal(rows.length, count)
+          assertInOrder(rows)
+        }
+        const none = await read({ seq: 12_345n })
+        assert.deepEqual([none.rows.length, none.calls], [0, 1])
+      })
+    }
 
     test('returns the rows of all markets by event, however many markets and rows the blocks have', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
@@ -143,25 +151,6 @@ for (const kind of STORE_KINDS) {
       )
       assert.equal(of.rows.length, rows.filter(({ row }) => row[1] === '2').length)
     })
-
-    const readsNoFurther = async (t: TestContext) => {
-      const reader = await openPoints(t, 640, 50)
-      const points = fundingPeriodDataPoints
-      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
-      assert.equal(sparse.rows.length, 2)
-      assert.ok(sparse.calls >= 3, `${sparse.calls} calls`)
-      const all = await readAll(reader, points, { marketId: LIVE_MARKET })
-      assert.equal(all.rows.length, 640 * 50 + 2)
-      assertInOrder(all.rows)
-      const second = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 2n })
-      assert.equal(second.rows.length, 50 * 50)
-      assertInOrder(second.rows)
-      const none = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 12_345n })
-      assert.deepEqual([none.rows.length, none.calls], [0, 1])
-    }
-    if (ANY_STORE_KIND.includes(kind)) {
-      test('reads a limited number of rows per call, even if few rows match the selection', readsNoFurther)
-    }
 
     test('returns rows up to the limit, also of one event', async (t) => {
       const { store, live } = await createLiveStore(t, kind)

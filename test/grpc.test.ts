@@ -200,44 +200,41 @@ for (const kind of ANY_STORE_KIND) {
       assert.ok(seen.pages > requests / 3 && seen.errors > requests / 10, JSON.stringify(seen))
     })
 
-    test('returns a new page after a block changed it', async (t) => {
+    test('answers as REST does about an empty store, and after it has blocks', async (t) => {
       const store = kind.create(t)
       const { base, grpc } = await serveBoth(t, store)
       const call = grpcClient(t, grpc, TRADING_DATA)
-      const empty = await call('ListCheckpoints', {})
-      assert.deepEqual([empty.error?.code, empty.headers['x-block-height']], [status.UNAVAILABLE, undefined])
-      await ingestWhole(store, SAMPLE)
-      const first = await getPage(base, '/api/v2/checkpoints', 'pagination.first=2')
-      for (let i = 0; i < 3; i++) {
-        const { message, headers } = await call('ListCheckpoints', { pagination: { first: 2 } })
-        assert.deepEqual(connectionOf(message!).edges, first.edges)
-        assert.equal(headers['x-block-height'], '905')
-      }
-    })
-
-    test('answers Ping and Info, and the time of the last block, as REST does', async (t) => {
-      const store = kind.create(t)
-      const { base, grpc } = await serveBoth(t, store)
-      const call = grpcClient(t, grpc, TRADING_DATA)
+      const check = grpcClient(t, grpc, HEALTH)
       const get = async (path: string) => {
         const { status: code, text, headers } = await send(base, path)
         return { code, body: JSON.parse(text), height: headers['x-block-height'] }
       }
       const ours = { version: PROGRAM_VERSION, commitHash: commit() ?? '' }
+      // Which program this is does not depend on the store.
       assert.deepEqual({ ...(await call('Ping', {})).message }, {})
       assert.deepEqual({ ...(await call('Info', {})).message }, ours)
-      // Which program this is does not depend on the store.
       assert.deepEqual(await get('/api/v2/info'), { code: 200, body: ours, height: undefined })
-      assert.equal((await call('GetVegaTime', {})).error?.code, status.UNAVAILABLE)
+      for (const method of ['GetVegaTime', 'ListCheckpoints']) {
+        const { error, headers } = await call(method, {})
+        assert.deepEqual([error?.code, headers['x-block-height']], [status.UNAVAILABLE, undefined])
+      }
       assert.deepEqual((await get('/api/v2/vega/time')).code, 503)
+      assert.deepEqual({ ...(await check('Check', {})).message }, { status: 2 })
+
       await ingestWhole(store, SAMPLE)
-      const { message, headers } = await call('GetVegaTime', {})
-      assert.deepEqual({ ...message }, { timestamp: '1696500904000000000' })
-      assert.equal(headers['x-block-height'], '905')
       const body = { timestamp: '1696500904000000000' }
+      const time = await call('GetVegaTime', {})
+      assert.deepEqual([{ ...time.message }, time.headers['x-block-height']], [body, '905'])
       assert.deepEqual(await get('/api/v2/vega/time'), { code: 200, body, height: '905' })
       // The data node ignores parameters that it does not know.
       assert.deepEqual(await get('/api/v2/info?other=1'), { code: 200, body: ours, height: '905' })
+      const first = await getPage(base, '/api/v2/checkpoints', 'pagination.first=2')
+      const { message, headers } = await call('ListCheckpoints', { pagination: { first: 2 } })
+      assert.deepEqual(connectionOf(message!).edges, first.edges)
+      assert.equal(headers['x-block-height'], '905')
+      for (const service of ['', TRADING_DATA])
+        await until(async () => (await check('Check', { service })).message?.status === 1, service)
+      assert.equal((await check('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
     })
 
     test('counts requests together with REST, by address', async (t) => {
@@ -265,21 +262,6 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal((await call('ListCheckpoints', {}, from('192.0.2.2'))).error, null)
       const rest = await send(base, '/api/v2/checkpoints', { headers: { 'x-forwarded-for': '192.0.2.1' } })
       assert.equal(rest.status, 429)
-    })
-
-    test('reports whether it is serving, like /ready', async (t) => {
-      const store = kind.create(t)
-      const call = grpcClient(t, (await serveBoth(t, store)).grpc, HEALTH)
-      assert.deepEqual({ ...(await call('Check', {})).message }, { status: 2 })
-      await ingestWhole(store, SAMPLE)
-      for (const service of ['', TRADING_DATA]) {
-        await until(
-          async () => (await call('Check', { service })).message?.status !== 2,
-          `${service} is ready`,
-        )
-        assert.deepEqual({ ...(await call('Check', { service })).message }, { status: 1 })
-      }
-      assert.equal((await call('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
     })
 
     test('survives bytes that are no gRPC, and clients that do not read', async (t) => {

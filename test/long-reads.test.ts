@@ -36,22 +36,14 @@ const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
 const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
 
 /** A follower that accepts everything at once. */
-function createListener(): Follower & { text: string; close(): void } {
-  let isClosed = false
-  return {
-    text: '',
-    send(bytes) {
-      this.text += bytes.toString()
-    },
-    drained: async () => {},
-    get isClosed() {
-      return isClosed
-    },
-    close: () => {
-      isClosed = true
-    },
-  }
-}
+const createListener = (): Follower & { text: string; isClosed: boolean } => ({
+  text: '',
+  send(bytes) {
+    this.text += bytes.toString()
+  },
+  drained: async () => {},
+  isClosed: false,
+})
 
 /** The text of a stream as it arrives. */
 async function listen(t: TestContext, base: string, target: string): Promise<{ text: string }> {
@@ -69,7 +61,7 @@ async function listen(t: TestContext, base: string, target: string): Promise<{ t
 }
 
 /** A hub, and a function that follows the rows of a selection. */
-function openHub(t: TestContext, reader: Pick<Reader, 'freshness'>, readChunk: ReadChunk) {
+function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longReadsOf(reader, 1).readChunk) {
   const hub = new Hub({ reader, onNotice: () => {} })
   t.after(() => hub.close())
   const follow = (resource: Resource, selection: Selection, follower: Follower, start: Start) =>
@@ -98,7 +90,7 @@ for (const kind of ANY_STORE_KIND) {
           return reader.read(reading)
         },
       }
-      const { hub, follow } = openHub(t, counting, longReadsOf(counting, 1).readChunk)
+      const { hub, follow } = openHub(t, counting)
       const selection = { marketId: LIVE_MARKET }
       const listeners = Array.from({ length: 500 }, createListener)
       const joined = listeners.map((listener, index) => {
@@ -115,7 +107,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.ok(listeners.slice(1).every(({ text }) => text === ''))
       assert.ok(reads < 30, `${reads} reads for 500 followers and 5 blocks`)
       for (const listener of listeners) {
-        listener.close()
+        listener.isClosed = true
         hub.leave(listener)
       }
       await Promise.all(joined)
@@ -136,7 +128,7 @@ for (const kind of ANY_STORE_KIND) {
           return found
         },
       }
-      const { hub, follow } = openHub(t, reader, longReadsOf(reader, 1).readChunk)
+      const { follow } = openHub(t, reader)
       const listener = createListener()
       const joined = follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       await first.promise
@@ -145,8 +137,6 @@ for (const kind of ANY_STORE_KIND) {
       committed.resolve()
       await joined
       await until(() => eventsIn(listener.text) === 1, 'the row of block 2')
-      listener.close()
-      hub.leave(listener)
     })
 
     test('reads when the writer reports a commit, and seldom otherwise', async (t) => {
@@ -161,7 +151,7 @@ for (const kind of ANY_STORE_KIND) {
           return opened.freshness(since)
         },
       }
-      const { hub, follow } = openHub(t, reader, longReadsOf(reader, 1).readChunk)
+      const { hub, follow } = openHub(t, reader)
       const listener = createListener()
       await follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       hub.committed()
@@ -176,8 +166,6 @@ for (const kind of ANY_STORE_KIND) {
       }
       // One read a second would take half a minute.
       assert.ok(looks <= 75, `${looks} reads for 29 commits`)
-      listener.close()
-      hub.leave(listener)
     })
 
     test('sends a follower all rows of a large commit, in pieces', async (t) => {
@@ -201,7 +189,7 @@ for (const kind of ANY_STORE_KIND) {
         await live.commit(height, [{ ...checkpointAt(height), blockHash }])
       }
       const reader = await openReader(t, store)
-      const { hub, follow } = openHub(t, reader, longReadsOf(reader, 1).readChunk)
+      const { follow } = openHub(t, reader)
       const listener = createListener()
       const pieces: number[] = []
       const take = listener.send.bind(listener)
@@ -214,8 +202,6 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(eventsIn(listener.text), rows)
       assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
       assert.ok(pieces.length > 3)
-      listener.close()
-      hub.leave(listener)
     })
   })
 }
@@ -252,7 +238,7 @@ describe('the reader for streams and exports', () => {
   test('refuses followers while it cannot read', async (t) => {
     const longReads = startLongReads('', SILENT)
     const { readChunk } = longReads
-    const { follow } = openHub(t, { freshness: never }, readChunk)
+    const { follow } = openHub(t, { freshness: never } as never, readChunk)
     await assert.rejects(follow(checkpoints, {}, createListener(), 'now'), StoreUnavailableError)
     await longReads.close()
   })
