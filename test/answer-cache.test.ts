@@ -34,23 +34,6 @@ function lasting({ status, headers, text }: Answer): unknown {
 
 for (const kind of STORE_KINDS) {
   describe(`cached pages (${kind.name})`, () => {
-    test('and pages generated many at a time equal those generated alone', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store, { inThreads: true, cacheBytes: 0 })
-      const targets = [...Array(150).keys()].map(
-        (index) => `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=${2 * index + 1}`,
-      )
-      const alone: string[] = []
-      for (const target of targets) alone.push((await send(base, target)).text)
-      for (let time = 1; time <= 3; time++) {
-        const answers = await Promise.all(targets.map((target) => send(base, target)))
-        assert.deepEqual(
-          answers.map(({ text }) => text),
-          alone,
-        )
-      }
-    })
-
     test('equal pages read from the rows, headers included', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]

@@ -9,8 +9,6 @@ import { addressOf, assertFails, runLyra, runWell, startLyra, startService } fro
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
-type Wrong = [what: string, args: string[], message: RegExp, code: number, env?: Record<string, string>]
-
 describe('the command line', () => {
   test('--help names every command, and each command explains itself', async (t) => {
     const { stdout, code } = await runLyra(t, ['--help'])
@@ -48,110 +46,64 @@ describe('the command line', () => {
     assert.equal(stdout.includes('('), existsSync(join(import.meta.dirname, '../.git')))
   })
 
-  const wrong: Wrong[] = [
-    ['an unknown command', ['fly'], /unknown command 'fly'; see lyra --help/, 2],
-    ['an unknown flag', ['ingest', '--fast', 'x'], /unknown option '--fast'/, 2],
-    ['a missing argument', ['ingest'], /missing required argument 'path'; see lyra ingest --help/, 2],
-    ['an invalid port', ['serve', '--port', '70000'], /--port.*70000.*0 to 65535/, 2],
-    ['a port in the environment', ['serve'], /LYRA_PORT/, 2, { LYRA_PORT: 'x' }],
-    [
-      'a flag in the environment',
-      ['serve'],
-      /LYRA_STRICT must be true or false, not "maybe"/,
-      2,
-      { LYRA_STRICT: 'maybe' },
-    ],
-    ['a rate limit of 0', ['serve', '--rate-limit', '0'], /--rate-limit/, 2],
-    ['an invalid origin', ['serve', '--cors-origin', 'example.org'], /is not an origin/, 2],
-    ['an unknown log level', ['serve', '--log-level', 'loud'], /--log-level.*loud/, 2],
-    ['a missing file', ['ingest', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    ['a missing file to serve', ['serve', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    [
-      'a store in a missing folder',
-      ['serve', '--keep', '1d', '--store', 'a/b/c.db'],
-      /a\/b\/c\.db: .*cannot be opened/,
-      1,
-    ],
-    [
-      'an export from a time in seconds',
-      ['export', 'checkpoints', '--from', '1725235200'],
-      /--from.*too few digits for Unix nanoseconds.*36h/,
-      2,
-    ],
-    ['generate without --blocks', ['generate'], /--blocks/, 2],
-    ['generate with a value out of range', ['generate', '--blocks', '0'], /--blocks must be from 1/, 2],
-    [
-      'status of a store and a service',
-      ['status', '--store', 'a.db', '--url', 'http://127.0.0.1:1'],
-      /--store and --url cannot be combined; give one of them/,
-      2,
-    ],
-    [
-      'status of an invalid address',
-      ['status', '--url', '127.0.0.1:3008'],
-      /--url.*http:\/\/127\.0\.0\.1:3008/,
-      2,
-    ],
-    [
-      'status of an unreachable service',
-      ['status', '--url', 'http://127.0.0.1:3'],
-      /:3: unreachable .*check the address/,
-      1,
-    ],
-    ['status of a missing store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
-    [
-      'verify of files and a store',
-      ['verify', 'a.evts', '--store', 'b.db'],
-      /give either event files or --store, not both/,
-      2,
-    ],
-    ['verify of an invalid market', ['verify', '--market', 'xyz'], /--market.*64 hex digits/, 2],
-    ['verify of an invalid period', ['verify', '--seq', '-1'], /--seq.*whole number/, 2],
-    ['verify by an unknown method', ['verify', '--method', 'guess'], /--method.*running-sum/, 2],
-    ['verify of a missing file', ['verify', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    ['verify of a missing store', ['verify', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
-    ...[
-      ['--interest-rate', 'ten'],
-      ['--clamp-lower-bound', ''],
-      ['--clamp-upper-bound', '0x1'],
-      ['--scaling-factor', '1e99999'],
-      ['--rate-lower-bound', '-'],
-      ['--rate-upper-bound', 'NaN'],
-    ].map(
-      ([flag, text]): Wrong => [
-        `${flag} "${text}"`,
-        ['verify', SAMPLE, flag!, text!],
-        new RegExp(`${flag}.*decimal number`),
-        2,
-      ],
-    ),
-    ['check of a missing store', ['check', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
-    ['check of a missing file', ['check', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    ['--forward without a core', ['serve', '--forward', '127.0.0.1:3015'], /it needs --listen/, 2],
-    [
-      '--forward to the address that the core dials',
-      ['serve', '--forward', '127.0.0.1:3015', '--listen', '127.0.0.1:3015'],
-      /--forward and --listen name the same address/,
-      2,
-    ],
-    [
-      '--listen-from of a malformed network',
-      ['serve', '--listen-from', '10.0.0.0/33'],
-      /10\.0\.0\.0\/33" is not an address or network/,
-      2,
-    ],
-    [
-      '--listen-from of a name',
-      ['serve', '--listen-from', 'core.example'],
-      /core\.example" is not an address/,
-      2,
-    ],
-  ]
-  for (const [what, args, message, code, env = {}] of wrong) {
-    test(`${what} is reported in one line`, async (t) => {
-      await assertFails(t, args, message, code, { cwd: temporaryFolder(t), env })
-    })
+  /** Commands that are wrong, and commands that fail. */
+  const wrong: Record<string, RegExp> = {
+    fly: /unknown command 'fly'; see lyra --help/,
+    'ingest --fast x': /unknown option '--fast'/,
+    ingest: /missing required argument 'path'; see lyra ingest --help/,
+    'serve --port 70000': /--port.*70000.*0 to 65535/,
+    'serve --rate-limit 0': /--rate-limit/,
+    'serve --cors-origin example.org': /is not an origin/,
+    'serve --log-level loud': /--log-level.*loud/,
+    'export checkpoints --from 1725235200': /--from.*too few digits for Unix nanoseconds.*36h/,
+    generate: /--blocks/,
+    'generate --blocks 0': /--blocks must be from 1/,
+    'status --store a.db --url http://127.0.0.1:1': /--store and --url cannot be combined; give one of them/,
+    'status --url 127.0.0.1:3008': /--url.*http:\/\/127\.0\.0\.1:3008/,
+    'verify a.evts --store b.db': /give either event files or --store, not both/,
+    'verify --market xyz': /--market.*64 hex digits/,
+    'verify --seq -1': /--seq.*whole number/,
+    'verify --method guess': /--method.*running-sum/,
+    'verify a.evts --interest-rate ten': /--interest-rate.*decimal number/,
+    'verify a.evts --clamp-lower-bound=': /--clamp-lower-bound.*decimal number/,
+    'verify a.evts --clamp-upper-bound 0x1': /--clamp-upper-bound.*decimal number/,
+    'verify a.evts --scaling-factor 1e99999': /--scaling-factor.*decimal number/,
+    'verify a.evts --rate-lower-bound -': /--rate-lower-bound.*decimal number/,
+    'verify a.evts --rate-upper-bound NaN': /--rate-upper-bound.*decimal number/,
+    'serve --forward 127.0.0.1:3015': /it needs --listen/,
+    'serve --forward 127.0.0.1:3015 --listen 127.0.0.1:3015': /--forward and --listen name the same address/,
+    'serve --listen-from 10.0.0.0/33': /10\.0\.0\.0\/33" is not an address or network/,
+    'serve --listen-from core.example': /core\.example" is not an address/,
   }
+  const fails: Record<string, RegExp> = {
+    'ingest no-such.evts': /no-such\.evts: no such file/,
+    'serve no-such.evts': /no-such\.evts: no such file/,
+    'verify no-such.evts': /no-such\.evts: no such file/,
+    'check no-such.evts': /no-such\.evts: no such file/,
+    'status --store no-such.db': /no-such\.db: no such file/,
+    'verify --store no-such.db': /no-such\.db: no such file/,
+    'check --store no-such.db': /no-such\.db: no such file/,
+    'serve --keep 1d --store a/b/c.db': /a\/b\/c\.db: .*cannot be opened/,
+    'status --url http://127.0.0.1:3': /:3: unreachable .*check the address/,
+  }
+  for (const [commands, code] of [
+    [wrong, 2],
+    [fails, 1],
+  ] as const) {
+    for (const [command, message] of Object.entries(commands)) {
+      test(`the fault of lyra ${command} is reported in one line`, async (t) => {
+        await assertFails(t, command.split(' '), message, code, { cwd: temporaryFolder(t) })
+      })
+    }
+  }
+
+  test('wrong values in the environment are reported by the names of their variables', async (t) => {
+    for (const [env, message] of [
+      [{ LYRA_PORT: 'x' }, /LYRA_PORT/],
+      [{ LYRA_STRICT: 'maybe' }, /LYRA_STRICT must be true or false, not "maybe"/],
+    ] as [Record<string, string>, RegExp][])
+      await assertFails(t, ['serve'], message, 2, { cwd: temporaryFolder(t), env })
+  })
 
   test('a port in use is reported in one line', async (t) => {
     const address = await openServer(t, createServer())
