@@ -55,13 +55,21 @@ async function marketOf(base: string, marketId: string): Promise<Market> {
 
 const floor = (time: bigint, length: bigint) => time - (((time % length) + length) % length)
 
+const nothingOf = (marketId: string): Series => ({
+  ...{ marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] },
+})
+
+type Asked = {
+  start?: bigint | undefined
+  end?: bigint | undefined
+  source?: number | undefined
+  buckets?: number | undefined
+  interval?: string | undefined
+}
+
 /** The expected series, calculated from all points of a market, one by one. */
-function seriesFrom(
-  marketId: string,
-  { nodes, starts }: Market,
-  asked: { start?: bigint; end?: bigint; source?: number; buckets?: number; interval?: string },
-): Series {
-  const nothing = { marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
+function seriesFrom(marketId: string, { nodes, starts }: Market, asked: Asked): Series {
+  const nothing = nothingOf(marketId)
   const counted = SOURCES.flatMap((source, index) => {
     if (asked.source !== undefined && asked.source !== index) return []
     const own = nodes.filter(({ dataPointType }) => dataPointType === source)
@@ -127,7 +135,7 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
   const market = await marketOf(base, marketId)
   const times = market.nodes.map(({ timestamp }) => BigInt(timestamp))
   const random = createRandom(seed)
-  let buckets = 0
+  let compared = 0
   for (let run = 0; run < runs; run++) {
     const pick = () => times[random.integer(times.length)]! + BigInt(random.integer(3) - 1) * 7_000_000_000n
     const [a, b] = [pick(), pick()]
@@ -135,18 +143,17 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
     const start = open % 2 === 0 ? (a < b ? a : b) : undefined
     const end = open < 2 ? (a < b ? b : a) : undefined
     const source = random.integer(3) === 0 ? 1 + random.integer(2) : undefined
-    const [size, interval] =
+    const [buckets, interval] =
       run % 2 === 0
         ? [[1, 7, 40, 500, 2_000][random.integer(5)]!, undefined]
         : [undefined, INTERVALS[random.integer(INTERVALS.length)]!.name]
-    const given = {
-      ...(start === undefined ? {} : { 'dateRange.startTimestamp': start.toString() }),
-      ...(end === undefined ? {} : { 'dateRange.endTimestamp': end.toString() }),
-      ...(source === undefined ? {} : { source: String(source) }),
-      ...(size === undefined ? {} : { buckets: String(size) }),
-      ...(interval === undefined ? {} : { interval }),
-    }
-    const query = new URLSearchParams(given).toString()
+    const query = Object.entries({
+      ...{ 'dateRange.startTimestamp': start, 'dateRange.endTimestamp': end },
+      ...{ source, buckets, interval },
+    })
+      .filter(([, value]) => value !== undefined)
+      .map((pair) => pair.join('='))
+      .join('&')
     const { status, text } = await send(base, path(marketId, query))
     if (interval !== undefined && status === 400) {
       assert.match(
@@ -157,15 +164,11 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
       continue
     }
     const { series } = JSON.parse(text) as { series: Series }
-    const expected = seriesFrom(marketId, market, {
-      ...{ ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) },
-      ...{ ...(source === undefined ? {} : { source }), ...(size === undefined ? {} : { buckets: size }) },
-      ...(interval === undefined ? {} : { interval }),
-    })
+    const expected = seriesFrom(marketId, market, { start, end, source, buckets, interval })
     assert.deepEqual(series, expected, query)
-    buckets += series.sources.reduce((sum, found) => sum + found.buckets.length, 0)
+    compared += series.sources.reduce((sum, found) => sum + found.buckets.length, 0)
   }
-  return buckets
+  return compared
 }
 
 /** A point with random numbers, a few in forms that the core does not use. */
@@ -281,19 +284,40 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of a recording match all of its points', async () => {
+    test('of a recording match all of its points, and are empty without any', async () => {
       const base = await serveFile(kind, SAMPLE)
       await compareSeries(base, MARKET, 3, runsOf('comparison'))
-      const { interval, sources } = await seriesOf(base, MARKET, '')
-      assert.equal(interval, '2s')
-      assert.equal(sources.length, 2)
-      const lyra = createLyraClient({ url: base })
-      const few = await lyra.series(MARKET, { buckets: 4, from: 1696500000000000000n })
-      assert.deepEqual(
-        few,
-        await seriesOf(base, MARKET, 'buckets=4&dateRange.startTimestamp=1696500000000000000'),
-      )
+      const { interval, sources } = await seriesOf(base, MARKET, 'source=0')
+      // SOURCE_UNSPECIFIED selects all.
+      assert.deepEqual([interval, sources.length], ['2s', 2])
+      const few = await createLyraClient({ url: base }).series(MARKET, {
+        buckets: 4,
+        from: 1696500000000000000n,
+      })
+      const query = 'buckets=4&dateRange.startTimestamp=1696500000000000000'
+      assert.deepEqual(few, await seriesOf(base, MARKET, query))
       assert.ok(few.sources.every(({ buckets }) => buckets.length <= 5))
+      const range = (from: bigint, to: bigint) =>
+        `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
+      const [start, end] = [-(2n ** 63n), 2n ** 63n - 1n]
+      const all = await seriesOf(base, MARKET, range(start, end))
+      assert.equal(all.interval, '365d')
+      assert.ok(BigInt(all.from) <= start)
+      const expected = seriesFrom(MARKET, await marketOf(base, MARKET), { start, end })
+      assert.deepEqual(all.sources, expected.sources)
+      for (const [marketId, query] of [
+        [OTHER_MARKET, ''],
+        [OTHER_MARKET, 'interval=1s'],
+        ...[range(5n, 5n), range(6n, 5n), range(start, start + 1_000n), range(end - 1n, end)].map(
+          (query) => [MARKET, query] as const,
+        ),
+      ] as const)
+        assert.deepEqual(await seriesOf(base, marketId, query), nothingOf(marketId), query)
+      const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
+      assert.match(
+        text.replaceAll('\\"', '"'),
+        /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
+      )
     })
 
     const recordings = ['perps-long', 'four-periods', 'synthetic', 'twap', 'twap-auction']
@@ -322,129 +346,22 @@ for (const kind of STORE_KINDS) {
         }
       })
     }
-
-    test('have, from the start of a period, the TWAPs of the points carried over into it', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const at = (seconds: number) => timeOf(100 * 60 + seconds) - timeOf(0) + 1_699_999_980_000_000_000n
-      const point = (seq: bigint, source: 1 | 2, seconds: number, price: string, twap: string) => ({
-        ...{ kind: 'funding-period-data-point' as const, marketId: LIVE_MARKET, seq, source },
-        ...{ timestamp: at(seconds), price, twap },
-      })
-      await live.commit(1, [periodOf(1n, at(0)), point(1n, 1, 0, '100', '100'), point(1n, 2, 0, '90', '90')])
-      await live.commit(2, [point(1n, 1, 50, '110', '104'), point(1n, 2, 55, '120', '119')])
-      // The period ends at 70 s and its last points are carried over: the one at 70 s counts in both periods.
-      await live.commit(3, [
-        ...[point(1n, 1, 70, '111', '105'), periodOf(2n, at(70))],
-        ...[point(2n, 1, 70, '111', '111'), point(2n, 2, 55, '120', '120')],
-      ])
-      await live.commit(4, [point(2n, 1, 200, '112', '112')])
-      const base = await serve(t, store)
-      const { sources, from, to } = await seriesOf(base, LIVE_MARKET, 'interval=1m')
-      assert.deepEqual([from, to], [String(at(0)), String(at(240))])
-      const figures = sources.map(({ buckets }) =>
-        buckets.map(({ start, seq, count, price, twap }) => [
-          ...[
-            Number(BigInt(start) - at(0)) / 1e9,
-            seq,
-            count,
-            price.first,
-            price.last,
-            twap.first,
-            twap.last,
-          ],
-        ]),
-      )
-      assert.deepEqual(figures, [
-        [
-          [0, '1', '2', '100', '110', '100', '104'],
-          [60, '2', '1', '111', '111', '111', '111'],
-          [180, '2', '1', '112', '112', '112', '112'],
-        ],
-        [
-          [0, '1', '2', '90', '120', '90', '119'],
-          [60, '2', '1', '120', '120', '120', '120'],
-        ],
-      ])
-      assert.deepEqual(await problemsOf(store), [])
-    })
-
-    test('are empty without points', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
-      for (const [marketId, query] of [
-        [OTHER_MARKET, ''],
-        [OTHER_MARKET, 'interval=1s'],
-        [MARKET, 'source=0'],
-        [MARKET, 'dateRange.startTimestamp=5&dateRange.endTimestamp=5'],
-        [MARKET, 'dateRange.startTimestamp=6&dateRange.endTimestamp=5'],
-        [MARKET, 'dateRange.startTimestamp=-9223372036854775808&dateRange.endTimestamp=-9223372036854775000'],
-        [MARKET, 'dateRange.startTimestamp=9223372036854775806&dateRange.endTimestamp=9223372036854775807'],
-      ] as const) {
-        const expected = { marketId, ...nothing }
-        if (query === 'source=0') {
-          // SOURCE_UNSPECIFIED selects all.
-          assert.equal((await seriesOf(base, marketId, query)).sources.length, 2)
-        } else assert.deepEqual(await seriesOf(base, marketId, query), expected, query)
-      }
-    })
-
-    test('of the whole range of times have an interval of a year', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      const all = `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${2n ** 63n - 1n}`
-      const { interval, sources, from } = await seriesOf(base, MARKET, all)
-      assert.equal(interval, '365d')
-      assert.ok(BigInt(from) <= -(2n ** 63n))
-      const market = await marketOf(base, MARKET)
-      assert.deepEqual(
-        { sources },
-        { sources: seriesFrom(MARKET, market, { start: -(2n ** 63n), end: 2n ** 63n - 1n }).sources },
-      )
-    })
   })
 }
-
-describe('a request for a series', () => {
-  test('is refused if its range has too many buckets', async () => {
-    const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
-    const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
-    assert.match(
-      text.replaceAll('\\"', '"'),
-      /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
-    )
-  })
-})
 
 describe('numbers', () => {
   test('are compared exactly, without expanding exponents', () => {
     const sorted = [
-      ...['-1e999999999999', '-1e3', '-100', '-99.5', '-5e-1', '-0.05'],
-      ...[
-        '0',
-        '1e-999999999999',
-        '0.05',
-        '.5',
-        '1',
-        '2',
-        '10',
-        '1e2',
-        '9999999999999999999',
-        '1e999999999999',
-      ],
+      ...'-1e999999999999 -1e3 -100 -99.5 -5e-1 -0.05 0 1e-999999999999'.split(' '),
+      ...'0.05 .5 1 2 10 1e2 9999999999999999999 1e999999999999'.split(' '),
     ]
     for (const [a, left] of sorted.entries()) {
       for (const [b, right] of sorted.entries()) {
         assert.equal(Math.sign(compareNumbers(left, right)), Math.sign(a - b), `${left} and ${right}`)
       }
     }
-    for (const [left, right] of [
-      ...[['0', '-0'] as const, ['0', '0e5'] as const, ['1', '1.000'] as const, ['+1', '1.'] as const],
-      ...[
-        ['100', '1e2'] as const,
-        ['0.1', '1e-1'] as const,
-        ['-12e1', '-120'] as const,
-        ['007', '7'] as const,
-      ],
-    ]) {
+    for (const pair of ['0 -0', '0 0e5', '1 1.000', '+1 1.', '100 1e2', '0.1 1e-1', '-12e1 -120', '007 7']) {
+      const [left, right] = pair.split(' ') as [string, string]
       assert.equal(compareNumbers(left, right), 0, `${left} and ${right}`)
       assert.equal(compareNumbers(right, left), 0, `${right} and ${left}`)
     }
