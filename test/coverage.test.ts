@@ -25,72 +25,29 @@ async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
   return body.coverage
 }
 
+const MARKETS = [
+  '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
+  'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
+  'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
+]
+const TIMES = { firstTimestamp: '1696500003000000000', lastTimestamp: '1696500903000000000' }
+
+/** A list of the sample's markets, each with its count. */
+const ofMarkets = (counts: string[], rest: object) =>
+  MARKETS.map((marketId, at) => ({ marketId, count: counts[at], ...rest }))
+
 /** The contents of perps-calm (test/recordings/README.md). */
 const SAMPLE_COVERAGE = {
   chainId: 'core-scenarios',
   blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
   since: [],
   checkpoints: { count: '36', firstTimestamp: '1696500024000000000', lastTimestamp: '1696500899000000000' },
-  fundingPeriodDataPoints: [
-    {
-      marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
-      count: '921',
-      firstTimestamp: '1696500003000000000',
-      lastTimestamp: '1696500903000000000',
-    },
-    {
-      marketId: 'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
-      count: '931',
-      firstTimestamp: '1696500003000000000',
-      lastTimestamp: '1696500903000000000',
-    },
-    {
-      marketId: 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
-      count: '446',
-      firstTimestamp: '1696500003000000000',
-      lastTimestamp: '1696500903000000000',
-    },
-  ],
-  fundingPeriods: [
-    {
-      marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
-      count: '11',
-      firstTimestamp: '1696500003000000000',
-      lastTimestamp: '1696500903000000000',
-    },
-    {
-      marketId: 'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
-      count: '16',
-      firstTimestamp: '1696500003000000000',
-      lastTimestamp: '1696500903000000000',
-    },
-    {
-      marketId: 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
-      count: '21',
-      firstTimestamp: '1696500003000000000',
-      lastTimestamp: '1696500903000000000',
-    },
-  ],
+  fundingPeriodDataPoints: ofMarkets(['921', '931', '446'], TIMES),
+  fundingPeriods: ofMarkets(['11', '16', '21'], TIMES),
   fundingPayments: [],
   instruments: { count: '0' },
   liquidityProviderHistory: [],
-  liquidityProviders: [
-    {
-      marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
-      count: '3',
-      atBlock: HEIGHT,
-    },
-    {
-      marketId: 'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
-      count: '4',
-      atBlock: HEIGHT,
-    },
-    {
-      marketId: 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
-      count: '2',
-      atBlock: HEIGHT,
-    },
-  ],
+  liquidityProviders: ofMarkets(['3', '4', '2'], { atBlock: HEIGHT }),
   prunedBefore: null,
   next: null,
 }
@@ -149,18 +106,11 @@ for (const kind of STORE_KINDS) {
       const byTime = await getCoverage(base)
       assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
       assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
-      const carriedOver = [
-        ['669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c', '1696500900000000000'],
-        ['a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35', '1696500901000000000'],
-        ['c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4', '1696500899000000000'],
-      ]
+      const carriedOver = ['1696500900000000000', '1696500901000000000', '1696500899000000000']
       assert.deepEqual(
         byTime.fundingPeriodDataPoints,
-        carriedOver.map(([marketId, time]) => ({
-          marketId,
-          count: '1',
-          firstTimestamp: time,
-          lastTimestamp: time,
+        carriedOver.map((time, at) => ({
+          ...{ marketId: MARKETS[at], count: '1', firstTimestamp: time, lastTimestamp: time },
         })),
         'series need the points that were carried over into running periods',
       )

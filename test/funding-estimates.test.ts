@@ -148,35 +148,21 @@ for (const kind of STORE_KINDS) {
         ),
       )
       const base = await serve(t, store)
+      const unknown = await send(base, `${PATH}${idOf('9')}`)
+      assert.deepEqual([unknown.status, unknown.text], [200, '{"fundingEstimate":null}'])
+      assert.equal((await send(base, `${PATH}${idOf('9')}/`)).status, 404)
       for (const [at, [what, isGiven]] of cases.entries()) {
         const { status, text } = await send(base, `${PATH}${idsOf(at).toUpperCase()}`)
         assert.equal(status, 200)
         const { fundingEstimate } = JSON.parse(text)
         assert.equal(fundingEstimate !== null, isGiven, `${what}: ${text}`)
         if (!isGiven) continue
-        assert.deepEqual(Object.keys(fundingEstimate), [
-          ...[
-            'marketId',
-            'seq',
-            'start',
-            'at',
-            'internalTwap',
-            'externalTwap',
-            'fundingPayment',
-            'fundingRate',
-          ],
-        ])
+        assert.equal(
+          Object.keys(fundingEstimate).join(' '),
+          'marketId seq start at internalTwap externalTwap fundingPayment fundingRate',
+        )
         assert.deepEqual([fundingEstimate.at, fundingEstimate.fundingPayment], [String(timeOf(2)), '-7'])
       }
-    })
-
-    test('is null for an unknown market', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(2, [])
-      const base = await serve(t, store)
-      const answer = await send(base, `${PATH}${idOf('9')}`)
-      assert.deepEqual([answer.status, answer.text], [200, '{"fundingEstimate":null}'])
-      assert.equal((await send(base, `${PATH}${idOf('9')}/`)).status, 404)
     })
   })
 }

@@ -170,33 +170,37 @@ for (const kind of ANY_STORE_KIND) {
 
     await t.test('Accept-Encoding decides on gzip; q=0 excludes it', async () => {
       const plain = await get(base, PAGES[1]!)
-      for (const [accepted, gzipped] of [
-        ['gzip', true],
-        ['GZIP', true],
-        ['br, gzip', true],
-        ['deflate, gzip;q=1.0, *;q=0.5', true],
-        ['gzip;q=0.001', true],
-        ['gzip ; q=0.3', true],
-        ['*', true],
-        ['identity;q=0, *', true],
-        ['identity;q=0.5, gzip;q=1.0', true],
-        ['gzip, identity', true],
-        ['identity, gzip', false],
-        ['gzip;q=0.5, identity;q=1', false],
-        ['gzip;q=0', false],
-        ['gzip;q=0.000', false],
-        ['gzip;Q=0', false],
-        ['gzip;q=0, *', false],
-        ['gzip;q=x', false],
-        ['*;q=0', false],
-        ['identity;q=0', false],
-        ['gzip;q=0, identity;q=0', false],
-        ['identity', false],
-        ['br', false],
-        ['gzipped', false],
-        ['', false],
-        [',;,', false],
-      ] as const) {
+      const zipped = [
+        'gzip',
+        'GZIP',
+        'br, gzip',
+        'deflate, gzip;q=1.0, *;q=0.5',
+        'gzip;q=0.001',
+        'gzip ; q=0.3',
+        '*',
+        'identity;q=0, *',
+        'identity;q=0.5, gzip;q=1.0',
+        'gzip, identity',
+      ]
+      const whole = [
+        'identity, gzip',
+        'gzip;q=0.5, identity;q=1',
+        'gzip;q=0',
+        'gzip;q=0.000',
+        'gzip;Q=0',
+        'gzip;q=0, *',
+        'gzip;q=x',
+        '*;q=0',
+        'identity;q=0',
+        'gzip;q=0, identity;q=0',
+        'identity',
+        'br',
+        'gzipped',
+        '',
+        ',;,',
+      ]
+      for (const accepted of [...zipped, ...whole]) {
+        const gzipped = zipped.includes(accepted)
         const answer = await get(base, PAGES[1]!, { 'Accept-Encoding': accepted })
         assert.equal(answer.status, 200)
         assert.equal(answer.headers['content-encoding'], gzipped ? 'gzip' : undefined, accepted)

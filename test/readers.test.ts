@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { describe, test } from 'node:test'
 import { logBytes } from '#core/store/sqlite/log-check'
 import { send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
+import { createLiveStore, pointAt } from './fixtures/live-store.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, end, runWell, startService } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -14,20 +14,6 @@ import { ANY_STORE_KIND, openStore, SQLITE, STORE_KINDS } from './fixtures/store
 import { until } from './fixtures/until.ts'
 
 const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=1'
-const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
-
-/** Follows a stream until it has sent so many rows; returns their ids and prices. */
-async function follow(base: string, start: string, count: number): Promise<{ id: string; price: string }[]> {
-  const response = await fetch(`${base}${POINT_STREAM}&${start}`)
-  let text = ''
-  for await (const bytes of response.body!) {
-    text += Buffer.from(bytes).toString()
-    const rows = [...text.matchAll(/^id: (.*)\nevent: .*\ndata: (.*)\n\n/gm)]
-    if (rows.length < count) continue
-    return rows.map(([, id, data]) => ({ id: id!, price: (JSON.parse(data!) as { price: string }).price }))
-  }
-  throw new Error(`the stream ended early: ${text}`)
-}
 
 for (const kind of STORE_KINDS) {
   describe(`a service that only reads (${kind.name})`, () => {
@@ -64,22 +50,6 @@ for (const kind of STORE_KINDS) {
       assert.equal(code, 1)
       assert.match(stderr, /version 99 is newer than this version of Lyra supports/)
       await assertFails(t, ['serve', '--port', '0', '--store', store], /version 99 is newer/, 1)
-    })
-
-    test('continues a stream by the id that another reader sent', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      for (const height of [1, 2]) await live.commit(height, [pointAt(height)])
-      const bases = await Promise.all(
-        [1, 2].map(async () => (await startService(t, ['--store', store])).base),
-      )
-      const [, second] = await follow(bases[0]!, 'afterBlock=0', 2)
-      assert.equal(second!.price, pointAt(2).price)
-      const rest = follow(bases[1]!, `after=${second!.id}`, 2)
-      for (const height of [3, 4]) await live.commit(height, [pointAt(height)])
-      assert.deepEqual(
-        (await rest).map(({ price }) => price),
-        [3, 4].map((height) => pointAt(height).price),
-      )
     })
   })
 }

@@ -7,7 +7,6 @@ import fc from 'fast-check'
 import { wordsOfName } from '#core/domain/words'
 import { FILTERS, type FilterName } from '#core/resources/filters'
 import { type Selection, scopeOf } from '#core/resources/resource'
-import { RESOURCES } from '#core/resources/resources'
 import { copyStore } from '#core/store/copy-store'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { pruneStore } from '#core/store/pruning/prune-store'
@@ -90,13 +89,6 @@ function streamTarget(
   const scope = scopeOf(resource, selection)
   return `${streamPath(resource)}${query([...(scope === null ? [] : [['marketId', scope] as [string, string]]), ...params, ...more])}`
 }
-
-test('suites of all resources have a case for each', () => {
-  assert.deepEqual(
-    RESOURCE_CASES.map(({ resource }) => resource),
-    RESOURCES,
-  )
-})
 
 for (const kind of STORE_KINDS) {
   for (const resourceCase of RESOURCE_CASES) {

@@ -8,18 +8,15 @@ import { pruneStore } from '#core/store/pruning/prune-store'
 import { createLyraClient } from '../client/src/index.ts'
 import { problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
-import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getJson, nodesOf, send } from './fixtures/http.ts'
-import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { LONG, runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
+import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
-import { serve, serveFile, storeOf } from './fixtures/service.ts'
-import { recorded, SAMPLE } from './fixtures/shared.ts'
+import { serve, serveFile } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const path = (marketId: string, query = '') =>
@@ -319,33 +316,6 @@ for (const kind of STORE_KINDS) {
         /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
       )
     })
-
-    const recordings = ['perps-long', 'four-periods', 'synthetic', 'twap', 'twap-auction']
-    for (const name of kind === STORE_KINDS[0] || LONG ? recordings : recordings.slice(1, 2)) {
-      test(`of ${name} match the points of every market: whole, with filled gaps, and imported`, async (t) => {
-        const path = recorded(name)
-        const records = recordsOf(readRecording(path))
-        const heights = [...new Set(records.map(({ height }) => height))]
-        const random = createRandom(records.length)
-        const later = new Set(heights.slice(1, -1).filter(() => random.integer(4) === 0))
-        const piece = (isLater: boolean) =>
-          joinRecords(records.filter(({ height }) => later.has(height) === isLater))
-        const [filled, imported] = [kind.create(t), kind.create(t)]
-        await ingestBytes(t, filled, piece(false), { allowGap: true })
-        await ingestBytes(t, filled, piece(true))
-        const blocks = blocksOf(readRecording(path))
-        await importBlocks(imported, blocks, { from: 1n, to: BigInt(heights.at(-1)! >> 1) })
-        for (const store of [await storeOf(t, kind, path), filled, imported]) {
-          assert.deepEqual(await problemsOf(store), [])
-          const base = await serve(t, store)
-          const { coverage } = await getJson<{
-            coverage: { fundingPeriodDataPoints: { marketId: string }[] }
-          }>(base, '/api/v2/coverage')
-          for (const { marketId } of coverage.fundingPeriodDataPoints)
-            await compareSeries(base, marketId, 5, runsOf('store'))
-        }
-      })
-    }
   })
 }
 
