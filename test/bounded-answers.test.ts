@@ -3,15 +3,13 @@ import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pino } from 'pino'
 import { readPosition } from '#core/store/readings/coverage'
 import type { Reader } from '#core/store/store'
 import { makerOf } from '#service/api/maker'
-import { COVERAGE_SCHEMA } from '#service/api/questions/coverage'
-import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { statusOfService } from '#tools/status/service-status'
 import { statusOfStore } from '#tools/status/status'
+import { coverageOf } from './fixtures/coverage.ts'
 import {
   checkpoint,
   dataPoint,
@@ -20,7 +18,7 @@ import {
   marketData,
   provision,
 } from './fixtures/event-stream.ts'
-import { metricsOf, query, send, statusOf } from './fixtures/http.ts'
+import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { startLive, stop } from './fixtures/live.ts'
 import { runWell, startService } from './fixtures/program.ts'
@@ -56,17 +54,6 @@ function stream(): Buffer {
   return fileOf(...blocks)
 }
 
-const isDocumented = new Ajv2020({ strict: true }).compile(COVERAGE_SCHEMA)
-
-async function part(base: string, params: [string, string][]): Promise<CoverageBody['coverage']> {
-  const answer = await send(base, `${PATH}${query(params)}`)
-  assert.equal(answer.status, 200, answer.text)
-  assert.ok(answer.body.length < 1024 * 1024, `${answer.body.length} bytes`)
-  const body = JSON.parse(answer.text) as CoverageBody
-  assert.ok(isDocumented(body), JSON.stringify(isDocumented.errors))
-  return body.coverage
-}
-
 for (const kind of STORE_KINDS) {
   describe(`Answers about a store with many gaps and markets (${kind.name})`, () => {
     test('coverage comes in parts that together contain every row once', async (t) => {
@@ -74,9 +61,10 @@ for (const kind of STORE_KINDS) {
       const { failure } = await ingestBytes(t, store, stream(), { allowGap: true })
       assert.equal(failure, null)
       const base = await serve(t, store, { inThreads: true })
-      const parts = [await part(base, [])]
-      while (parts.at(-1)!.next !== null) parts.push(await part(base, [['after', parts.at(-1)!.next!]]))
+      const parts = [await coverageOf(base)]
+      while (parts.at(-1)!.next !== null) parts.push(await coverageOf(base, [['after', parts.at(-1)!.next!]]))
       assert.equal(parts.length, 3)
+      assert.ok((await send(base, PATH)).body.length < 1024 * 1024)
       for (const { blocks, fundingPeriodDataPoints, liquidityProviders } of parts) {
         for (const list of [blocks.gaps, blocks.ranges, fundingPeriodDataPoints, liquidityProviders]) {
           assert.ok(list.length <= 1_000)
@@ -202,10 +190,10 @@ for (const kind of ANY_STORE_KIND) {
   describe(`Answers about one of several markets (${kind.name})`, () => {
     test('coverage of one market, and errors for invalid cursors', async () => {
       const base = await serveFile(kind, SAMPLE)
-      const all = await part(base, [])
+      const all = await coverageOf(base)
       const { marketId } = all.fundingPeriodDataPoints[1]!
       for (const id of [marketId, marketId.toUpperCase()]) {
-        const one = await part(base, [['marketId', id]])
+        const one = await coverageOf(base, [['marketId', id]])
         assert.deepEqual(one, {
           ...all,
           fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
@@ -213,7 +201,7 @@ for (const kind of ANY_STORE_KIND) {
           liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
         })
       }
-      const none = await part(base, [['market_id', 'f'.repeat(64)]])
+      const none = await coverageOf(base, [['market_id', 'f'.repeat(64)]])
       assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
       const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
       for (const value of [
@@ -223,7 +211,7 @@ for (const kind of ANY_STORE_KIND) {
         const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)
         assert.equal(status, 400, `${JSON.stringify(value)}: ${text}`)
       }
-      const nothing = await part(base, [['after', cursor([null, null])]])
+      const nothing = await coverageOf(base, [['after', cursor([null, null])]])
       assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])
     })
   })

@@ -1,29 +1,16 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pruneStore } from '#core/store/pruning/prune-store'
-import { COVERAGE_SCHEMA } from '#service/api/questions/coverage'
-import type { CoverageBody } from '#service/api/questions/coverage-body'
+import { coverageOf } from './fixtures/coverage.ts'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
+import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { HEIGHT, TIMESTAMP } from './fixtures/sample.ts'
-import { ingest, ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
+import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/coverage'
-
-const isDocumented = new Ajv2020({ strict: true }).compile(COVERAGE_SCHEMA)
-
-async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
-  const answer = await send(base, PATH)
-  assert.equal(answer.status, 200, answer.text)
-  const body = JSON.parse(answer.text) as CoverageBody
-  assert.ok(isDocumented(body), JSON.stringify(isDocumented.errors))
-  return body.coverage
-}
 
 const MARKETS = [
   '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
@@ -56,7 +43,7 @@ for (const kind of STORE_KINDS) {
   describe(`GET ${PATH} on ${kind.name}`, () => {
     test('reports blocks, rows and times by market, all of the snapshot named in its headers', async () => {
       const base = await serveFile(kind, SAMPLE)
-      assert.deepEqual(await getCoverage(base), SAMPLE_COVERAGE)
+      assert.deepEqual(await coverageOf(base), SAMPLE_COVERAGE)
       const answer = await send(base, PATH)
       assert.equal(answer.headers['x-block-height'], HEIGHT)
       assert.equal(answer.headers['x-block-timestamp'], TIMESTAMP)
@@ -65,13 +52,11 @@ for (const kind of STORE_KINDS) {
 
     test('blocks that are missing or incomplete are gaps, and every other height lies in a range', async (t) => {
       const store = kind.create(t)
-      const file = join(temporaryFolder(t), 'holes.evts')
       const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
-      writeFileSync(file, fileOf(block(5), block(6), block(9), { ...block(10), without: [2] }, block(11)))
-      const { failure } = await ingest(store, file, { allowGap: true })
-      assert.equal(failure, null)
+      const some = fileOf(block(5), block(6), block(9), { ...block(10), without: [2] }, block(11))
+      await ingestWell(t, store, some, { allowGap: true })
       const base = await serve(t, store)
-      const { blocks, fundingPeriodDataPoints } = await getCoverage(base)
+      const { blocks, fundingPeriodDataPoints } = await coverageOf(base)
       assert.deepEqual(blocks, {
         ranges: [
           { from: '5', to: '6' },
@@ -86,9 +71,8 @@ for (const kind of STORE_KINDS) {
         lastTimestamp: '11000000000',
       })
       assert.equal(fundingPeriodDataPoints[0]!.count, '4')
-      writeFileSync(file, fileOf(block(7), block(8), block(10)))
-      await ingestWhole(store, file)
-      const filled = await getCoverage(base)
+      await ingestWell(t, store, fileOf(block(7), block(8), block(10)))
+      const filled = await coverageOf(base)
       assert.deepEqual(filled.blocks.ranges, [{ from: '5', to: '11' }])
       assert.deepEqual(filled.blocks.gaps, [])
       assert.equal(filled.fundingPeriodDataPoints[0]!.count, '7')
@@ -98,12 +82,12 @@ for (const kind of STORE_KINDS) {
       const store = await storeOf(t, kind, SAMPLE)
       await pruneStore(openStore(store), { by: 'height', before: 900n })
       const base = await serve(t, store)
-      const byHeight = await getCoverage(base)
+      const byHeight = await coverageOf(base)
       assert.deepEqual(byHeight.prunedBefore, { timestamp: null, height: '900' })
       assert.equal(byHeight.checkpoints.count, '1')
       const all = BigInt(TIMESTAMP)
       await pruneStore(openStore(store), { by: 'time', before: all })
-      const byTime = await getCoverage(base)
+      const byTime = await coverageOf(base)
       assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
       assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
       const carriedOver = ['1696500900000000000', '1696500901000000000', '1696500899000000000']

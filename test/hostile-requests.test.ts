@@ -10,7 +10,7 @@ import { generateRecords } from '#tools/generate/generate'
 import { decodedEvents } from './fixtures/decoded-events.ts'
 import { hostileBytes } from './fixtures/hostile-requests.ts'
 import { getPage, send } from './fixtures/http.ts'
-import { startLyra } from './fixtures/program.ts'
+import { startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { closed, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
@@ -105,9 +105,8 @@ type Served = {
 }
 
 async function serveApart(t: TestContext, store: string): Promise<Served> {
-  const { printed, outcome } = startLyra(t, ['serve', '--port', '0', '--store', store, '--log-level', 'info'])
-  const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
-  void outcome.then(({ code, stderr }) => assert.equal(code, null, stderr))
+  const { service, base } = await startService(t, ['--store', store, '--log-level', 'info'])
+  void service.outcome.then(({ code, stderr }) => assert.equal(code, null, stderr))
   return {
     base,
     residentMb: async () => {

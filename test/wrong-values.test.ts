@@ -43,8 +43,8 @@ const INT64 = 2n ** 63n - 1n
 const UINT64 = 2n ** 64n - 1n
 
 const NO_INTEGERS = [
-  ...['', ' ', ' 5', '5 ', '+', '-', '--5', '+-5', '1.0', '1.', '.5', '1e3', '0x5', '0b1', '1_0', '5,000'],
-  ...['five', 'NaN', 'Infinity', 'null', '5n', '５', '٣', '5\0', '5\n', '\t5', '"5"', "'5'", '9'.repeat(40)],
+  ...['', ' ', ' 5', '5 ', '5\0', '5\n', '\t5', '9'.repeat(40)],
+  ...'+ - --5 +-5 1.0 1. .5 1e3 0x5 0b1 1_0 5,000 five NaN Infinity null 5n ５ ٣ "5" \'5\''.split(' '),
 ]
 const NO_IDS = [
   ...['', ' ', 'abc', MARKET.slice(1), `${MARKET}0`, `0x${MARKET.slice(2)}`, `${MARKET} `, ` ${MARKET}`],
@@ -104,7 +104,7 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
   boolean: [
     [
       unparsed('one of 1, t, T, true, TRUE, True, 0, f, F, false, FALSE, False'),
-      ['', ' ', 'tRUE', 'yes', 'off', '2', '-1', '01', '00', 'true ', ' false', 'null', 'T\0'],
+      ['', ' ', 'true ', ' false', 'T\0', ...'tRUE yes off 2 -1 01 00 null'.split(' ')],
     ],
   ],
   source: [
