@@ -9,7 +9,7 @@ import { pruneStore } from '#core/store/pruning/prune-store'
 import type { Reader } from '#core/store/store'
 import { createAnswerCache, type KeptAnswer, type KeptUntil } from '#service/api/answer-cache'
 import { idOf } from './fixtures/event-stream.ts'
-import { type Answer, metricsOf, send } from './fixtures/http.ts'
+import { metricsOf, send } from './fixtures/http.ts'
 import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -26,39 +26,8 @@ const TARGETS = [
   `/api/v2/liquidity/providers?marketId=${MARKET}`,
 ]
 
-/** The parts of an answer that do not differ from one request to the next. */
-function lasting({ status, headers, text }: Answer): unknown {
-  const { date, 'x-request-id': _, ...others } = headers
-  return { status, others, text }
-}
-
 for (const kind of STORE_KINDS) {
   describe(`cached pages (${kind.name})`, () => {
-    test('equal pages read from the rows, headers included', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
-      for (const target of TARGETS) {
-        for (const headers of [{}, { 'Accept-Encoding': 'gzip' }, { Origin: 'https://example.org' }]) {
-          const expected = lasting(await send(plain, target, { headers }))
-          for (let time = 1; time <= 3; time++) {
-            assert.deepEqual(
-              lasting(await send(base, target, { headers })),
-              expected,
-              `${target}, time ${time}`,
-            )
-          }
-        }
-        const tag = String((await send(base, target)).headers.etag)
-        const known = { 'If-None-Match': tag }
-        const again = await send(base, target, { headers: known })
-        assert.equal(again.status, 304)
-        assert.deepEqual(lasting(again), lasting(await send(plain, target, { headers: known })))
-      }
-      const metrics = await metricsOf(base)
-      const kept = Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1])
-      assert.ok(kept >= TARGETS.length * 7, `${kept} cached pages`)
-    })
-
     test('are generated once when many clients ask for one at the same time, as after a block', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const points = Array.from({ length: 1_000 }, (_, n) => ({

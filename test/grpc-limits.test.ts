@@ -40,7 +40,14 @@ const WATCH = '/grpc.health.v1.Health/Watch'
 const REFLECT = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 
 /** The outcome of a call: its status and message, or the HTTP status of a refusal, and the stream's reset code. */
-type Ended = { status: string | undefined; message: string | undefined; http: number; reset: number }
+type Ended = {
+  status: string | undefined
+  message: string | undefined
+  /** Calls a second, of its address. */
+  limit: string | undefined
+  http: number
+  reset: number
+}
 
 async function serveSample(t: TestContext, options = {}, recording = SAMPLE) {
   return serveBoth(t, await storeOf(t, sqlite, recording), options)
@@ -84,6 +91,7 @@ function begin(
       resolve({
         status: all['grpc-status'] as string | undefined,
         message: all['grpc-message'] as string | undefined,
+        limit: all['ratelimit-limit'] as string | undefined,
         http: Number(all[':status']),
         reset: stream.rstCode ?? 0,
       }),
@@ -189,15 +197,19 @@ test('A connection may ask at once for many times what is kept for all clients',
   assert.deepEqual(new Set(answers.map(({ error }) => error?.message)), new Set([undefined]))
 })
 
-test('Every call counts for the rate limit, whatever it requests', async (t) => {
-  const { base, grpc } = await serveSample(t, { rateLimit: 1 })
+test('Every call counts for the rate limit of its address, whatever it requests, together with REST', async (t) => {
+  const { base, grpc } = await serveSample(t, { rateLimit: 1, trustProxy: true })
   const session = openSession(t, grpc)
-  for (const path of [CHECK, PING, REFLECT, `/${TRADING_DATA}/ListMarkets`]) await call(session, path)
-  begin(session, WATCH, EMPTY)
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  const own = from('192.0.2.1')
+  for (const path of [CHECK, REFLECT, `/${TRADING_DATA}/ListMarkets`]) await call(session, path, EMPTY, own)
+  begin(session, WATCH, EMPTY, own)
+  assert.equal((await call(session, LIST, EMPTY, own)).limit, '1')
   for (const path of [CHECK, PING, REFLECT, WATCH, `/${TRADING_DATA}/ListMarkets`]) {
-    assert.equal((await call(session, path)).status, String(status.RESOURCE_EXHAUSTED), path)
+    assert.equal((await call(session, path, EMPTY, own)).status, String(status.RESOURCE_EXHAUSTED), path)
   }
-  assert.equal(await statusOf(base, '/api/v2/checkpoints'), 429)
+  assert.equal(await statusOf(base, '/api/v2/checkpoints', { headers: own }), 429)
+  assert.equal((await call(session, LIST, EMPTY, from('192.0.2.2'))).status, String(status.OK))
 })
 
 /** A request to reflection of `fields` empty hosts. */

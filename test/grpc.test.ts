@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { Metadata, status } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { RESOURCES } from '#core/resources/resources'
 import { HEALTH, PROTOS, TRADING_DATA } from '#service/api/protos'
@@ -142,33 +142,6 @@ for (const kind of ANY_STORE_KIND) {
       for (const service of ['', TRADING_DATA])
         await until(async () => (await check('Check', { service })).message?.status === 1, service)
       assert.equal((await check('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
-    })
-
-    test('counts requests together with REST, by address', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const { base, grpc } = await serveBoth(t, store, { rateLimit: 1, trustProxy: true })
-      const call = grpcClient(t, grpc, TRADING_DATA)
-      const from = (address: string) => {
-        const metadata = new Metadata()
-        metadata.set('x-forwarded-for', address)
-        return metadata
-      }
-      for (let i = 0; i < 3; i++) {
-        await send(base, '/api/v2/checkpoints', { headers: { 'x-forwarded-for': '192.0.2.1' } })
-      }
-      for (let i = 0; i < 2; i++) {
-        const answer = await call('ListCheckpoints', {}, from('192.0.2.1'))
-        assert.equal(answer.error, null)
-        assert.equal(answer.headers['ratelimit-limit'], '1')
-      }
-      // On a busy machine a second may pass meanwhile, which allows one more.
-      let refused = await call('ListCheckpoints', {}, from('192.0.2.1'))
-      for (let more = 0; more < 20 && refused.error === null; more++)
-        refused = await call('ListCheckpoints', {}, from('192.0.2.1'))
-      assert.equal(refused.error?.code, status.RESOURCE_EXHAUSTED)
-      assert.equal((await call('ListCheckpoints', {}, from('192.0.2.2'))).error, null)
-      const rest = await send(base, '/api/v2/checkpoints', { headers: { 'x-forwarded-for': '192.0.2.1' } })
-      assert.equal(rest.status, 429)
     })
 
     test('survives bytes that are no gRPC, and clients that do not read', async (t) => {

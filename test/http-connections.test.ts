@@ -119,18 +119,6 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(answers[1]!.body, page)
     })
 
-    await t.test('a request may arrive byte by byte', async () => {
-      const socket = openSocket(base)
-      const chunks: Buffer[] = []
-      socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
-      for (const character of requestText(`GET ${PAGE}`)) {
-        socket.write(character)
-        await delay(1)
-      }
-      await closed(socket)
-      assert.equal(readAnswers(Buffer.concat(chunks)).answers[0]!.body, page)
-    })
-
     await t.test('a client that closed its side is answered', async () => {
       const { answers, closed: ended } = await exchange(base, request(`GET ${PAGE}`).repeat(2), {
         half: true,
