@@ -352,15 +352,20 @@ for (const kind of ANY_STORE_KIND) {
   })
 }
 
+async function assertUnavailable(base: string): Promise<void> {
+  for (const target of PAGES) {
+    const answer = await ask(base, `GET ${target}`)
+    assertRefusal(answer, UNAVAILABLE, target)
+    assert.equal(answer.headers.has('x-block-height'), false)
+    assert.doesNotMatch(answer.body, /SELECT/)
+  }
+}
+
 for (const kind of STORE_KINDS) {
   test(`An empty store gets 503, after errors of the request (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const base = await serve(t, store)
-    for (const target of PAGES) {
-      const answer = await ask(base, `GET ${target}`)
-      assertRefusal(answer, UNAVAILABLE, target)
-      assert.equal(answer.headers.has('x-block-height'), false)
-    }
+    await assertUnavailable(base)
     assertRefusal(await ask(base, `GET ${CHECKPOINTS}?pagination.first=0`), PAGINATION, 'first=0')
     assert.equal((await ask(base, 'GET /health')).status, 200)
     const ready = await ask(base, 'GET /ready')
@@ -399,12 +404,7 @@ for (const kind of STORE_KINDS) {
     const base = await serve(t, store, { reader: broken })
 
     fault = new StoreUnavailableError('SELECT secret: the database is gone')
-    for (const target of PAGES) {
-      const answer = await ask(base, `GET ${target}`)
-      assertRefusal(answer, UNAVAILABLE, target)
-      assert.equal(answer.headers.has('x-block-height'), false)
-      assert.doesNotMatch(answer.body, /SELECT/)
-    }
+    await assertUnavailable(base)
     for (const line of ['GET /nope', `OPTIONS ${CHECKPOINTS}`, 'GET /health', 'GET /openapi.json']) {
       assert.ok((await ask(base, line)).status < 500, line)
     }

@@ -20,7 +20,7 @@ import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { SILENT, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openReader, openStore, SQLITE, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, SQLITE, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const options = { skip: SQLITE === undefined && 'for SQLite only' }
@@ -40,6 +40,14 @@ function points(limit: number, change: Partial<PageQuery> = {}, backward = false
   }
 }
 
+/** Pages of a store made here and in threads, until the test ends. */
+async function openMakers(t: TestContext, store: string) {
+  const reader = await openReader(t, store)
+  const threads = startMakingThreads(store, SILENT)
+  t.after(() => threads.close())
+  return { reader, here: makerOf(reader), threads }
+}
+
 function make(maker: Maker, { query: { resource, ...query }, backward }: PageRequest): Promise<Made | null> {
   return maker.make(questionAt(resource.path), { query, backward }, 'json')
 }
@@ -56,9 +64,7 @@ test(
   'Pages generated in threads, many at a time, equal those generated without threads',
   options,
   async (t) => {
-    const store = await storeOf(t, SQLITE!, SAMPLE)
-    const reader = await openStore(store).openReader()
-    const threads = startMakingThreads(store, SILENT)
+    const { here, threads } = await openMakers(t, await storeOf(t, SQLITE!, SAMPLE))
     const asked = [
       points(1),
       points(50),
@@ -67,61 +73,47 @@ test(
       points(3, { resource: checkpoints, selection: {} }),
       points(700, { resource: liquidityProviders }),
     ]
-    try {
-      const here = makerOf(reader)
-      const expected = await Promise.all(asked.map((each) => contentOf(here, each)))
-      assert.ok(expected.every(({ text }) => text.length > 100))
-      for (let round = 0; round < 3; round++) {
-        assert.deepEqual(await Promise.all(asked.map((each) => contentOf(threads, each))), expected)
-      }
-    } finally {
-      await threads.close()
-      await reader.close()
+    const expected = await Promise.all(asked.map((each) => contentOf(here, each)))
+    assert.ok(expected.every(({ text }) => text.length > 100))
+    for (let round = 0; round < 3; round++) {
+      assert.deepEqual(await Promise.all(asked.map((each) => contentOf(threads, each))), expected)
     }
   },
 )
 
 test('Long pages, which are read in pieces, equal those read at once', options, async (t) => {
-  const store = await storeOf(t, SQLITE!, generatedPoints(t))
-  const reader = await openStore(store).openReader()
-  const threads = startMakingThreads(store, SILENT)
-  try {
-    const here = makerOf(reader)
-    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read(() =>
-      readHoldings(ALL_HOLDINGS),
-    ))!.fundingPeriodDataPoints[0]!
-    assert.ok(Number(count) > 5_500)
-    const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
-    const whole = { marketId }
-    for (const selection of [
-      whole,
-      { marketId, source: 2n },
-      { marketId, source: 1n },
-      { marketId, from: middle },
-      { marketId, seq: 3n },
-    ]) {
-      for (const cursor of selection === whole ? [null, [middle, 3n, 1n] as const] : [null]) {
-        for (const limit of [999, 1_000, 1_001, 2_500, 5_000]) {
-          for (const backward of [false, true]) {
-            for (const descending of [false, true]) {
-              const asked = points(limit, { selection, cursor, descending }, backward)
-              const [expected, made] = [await contentOf(here, asked), await contentOf(threads, asked)]
-              const name = JSON.stringify({ selection, cursor, limit, backward, descending }, (_, value) =>
-                typeof value === 'bigint' ? String(value) : value,
-              )
-              assert.equal(made.text === expected.text, true, name)
-              assert.deepEqual(made, expected, name)
-            }
+  const { here, threads, reader } = await openMakers(t, await storeOf(t, SQLITE!, generatedPoints(t)))
+  const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read(() =>
+    readHoldings(ALL_HOLDINGS),
+  ))!.fundingPeriodDataPoints[0]!
+  assert.ok(Number(count) > 5_500)
+  const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
+  const whole = { marketId }
+  for (const selection of [
+    whole,
+    { marketId, source: 2n },
+    { marketId, source: 1n },
+    { marketId, from: middle },
+    { marketId, seq: 3n },
+  ]) {
+    for (const cursor of selection === whole ? [null, [middle, 3n, 1n] as const] : [null]) {
+      for (const limit of [999, 1_000, 1_001, 2_500, 5_000]) {
+        for (const backward of [false, true]) {
+          for (const descending of [false, true]) {
+            const asked = points(limit, { selection, cursor, descending }, backward)
+            const [expected, made] = [await contentOf(here, asked), await contentOf(threads, asked)]
+            const name = JSON.stringify({ selection, cursor, limit, backward, descending }, (_, value) =>
+              typeof value === 'bigint' ? String(value) : value,
+            )
+            assert.equal(made.text === expected.text, true, name)
+            assert.deepEqual(made, expected, name)
           }
         }
       }
     }
-    const { text } = await contentOf(threads, points(5_000, { selection: whole }))
-    assert.equal(JSON.parse(text).fundingPeriodDataPoints.edges.length, 5_000)
-  } finally {
-    await threads.close()
-    await reader.close()
   }
+  const { text } = await contentOf(threads, points(5_000, { selection: whole }))
+  assert.equal(JSON.parse(text).fundingPeriodDataPoints.edges.length, 5_000)
 })
 
 test(
@@ -172,8 +164,7 @@ function generatedPoints(t: TestContext): string {
 
 test('An unreachable store is reported, and read again once it is back', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
-  const threads = startMakingThreads(store, SILENT)
-  t.after(() => threads.close())
+  const { threads } = await openMakers(t, store)
   const before = await contentOf(threads, points(5))
   renameSync(store, `${store}.away`)
   // The long page's thread starts while the store is missing: it must not create one.
@@ -188,8 +179,7 @@ test('An unreachable store is reported, and read again once it is back', options
 
 test('An internal error is reported as one', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
-  const threads = startMakingThreads(store, SILENT)
-  t.after(() => threads.close())
+  const { threads } = await openMakers(t, store)
   const unknown = { ...questionAt(checkpoints.path), path: '/nothing', lane: () => 'usual' as const }
   await assert.rejects(threads.make(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))

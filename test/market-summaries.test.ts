@@ -163,16 +163,12 @@ for (const kind of STORE_KINDS) {
     testPages(kind, SUMMARY_CASE, withoutEstimate)
 
     test('have cursors of their own', async (t) => {
-      const { store, ids } = await fillMarkets(t, kind, 3)
+      const { store } = await fillMarkets(t, kind, 3)
       const base = await serve(t, store)
-      assert.equal((await getPage(base, SUMMARIES, [['market_id', ids[1]!.toUpperCase()]])).edges.length, 1)
-      assert.deepEqual((await getPage(base, SUMMARIES, [['marketId', idOf('9')]])).edges, [])
       const ofInstruments = (await getPage(base, '/api/v2/instruments')).edges[0]!.cursor
       const own = (await getPage(base, SUMMARIES)).edges[0]!.cursor
       for (const after of [ofInstruments, `${own}&marketId=${idOf('9')}`])
         await assertMalformed(base, `${SUMMARIES}?pagination.after=${after}`, 10028)
-      const foreign = await send(base, `/api/v2/instruments?pagination.after=${own}`)
-      assert.match(foreign.text, /is a cursor of another resource/)
     })
 
     test('include a market of which only auctions are known', async (t) => {

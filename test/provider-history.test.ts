@@ -13,7 +13,7 @@ import {
   message,
   PARTY,
 } from './fixtures/event-stream.ts'
-import { ndjsonRows, type PageAnswer, send } from './fixtures/http.ts'
+import { ndjsonRows, type PageAnswer } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { modelOf } from './fixtures/page-model.ts'
@@ -23,8 +23,8 @@ import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { caseOf } from './fixtures/resource-cases.ts'
 import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
 import { segmentPaths, writeSegment } from './fixtures/segments.ts'
-import { serveFile, storeOf } from './fixtures/service.ts'
-import { answersForMonth, MONTH, referencePath, skip } from './fixtures/shared.ts'
+import { storeOf } from './fixtures/service.ts'
+import { MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 type Node = PageAnswer['edges'][number]['node']
@@ -131,26 +131,6 @@ for (const kind of STORE_KINDS) {
       const expected = historyOfMonth()
       assert.ok(expected.length >= 500, String(expected.length))
       assert.deepEqual(await exported(t, await storeOf(t, kind, MONTH)), expected)
-    })
-
-    test('of a month gives the fees that a data node reported as paid', async (t) => {
-      const answers = answersForMonth('paidfees')
-      if (answers === null) return skip(t, 'the answers for month are missing')
-      type Paid = { market: string; epochSeq: string; feesPaidPerParty: { party: string; amount: string }[] }
-      const expected = new Map<string, string>()
-      for (const { body } of answers) {
-        const { edges = [] } = (body.paidLiquidityFees ?? {}) as { edges?: { node: Paid }[] }
-        for (const { node } of edges) {
-          for (const { party, amount } of node.feesPaidPerParty)
-            expected.set(`${node.market} ${party} ${node.epochSeq}`, amount)
-        }
-      }
-      const base = await serveFile(kind, MONTH)
-      const { text } = await send(base, '/api/v2/export/liquidity-provider-history?format=ndjson')
-      const rows = ndjsonRows(text).map(({ node }) => node)
-      const paid = rows.filter(({ feesPaid }) => feesPaid !== null)
-      assert.deepEqual(new Map(paid.map((row) => [keyOf(row), row.feesPaid])), expected)
-      assert.equal(expected.size, 546)
     })
 
     test('starts at the end of an epoch, with the first figures and fees after it, in whatever order blocks arrive, and completed', async (t) => {
