@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +6,7 @@ import { send } from './fixtures/http.ts'
 import { addressOf, corePortOf, startLyra, startProgram } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const SCRIPT = join(import.meta.dirname, 'live-peers/stream_events.py')
 
@@ -32,15 +31,3 @@ for (const kind of ANY_STORE_KIND) {
     assert.equal((await sender.outcome).code, 0, sender.output.stderr)
   })
 }
-
-test('nanocat completes the handshake', async (t) => {
-  if (spawnSync('nanocat', ['--help']).error !== undefined) return skip(t, 'nanocat is not installed')
-  const service = startLyra(t, [
-    ...['serve', '--port', '0', '--store', STORE_KINDS[0]!.create(t), '--listen', '127.0.0.1:0'],
-    ...['--buffer', temporaryFolder(t)],
-  ])
-  const port = await corePortOf(service)
-  startProgram(t, 'nanocat', ['--pair', '--connect', `tcp://127.0.0.1:${port}`, '--data', 'no event'])
-  await service.printed(/core connected from/)
-  await service.printed(/not an event/)
-})

@@ -195,18 +195,6 @@ for (const kind of STORE_KINDS) {
       await live.makeSeries()
       await dumpStore(store)
     })
-
-    test('are stale if a point that counts later affects its own copy', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      // The copy's own period is not known: it counts as long as no earlier period has the point.
-      await live.commit(1, [periodEvent({ seq: 1n }), point(100, { seq: 3n }), point(5_000)], 5_000)
-      await live.makeSeries()
-      await live.commit(2, [periodEvent({ seq: 2n, start: timeOf(6_000) }), point(100, { seq: 2n })], 6_000)
-      assert.equal((await madeOf(store)).stale.length, 1)
-      await dumpStore(store)
-      await live.makeSeries()
-      await dumpStore(store)
-    })
   })
 }
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { pino } from 'pino'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
@@ -18,7 +17,7 @@ import { generateRecords } from '#tools/generate/generate'
 import { send } from './fixtures/http.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { SILENT, serve, storeOf } from './fixtures/service.ts'
+import { keptLog, SILENT, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, SQLITE, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -190,8 +189,7 @@ test('An internal error is reported as one', options, async (t) => {
 })
 
 test('A failed thread is reported, and started again', async () => {
-  const lines: string[] = []
-  const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) })
+  const { log, lines } = keptLog('error')
   const threads = startMakingThreads('', log)
   await assert.rejects(make(threads, points(3)), StoreUnavailableError)
   assert.match(lines[0]!, /a thread that makes answers failed/)

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import {
   checkpointAt,
@@ -17,7 +16,7 @@ import {
   timeOf,
 } from './fixtures/live-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { serve } from './fixtures/service.ts'
+import { keptLog, serve } from './fixtures/service.ts'
 import { SQLITE, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -68,8 +67,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
   test('blocks new exports once it is long, cuts off the oldest ones, and is then emptied', async (t) => {
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
-    const lines: string[] = []
-    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const { log, lines } = keptLog('warn')
     const base = await serve(t, store, { log, inThreads: true })
     const oldest = await openSlowExport(base)
     const second = await openSlowExport(base)
@@ -128,8 +126,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     t.after(() => other.close())
     other.exec('begin; select * from stream')
     await live.commit(2, [])
-    const lines: string[] = []
-    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const { log, lines } = keptLog('warn')
     const base = await serve(t, store, { log, inThreads: true })
     lengthen(store, 300 * MB)
     for (let time = 0; time < 3; time++) assert.equal(await statusOf(base, TARGET), 503)
