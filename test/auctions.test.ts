@@ -6,7 +6,7 @@ import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { decodeEvent } from '#core/resources/arrivals'
 import { createLyraClient } from '../client/src/index.ts'
 import { beginOf, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { send, statusOf } from './fixtures/http.ts'
+import { getJson, send, statusOf } from './fixtures/http.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
@@ -27,9 +27,7 @@ type Interval = { start: string; end?: string }
 type Auctions = { marketId: string; completeFrom: string; intervals: Interval[] }
 
 async function auctionsOf(base: string, marketId: string, query = ''): Promise<Auctions> {
-  const { status, text } = await send(base, `/api/v2/auctions/${marketId}?${query}`)
-  assert.equal(status, 200, text)
-  return (JSON.parse(text) as { auctions: Auctions }).auctions
+  return (await getJson<{ auctions: Auctions }>(base, `/api/v2/auctions/${marketId}?${query}`)).auctions
 }
 
 /** The auctions of a recording, by block times: events need not contain times. */

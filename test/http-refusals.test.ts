@@ -265,7 +265,7 @@ for (const kind of ANY_STORE_KIND) {
     for (const [target, options] of [
       ...[[page], [page], [page], [page, known], ['*', { method: 'OPTIONS' }], ['/api/v2/coverage']],
       ...[[`${POINTS}?format=csv`], [`${POINTS}?format=csv`, { method: 'HEAD' }]],
-      ...[['/health'], ['/ready'], ['/metrics'], ['/openapi.json'], ['/'], ['/docs'], ['/assets/none.js']],
+      ...[['/health'], ['/ready'], ['/metrics'], ['/openapi.json']],
     ] as [string, object?][])
       isSafe((await send(base, target, options)).headers['x-content-type-options'], target)
     const stream = await fetch(`${base}/api/v2/stream/checkpoints`)

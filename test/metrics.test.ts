@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { RESOURCES } from '#core/resources/resources'
 import { CONNECTION_FAULTS } from '#service/live/pair-socket'
-import { send } from './fixtures/http.ts'
+import { metricsOf } from './fixtures/http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
@@ -15,7 +15,7 @@ const MONITOR_PAGE = readFileSync(join(import.meta.dirname, '../docs/monitor.md'
 
 for (const kind of STORE_KINDS) {
   test(`every known label is 0 from the start (${kind.name})`, async (t) => {
-    const { text } = await send(await serve(t, kind.create(t)), '/metrics')
+    const text = await metricsOf(await serve(t, kind.create(t)))
     for (const reason of LEFT_OUT_REASONS) {
       assert.ok(text.includes(`lyra_events_left_out_total{reason="${reason}"} 0\n`), reason)
     }
@@ -41,7 +41,7 @@ for (const kind of STORE_KINDS) {
     const folder = temporaryFolder(t)
     const base = await serve(t, store, { disks: { buffer: folder, gone: `${folder}/gone` } })
     const figures = async (name: string) => {
-      const { text } = await send(base, '/metrics')
+      const text = await metricsOf(base)
       return [...text.matchAll(new RegExp(`^${name}(\\{.*\\})? (.*)$`, 'gm'))].map(([, labels, value]) => ({
         labels: labels ?? '',
         value: Number(value),

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
 import { createLyraClient, type PositionFunding } from '../client/src/index.ts'
-import { getJson, getPage, send } from './fixtures/http.ts'
+import { getJson, nodesOf, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -55,16 +55,12 @@ for (const kind of STORE_KINDS) {
         const path = recordingPath(`${name}.evts.gz`)
         if (path === null) return t.skip('the recording is missing')
         const base = await serveFile(kind, path)
-        const { instruments } = await getJson<{
-          instruments: { edges: { node: { marketId: string } }[] }
-        }>(base, '/api/v2/instruments')
+        const instruments = await nodesOf(base, '/api/v2/instruments')
         const random = createRandom(name.length)
-        for (const { node } of instruments.edges) {
-          const { marketId } = node
-          const { edges } = await getPage(base, `/api/v2/funding-periods/${marketId}`, [
+        for (const marketId of instruments.map((node) => String(node.marketId))) {
+          const periods = (await nodesOf(base, `/api/v2/funding-periods/${marketId}`, [
             ['pagination.newestFirst', 'false'],
-          ])
-          const periods = edges.map((edge) => edge.node as unknown as Period)
+          ])) as unknown as Period[]
           const ends = periods.flatMap(({ end }) => (end === undefined ? [] : [BigInt(end)]))
           for (let run = 0; run < runsOf('comparison', kind); run++) {
             const anyTime = () => ends[random.integer(ends.length)]! + BigInt(random.integer(3) - 1)

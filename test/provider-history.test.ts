@@ -127,12 +127,6 @@ const PARTS: [
 
 for (const kind of STORE_KINDS) {
   describe(`the history of liquidity providers (${kind.name})`, () => {
-    test('of a month follows from its events', async (t) => {
-      const expected = historyOfMonth()
-      assert.ok(expected.length >= 500, String(expected.length))
-      assert.deepEqual(await exported(t, await storeOf(t, kind, MONTH)), expected)
-    })
-
     test('starts at the end of an epoch, with the first figures and fees after it, in whatever order blocks arrive, and completed', async (t) => {
       const whole = {
         height: 5,

@@ -39,10 +39,8 @@ type Series = {
 }
 
 async function marketOf(base: string, marketId: string): Promise<Market> {
-  const { fundingPeriods } = await getJson<{
-    fundingPeriods: { edges: { node: { seq: string; start: string } }[] }
-  }>(base, `/api/v2/funding-periods/${marketId}?pagination.first=5000`)
-  const starts = fundingPeriods.edges.map(({ node }) => [BigInt(node.seq), BigInt(node.start)] as const)
+  const periods = await nodesOf(base, `/api/v2/funding-periods/${marketId}`)
+  const starts = periods.map(({ seq, start }) => [BigInt(String(seq)), BigInt(String(start))] as const)
   const nodes = await nodesOf(base, `/api/v2/funding-periods/data-points/${marketId}`, [
     ['pagination.newestFirst', 'false'],
     ['pagination.first', '5000'],
