@@ -163,7 +163,7 @@ for (const resource of RESOURCES) {
   })
 }
 
-test('each resource has its own letter of cursors, and tag of streams', () => {
+test('the cursors of each resource begin with their own letter, and ids of streams with their own tag', () => {
   const letters = RESOURCES.map((resource) => {
     const [key] = fc.sample(keysOf(resource), { seed: 8, numRuns: 1 })
     return encodeCursor(resource, selectionOf(resource), key!)[0]

@@ -56,7 +56,6 @@ const ON_EVERY_STORE: Suites = [
   [
     'resources.test.ts',
     [
-      'have a case',
       ...['the stream of examples', 'exports of examples', 'contains examples', 'old rows of examples'],
       'describes pages of examples',
     ],
