@@ -7,7 +7,6 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
     'LYRA_PYTHON names a Python with duckdb, pynng, grpcio and grpcio-reflection',
   ],
   [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
-  [/nanocat/, 'install nanomsg-utils'],
   [/nginx|curl|^Go /, 'install it'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],

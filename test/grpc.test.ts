@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { status } from '@grpc/grpc-js'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { RESOURCES } from '#core/resources/resources'
@@ -24,9 +25,44 @@ import { until } from './fixtures/until.ts'
 
 const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
 
+/** A recorded call to the reference. False flags are omitted from `pageInfo`. */
+type Recorded = {
+  id: string
+  method: string
+  request: { pagination?: { after?: string; before?: string } }
+  responseWithoutDefaults?: Record<string, Connection>
+  error?: { json: { code: number; details: { code: number }[] } }
+}
+
 type Connection = {
   edges?: { node: object; cursor: string }[]
   pageInfo?: { hasNextPage?: boolean; hasPreviousPage?: boolean }
+}
+
+const RECORDED = (
+  JSON.parse(
+    gunzipSync(readFileSync(join(import.meta.dirname, 'recordings/grpc/perps-calm.json.gz'))).toString(),
+  ) as { requests: Recorded[] }
+).requests
+
+/** Faults of the reference, with Lyra's result instead: a status code or other rows. */
+const FAULTS: Record<string, number | 'another page'> = {
+  // Invalid cursors are refused; they are no fault of the service.
+  'fp/err-notjson': status.INVALID_ARGUMENT,
+  'dp/err-notjson': status.INVALID_ARGUMENT,
+  'cp/err-notjson': status.INVALID_ARGUMENT,
+  'lp/err-cursor-garbled': status.INVALID_ARGUMENT,
+  // An invalid source.
+  'dp/source-7': status.INVALID_ARGUMENT,
+  // A seq that no row can have.
+  'dp/err-seq-2^63': status.OK,
+  // No source was requested: Lyra returns all.
+  'dp/unspecified': 'another page',
+  // The reference shows the SLA of another market of the party.
+  'lp/party': 'another page',
+  // The reference's provider cursors lead nowhere.
+  'lp/walk-fwd1/001': status.OK,
+  'lp/walk-back1/001': status.OK,
 }
 
 /** The connection in a message. */
@@ -47,6 +83,63 @@ describe('gRPC', () => {
 
 for (const kind of ANY_STORE_KIND) {
   describe(`gRPC (${kind.name})`, () => {
+    test('answers like the recorded reference', async (t) => {
+      const store = await storeOf(t, kind, SAMPLE)
+      const call = grpcClient(t, (await serveBoth(t, store, { inThreads: true })).grpc, TRADING_DATA)
+      /** Our cursors, by the reference's. */
+      const cursors = new Map<string, string>()
+      let faults = 0
+      for (const { id, method, request, responseWithoutDefaults, error } of RECORDED) {
+        const { pagination } = request
+        const translated = { ...pagination }
+        for (const name of ['after', 'before'] as const) {
+          const theirs = pagination?.[name]
+          if (theirs !== undefined) translated[name] = cursors.get(theirs) ?? theirs
+        }
+        const answer = await call(method.split('/')[1]!, {
+          ...request,
+          ...(pagination === undefined ? {} : { pagination: translated }),
+        })
+        const { headers } = answer
+        assert.deepEqual(
+          [headers['x-block-height'], headers['x-block-timestamp']],
+          ['905', '1696500904000000000'],
+        )
+        const fault = FAULTS[id]
+        if (fault !== undefined) faults++
+        if (typeof fault === 'number') {
+          assert.equal(answer.error?.code ?? status.OK, fault, id)
+          continue
+        }
+        if (error !== undefined || responseWithoutDefaults === undefined) {
+          const details = error?.json.details ?? []
+          assert.equal(answer.error?.code, error?.json.code ?? status.INVALID_ARGUMENT, id)
+          assert.equal(answer.error?.metadata.get('grpc-status-details-bin').length, details.length, id)
+          continue
+        }
+        assert.equal(answer.error, null, id)
+        const [theirs, ours] = [responseWithoutDefaults, answer.message!].map(connectionOf) as [
+          Connection,
+          Connection,
+        ]
+        for (const [index, { cursor }] of (theirs.edges ?? []).entries()) {
+          cursors.set(cursor, ours.edges![index]?.cursor ?? '')
+        }
+        if (fault === 'another page') {
+          assert.notDeepEqual(ours, theirs, id)
+          continue
+        }
+        const plain = (list: Connection = {}) => ({
+          nodes: (list.edges ?? []).map(({ node }) => withoutDefaults(withNames(node))),
+          next: list.pageInfo?.hasNextPage ?? false,
+          previous: list.pageInfo?.hasPreviousPage ?? false,
+        })
+        assert.deepEqual(plain(ours), plain(theirs), id)
+      }
+      assert.equal(RECORDED.length, 75)
+      assert.equal(faults, Object.keys(FAULTS).length)
+    })
+
     test('returns the same pages and errors as REST', async (t) => {
       const store = await storeOf(t, kind, NAMED_SAMPLE)
       const { base, grpc } = await serveBoth(t, store, { inThreads: true })
@@ -277,6 +370,18 @@ function withNames(node: object): object {
   const named = JSON.parse(JSON.stringify(node)) as Record<string, unknown>
   if (typeof named.dataPointType === 'number') named.dataPointType = SOURCES[named.dataPointType]
   return named
+}
+
+/** A node without the values that proto3 omits; writing them means the same. */
+function withoutDefaults(node: object): object {
+  const isDefault = (value: unknown) => value === '' || value === '0' || value === 0
+  const entries = Object.entries(node).filter(([, value]) => !isDefault(value))
+  return Object.fromEntries(
+    entries.map(([name, value]) => [
+      name,
+      Object(value) === value && !Array.isArray(value) ? withoutDefaults(value) : value,
+    ]),
+  )
 }
 
 /** A page of REST without null values. */
