@@ -307,10 +307,10 @@ describe('the view of a party', () => {
       const epochs = page.locator('.provision .epochs-table').first()
       await epochs.getByRole('button', { name: 'Lost to the fee penalty' }).press('Enter')
       await page.waitForURL(/epochSort=-lost/)
+      await epochs.locator('th[aria-sort="descending"]', { hasText: 'Lost' }).waitFor()
       const [, first] = await epochs.locator('tbody th').allInnerTexts()
       const dearest = await page.locator('[data-figure="dearest"]').first().innerText()
       assert.ok(dearest.startsWith(`Epoch ${first} cost the most`), dearest)
-      await epochs.locator('th[aria-sort="descending"]', { hasText: 'Lost' }).waitFor()
       assert.deepEqual(await accessibilityFaults(page), [])
     },
   )
