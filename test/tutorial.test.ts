@@ -195,6 +195,12 @@ describe('lyra generate --replay', () => {
     ] as const) {
       await assertFails(t, ['generate', ...args], message, code)
     }
+    // A folder's files are one recording; one without an event is reported once it is read.
+    const inFolder = await runLyra(t, ['generate', '--replay', folder, ...dial])
+    assert.match(inFolder.stderr, /damaged\.evts.*record \d+.*not a BusEvent/)
+    writeFileSync(damaged, '')
+    const empty = await runLyra(t, ['generate', '--replay', damaged, ...dial])
+    assert.deepEqual([empty.code, /contains no complete event/.test(empty.stderr)], [1, true])
   })
 })
 

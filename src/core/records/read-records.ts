@@ -10,7 +10,7 @@ import { EventStreamError, type RecordPosition } from './record-position.ts'
 /** A commit in progress continues after every piece. */
 const FRAMED_PIECE_BYTES = 64 * 1024
 
-export type ReadRecordsOptions = {
+type ReadRecordsOptions = {
   /** The file; `-` for standard input. */
   path: string
   /** Counts the bytes of all files that are read with it. */
@@ -26,7 +26,7 @@ export type ReadRecordsOptions = {
 export type CutOffNotice = { source: string; offset: number; bytes: number }
 
 /** How a source ended. */
-export type SourceEnd = {
+type SourceEnd = {
   records: number
   /** Null if the source ends with a complete record. */
   cutOff: CutOffNotice | null
@@ -43,7 +43,7 @@ export type SourceEnd = {
  * @throws {EventStreamError} for bytes that are not records, and damaged compression; and errors of `sink`. Earlier
  * records have been handed on.
  */
-export async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
+async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
   const { path, progress, log, signal, onChunk } = options
   log.debug(`${path}: reading`)
   const framer = new RecordFramer(path, options.sink)
@@ -73,7 +73,7 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
 /** What has been read of several files. */
 export type FilesRead = ReadProgress & { cutOff: CutOffNotice[]; sequenceBreaks: number }
 
-export type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
+type ReadFilesOptions = Pick<ReadRecordsOptions, 'sink' | 'log' | 'signal'> & {
   /** As in {@link ReadRecordsOptions}. */
   onChunk: (path: string) => Promise<void> | void
 }

@@ -5,8 +5,8 @@ import { readAcceptedGaps, readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError } from './store.ts'
 import { tableOf } from './tables.ts'
 
-/** Stored ranges that a refusal names. */
-const MAX_NAMED = 3
+/** Ranges that a refusal or a report names. */
+export const MAX_NAMED = 3
 
 /**
  * Records that a store may continue without blocks: live ingestion then skips them if they are missing, and records the

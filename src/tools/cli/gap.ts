@@ -1,16 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { describeBlocks, describeRanges } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
-import { acceptGap } from '#core/store/accept-gap'
+import { acceptGap, MAX_NAMED } from '#core/store/accept-gap'
 import { findStore } from '#core/store/open-store'
 import { InvalidSettingError, storeOption } from './options.ts'
 
 const NOTES = `
 For blocks that nobody has any more. The service may be running: live ingestion that has stopped at these blocks goes on
 within a second, and records them as a gap. They can still be filled later. lyra ingest has --allow-gap instead.`
-
-/** Ranges that a report names. */
-const MAX_NAMED = 3
 
 /** `lyra gap`: does without blocks that are unavailable. */
 export function command(): Command {
