@@ -125,3 +125,18 @@ describe('lyra status of a service whose readiness lies', () => {
     })
   }
 })
+
+test('lyra status of a service that does not answer says so after 10 s, without another attempt', async (t) => {
+  const { timeout } = AbortSignal
+  const waits: number[] = []
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => {
+    waits.push(ms)
+    return timeout.call(AbortSignal, 20)
+  })
+  const base = await listen(t, () => {})
+  await assert.rejects(statusOfService(base), {
+    name: 'ServiceError',
+    message: `${base}: unreachable (no answer within 10 s)`,
+  })
+  assert.deepEqual(waits, [10_000])
+})

@@ -23,7 +23,8 @@ export class ServiceError extends Error {
  */
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
-  const ask = serviceAt(base)
+  // One attempt: who asks for a state wants to have it now, also of a service that hangs.
+  const ask = serviceAt(base, 0)
   const ready = await ask('/ready', [200, 503])
   const { status, reasons, forward, cluster } = readinessIn(base, ready)
   const metrics = parseMetrics((await ask('/metrics')).text)
@@ -167,13 +168,13 @@ const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []
 export type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
 
 /**
- * A service by its address. Requests are repeated a few times if that may help.
+ * A service by its address. Requests are repeated a few times if that may help, unless `retries` says how often.
  *
  * @throws {ServiceError} when asked, if it cannot be reached, redirects, answers with a status that is not allowed, or with
  * more than 64 MiB.
  */
-export function serviceAt(base: string): Ask {
-  const { get } = createConnection({ url: base, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES })
+export function serviceAt(base: string, retries?: number): Ask {
+  const { get } = createConnection({ url: base, retries, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES })
   return async (path, allowed = [200], signal) => {
     try {
       return await get(path, signal, allowed)
@@ -197,6 +198,7 @@ export function serviceAt(base: string): Ask {
 
 /** The message of an error's innermost cause, or its code. */
 function reasonOf(error: Error & { code?: string }): string {
+  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   return error.cause instanceof Error ? reasonOf(error.cause) : (error.code ?? error.message)
 }
 
