@@ -54,6 +54,14 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
+    test('block 1 is left out whole if its second part has no end', async (t) => {
+      const store = kind.create(t)
+      const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, marked(2), marked(3)]
+      const { report } = await ingestBytes(t, store, fileOf(...stream), { allowGap: true })
+      assert.deepEqual([report.unfinishedBlocks, report.blocks], [1, 2])
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
+    })
+
     test('events before the first block, between blocks and again are skipped and counted', async (t) => {
       const store = kind.create(t)
       const events = eventsOf([marked(2), marked(3)])

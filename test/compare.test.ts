@@ -215,12 +215,12 @@ describe('services in a comparison', () => {
       (row) => JSON.parse(row) as string[],
     )
     const kept = new Map<string, string[]>()
-    for (const row of rows) {
-      const [market, source, , seq, , , height, index] = row
-      const known = kept.get(`${market} ${source} ${seq} ${height}`)
-      if (known === undefined || Number(known[7]) < Number(index))
-        kept.set(`${market} ${source} ${seq} ${height}`, row)
-    }
+    const sameBlock = Map.groupBy(
+      rows,
+      ([market, source, , seq, , , height]) => `${market} ${source} ${seq} ${height}`,
+    )
+    for (const [key, points] of sameBlock)
+      kept.set(key, points.sort((a, b) => Number(a[7]) - Number(b[7])).at(-1)!)
     const lost = rows.length - kept.size
     assert.ok(lost > 0)
     assert.ok(rows.some(([, , timestamp]) => !timestamp!.endsWith('000')))
@@ -239,6 +239,18 @@ describe('services in a comparison', () => {
     // A service does not report the blocks of points.
     const ofService = checkpointsAndPoints(await compare(reference, await serve(t, store)))
     assert.equal(ofService.points.lost, lost)
+    // A point that the data node could keep is a difference.
+    const alone = [...sameBlock.values()].filter(([row, ...others]) => {
+      return others.length === 0 && !row![2]!.endsWith('000')
+    })
+    const lone = alone[1]![0]!
+    const without = await serveAsReference(
+      t,
+      await serve(t, store),
+      (node) => holds(node) && node.timestamp !== lone[2],
+    )
+    const lacking = checkpointsAndPoints(await compare(store, without)).points.difference
+    assert.deepEqual([lacking?.b, lacking?.a?.timestamp], [null, lone[2]])
     // The first real difference is still found.
     const [, source, timestamp, seq] = [...kept.values()].at(-1)!
     const where = `timestamp = ${timestamp} and seq = ${seq} and source = ${source}`

@@ -266,4 +266,21 @@ describe('the views of the explorer', () => {
       assert.deepEqual(shade, { kind: 'gap', from: before * SECOND, to: after * SECOND })
     }
   })
+
+  test('end a gap at the first price that is later than all before it, not at one dated back', async () => {
+    const rows = [
+      { height: 5, timestamp: '100', price: '1' },
+      { height: 9, timestamp: '90', price: '2' },
+      { height: 10, timestamp: '100', price: '3' },
+      { height: 11, timestamp: '120', price: '4' },
+    ]
+    const client = {
+      async *streamFundingPeriodDataPoints(_: unknown, { afterBlock }: { afterBlock: string }) {
+        for (const { height, ...row } of rows) if (height > Number(afterBlock)) yield { row }
+      },
+    } as unknown as Parameters<typeof askGapTime>[0]
+    const { signal } = new AbortController()
+    const shade = await askGapTime(client, BTC, { from: '6', to: '8' }, signal)
+    assert.deepEqual(shade, { kind: 'gap', from: 100n, to: 120n })
+  })
 })

@@ -261,6 +261,12 @@ for (const kind of STORE_KINDS) {
         )
         assert.ok(unknownReasons['not a number']! >= 1 && unknownReasons['events missing']! >= 1)
       }
+      const skipping = payments([
+        [PARTY, '100'],
+        [OTHER_PARTY, 'x'],
+      ])
+      const { funding } = await verifyFile(fileWith(t, fileOf({ height: 5, events: [skipping] })))
+      assert.deepEqual(funding.partyPayments, { agree: 0, differ: 0, unknown: 1 })
     })
 
     test('are those of parties that trade: the network, and numbers that are none, are left out or refused', async (t) => {

@@ -87,6 +87,22 @@ for (const kind of STORE_KINDS) {
       await dumpStore(store)
     })
 
+    test('are right when a late point makes another one of its time count no longer, at the start of a later period', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      // Of no real core: a period that has started before the one before it.
+      const starts = [
+        periodEvent({ seq: 2n, start: timeOf(5_000) }),
+        periodEvent({ seq: 3n, start: timeOf(0) }),
+      ]
+      await live.commit(1, [...starts, point(50, { seq: 2n }), point(5_010, { seq: 2n })])
+      await commitSeconds(live, 10_000, 10_010)
+      await live.makeSeries()
+      await live.commit(live.height + 1, [point(50, { seq: 3n })])
+      await dumpStore(store)
+      await live.makeSeries()
+      await dumpStore(store)
+    })
+
     test('are right when points are pruned while others are written and made', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await commitSeconds(live, 10_000, 20_000)

@@ -134,6 +134,7 @@ describe('a closing period', () => {
   const first = [opening(0), ...points(0)]
   const twice = (seq: number) => closing(seq, { payment: '100', rate: '1' })
   const [skipped, tripled] = [perpetual({ state: 99 }, { 10: '2' }), perpetual({}, { 10: '3' })]
+  const damaged = dataPoint({ price: 'none' })
   const inForce = [
     [perpetual(), ...first],
     [perpetual({}, { 10: '2' }), twice(0)],
@@ -190,6 +191,44 @@ describe('a closing period', () => {
       0,
       0,
       changed,
+    ],
+    [
+      'may have other parameters if a market event was skipped in an earlier block',
+      [[perpetual(), ...first], [skipped], [twice(0)]],
+      {},
+      0,
+      0,
+      changed,
+    ],
+    [
+      'has known parameters again after a market event',
+      [[perpetual(), ...first], [skipped], [perpetual()], [closing(0, { payment: '7' })]],
+      {},
+      0,
+      1,
+    ],
+    [
+      'is unknown if an event was skipped in its block',
+      [
+        [perpetual(), ...first],
+        [damaged, closing(0, { payment: '7' })],
+      ],
+      EMPTY,
+      0,
+      0,
+      'events missing',
+    ],
+    [
+      'is unknown if an event was skipped before, and known in the next period',
+      [
+        [perpetual(), ...first, damaged],
+        [closing(0, { payment: '7' }), opening(1), ...points(1)],
+        [closing(1)],
+      ],
+      EMPTY,
+      1,
+      0,
+      'events missing',
     ],
     ['is unknown if its start is missing', [[perpetual()], [closing(0)]], {}, 0, 0, 'events missing'],
     ['is unknown if its parameters are not numbers', noNumber, {}, 0, 0, 'not a number'],

@@ -201,6 +201,9 @@ async function* cutToMicroseconds(
   }
 }
 
+/** A row's key with its time as it was sent. */
+const exactKey = ({ key, exact }: ComparedRow) => exact ?? key
+
 /** Whether a row is a data point that the data node of the reference on the other side cannot hold. */
 async function isLost(
   { a, b, resource, marketId }: RowsCompared,
@@ -210,7 +213,7 @@ async function isLost(
   const [own, other] = left === null ? [b, a] : [a, b]
   if (left !== null && right !== null) return false
   if (resource.name !== 'fundingPeriodDataPoints' || marketId === null || !other.isReference) return false
-  const key = row.exact ?? row.key
+  const key = exactKey(row)
   const height = await own.blockOf(resource, marketId, key)
   const beside = height === null ? null : await own.pointsBeside(marketId, key, height)
   return beside === null || beside > 1n
@@ -267,8 +270,8 @@ async function isCovered(
     resource.key[0]!.column === BLOCK_COLUMN
       ? [key[0] as bigint]
       : await Promise.all([
-          left === null ? null : a.blockOf(resource, marketId, key),
-          right === null ? null : b.blockOf(resource, marketId, key),
+          left === null ? null : a.blockOf(resource, marketId, exactKey(left)),
+          right === null ? null : b.blockOf(resource, marketId, exactKey(right)),
         ])
   const known = blocks.filter((height): height is bigint => height !== null)
   if (known.length > 0) {

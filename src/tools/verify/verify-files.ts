@@ -84,7 +84,6 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     takePayments(block, isIncomplete || isDamaged)
     // The block's missing events may be anywhere in it.
     if (isIncomplete || isDamaged) forgetAll()
-    else if (lacksParameters) markets.forget()
     isDamaged = false
     lacksParameters = false
   }
