@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { dial } from './fixtures/core.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { EventBuffer } from '#service/live/event-buffer'
+import { dial, frame, HANDSHAKE } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { fileOf } from './fixtures/event-stream.ts'
 import {
@@ -75,8 +78,52 @@ for (const kind of ANY_STORE_KIND) {
       await stop(service)
       await assertHoldsFirst(t, kind, store, blocks.length)
     })
+
+    test('under the buffer of a service that is stopped: it ends once there is space, with all that the core had sent', async (t) => {
+      const disk = mountSmallDisk(t, MB)
+      if (disk === null) return skip(t, 'cannot mount a file system')
+      const store = kind.create(t)
+      const buffer = join(disk.folder, 'buffer')
+      let service = await startLive(t, store, buffer)
+      let core = await dial(service.corePort)
+      const { socket } = core
+      void core.send(blocks).catch(() => {})
+      await service.program.printed(/the event buffer cannot be written/)
+      service.program.child.kill('SIGTERM')
+      await service.program.printed(/ends once the event buffer can be written/)
+      // Longer than a core has to end its side.
+      await sleep(2_500)
+      disk.resize(64 * MB)
+      assert.equal((await service.program.outcome).code, 0, service.program.output.stderr)
+      let sent = socket.bytesWritten - HANDSHAKE.length
+      const left = blocks.flat().filter((event) => {
+        sent -= frame(event).length
+        return sent < 0
+      })
+      service = await startLive(t, store, buffer)
+      core = await dial(service.corePort)
+      await core.send(left)
+      await untilHeight(service, blocks.length)
+      await core.close()
+      await stop(service)
+      await assertHoldsFirst(t, kind, store, blocks.length)
+    })
   })
 }
+
+test('a buffer that is closed with a full disk is closed once there is space', async (t) => {
+  const disk = mountSmallDisk(t, MB)
+  if (disk === null) return skip(t, 'cannot mount a file system')
+  const log = pino({ enabled: false })
+  const buffer = new EventBuffer({ folder: disk.folder, archive: null, maxFileBytes: 4 * MB, log })
+  buffer.append(Buffer.alloc(2 * MB), true)
+  assert.notEqual(buffer.write(), null)
+  const closed = buffer.close()
+  await sleep(1_500)
+  disk.resize(64 * MB)
+  await closed
+  assert.deepEqual([buffer.fault, statSync(buffer.lastPath!).size], [null, 2 * MB + 12])
+})
 
 describe('a full disk under a SQLite store', () => {
   test('the core continues; the fault is reported, and repaired once there is space', async (t) => {

@@ -313,7 +313,7 @@ export class EventBuffer {
   async #untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
     let error = failed as NodeJS.ErrnoException | null
     for (let noticed = false; error !== null; ) {
-      if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '') || this.#closed) throw error
+      if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '')) throw error
       if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
         this.fault = `the event buffer cannot be written (${error.code}); the core has to wait. Free disk space for it`
         if (!noticed) this.#options.log.error(`${this.fault}, ${this.#options.folder}: ${error.message}`)

@@ -204,10 +204,12 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       for (const { socket } of handshaking) socket.destroy()
       if (core !== null) {
         const { socket } = core
-        // The core then ends its side, too; events sent before are still read.
+        // The core then ends its side, too; events sent before are still read, once reading is no longer paused.
         socket.end()
-        const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS)
-        socket.once('close', () => clearTimeout(timer))
+        const timer = setInterval(() => {
+          if (!paused) socket.destroy()
+        }, CLOSE_TIMEOUT_MS)
+        socket.once('close', () => clearInterval(timer))
       }
       await closed
     },

@@ -56,6 +56,10 @@ const timer = setInterval(() => {
 forwarding?.start()
 
 async function stop(committedUpTo: BufferPosition | null): Promise<void> {
+  if (buffer.fault !== null)
+    log.warn(
+      'the service ends once the event buffer can be written: killed before that, it loses events of the core',
+    )
   await intake.close()
   await buffer.close()
   if (committedUpTo !== null) buffer.release(committedUpTo)
