@@ -54,6 +54,18 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
+    test('block 1 is the same if parts of it come again before block 2', async (t) => {
+      const [first, second] = [genesis(checkpoint({ hash: 'aa' })), marked(1)]
+      const expected = await dumpOf(t, kind, fileOf(first, second, block(2)))
+      for (const [what, stream] of [
+        ['genesis twice', [first, first, second]],
+        ['genesis without an end, and then whole', [{ ...first, ends: false }, first, second]],
+        ['the block itself twice', [first, second, second]],
+        ['both twice', [first, second, first, second]],
+      ] as [string, MadeBlock[]][])
+        assertSameDump(await dumpOf(t, kind, fileOf(...stream, block(2))), expected, what)
+    })
+
     test('block 1 is left out whole if its second part has no end', async (t) => {
       const store = kind.create(t)
       const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, marked(2), marked(3)]
