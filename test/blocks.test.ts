@@ -54,7 +54,7 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('block 1 is the same if parts of it come again before block 2', async (t) => {
+    test('block 1 is the same if a part comes again before block 2', async (t) => {
       const [first, second] = [genesis(checkpoint({ hash: 'aa' })), marked(1)]
       const expected = await dumpOf(t, kind, fileOf(first, second, block(2)))
       for (const [what, stream] of [

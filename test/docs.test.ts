@@ -346,7 +346,7 @@ function commandsIn(text: string): IterableIterator<RegExpExecArray> {
   return text
     .replaceAll('\\\n', ' ')
     .matchAll(
-      /(?<=^|\s)(?<!docker exec (?:--user root )?)lyra (?!lyra\b)([a-z]+)\b((?:[^\n|>#&;]|(?<=\S)#)*)/gm,
+      /(?<=^|\s)(?<!docker exec )lyra (?!lyra\b)([a-z]+)\b((?:[^\n|>#&;]|(?<=\S)#)*)/gm,
     ) as IterableIterator<RegExpExecArray>
 }
 
