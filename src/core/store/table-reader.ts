@@ -13,8 +13,6 @@ export type TableReader = {
   close(): Promise<void>
 }
 
-export const ALL_ROWS: RowRange = { after: null, upTo: null }
-
 /** Reads tables by what runs a statement, which takes its values once. */
 export function tableReader(
   ask: (statement: Statement) => Promise<Row[]>,

@@ -155,8 +155,14 @@ export function onConflict(table: Table): string {
   return `${head} ${sets.join(', ')}`
 }
 
-/** Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. */
+/**
+ * Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. Either may be the
+ * beginning of a key: then all rows whose keys begin so are in the range.
+ */
 export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
+
+/** The rows whose keys begin with these values. */
+export const rowsOf = (...key: TextCell[]): RowRange => ({ after: key, upTo: key })
 
 /** The key of a row. */
 export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {
@@ -168,21 +174,21 @@ export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readon
  */
 export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange) {
   const key = columns.slice(0, keyLength)
-  const names = key.map(({ name }) => name).join(', ')
+  const names = key.map(({ name }) => name)
   const values: KeyValue[] = []
   const compare = (operator: string, ends: readonly TextCell[]) => {
-    const places = key.map(
-      ({ type }, index) => `$${values.push(type === 'integer' ? BigInt(ends[index]!) : ends[index]!)}`,
+    const places = ends.map(
+      (end, index) => `$${values.push(key[index]!.type === 'integer' ? BigInt(end!) : end!)}`,
     )
-    return `(${names}) ${operator} (${places.join(', ')})`
+    return `(${names.slice(0, ends.length).join(', ')}) ${operator} (${places.join(', ')})`
   }
   const conditions = [
-    ...(after === null ? [] : [compare('>', after)]),
+    ...(after === null ? [] : [compare(after.length < keyLength ? '>=' : '>', after)]),
     ...(upTo === null ? [] : [compare('<=', upTo)]),
   ]
   return {
     where: conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`,
-    order: `order by ${names}`,
+    order: `order by ${names.join(', ')}`,
     values,
     next: `$${values.length + 1}`,
   }

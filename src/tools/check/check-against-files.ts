@@ -7,7 +7,7 @@ import {
   isWithin,
   without,
 } from '#core/domain/coverage'
-import { MAX_INT64, nearestInt64 } from '#core/domain/integers'
+import { nearestInt64 } from '#core/domain/integers'
 import { isBefore } from '#core/domain/place'
 import { cutToMicrosecond, MICROSECOND } from '#core/domain/time'
 import { ingestFiles } from '#core/ingest/ingest-files'
@@ -216,10 +216,7 @@ async function eventOfPoint(
   const block = BigInt(height!)
   if (!isWithin(store.imported, block) || !isWithin(files.fromEvents, block)) return null
   const last = nearestInt64(BigInt(timestamp!) + MICROSECOND - 1n).toString()
-  const range = {
-    after: [market!, source!, timestamp!, '-1'],
-    upTo: [market!, source!, last, MAX_INT64.toString()],
-  }
+  const range = { after: [market!, source!, timestamp!], upTo: [market!, source!, last] }
   const found = await allRows(files.reader, table, range)
   // The last event of the block, or one repeated in a later block.
   const events = found

@@ -1,12 +1,12 @@
 import { without } from '#core/domain/coverage'
-import { MAX_INT64, MIN_INT64 } from '#core/domain/integers'
+import { MIN_INT64 } from '#core/domain/integers'
 import { indexAt } from '#core/domain/series'
 import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
 import { type BucketRow, bucketRows } from '#core/store/derived/make-series'
 import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-points'
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
 import type { TableReader } from '#core/store/table-reader'
-import { type TextCell, tableOf } from '#core/store/tables'
+import { rowsOf, type TextCell, tableOf } from '#core/store/tables'
 import { walkTable } from '#core/store/walk-table'
 import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
@@ -44,7 +44,6 @@ async function checkLevel(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const key = [String(run.market), String(run.source), String(level.seconds)]
-  const all = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
   const to = indexAt(made.to, level.seconds / BASE.seconds)
   const stale = bucketRanges(level, made.stale).map(({ from, to }) => ({ from, to: to - 1n }))
   const inMade = level === BASE ? 'in a calculation from its points' : 'in a calculation from shorter ones'
@@ -66,7 +65,7 @@ async function checkLevel(
     }
     if (end > from) from = end
   }
-  for await (const chunk of walkTable(reader, SERIES, all, signal)) {
+  for await (const chunk of walkTable(reader, SERIES, rowsOf(...key), signal)) {
     rows += chunk.length
     for (const row of chunk)
       if (bucketStart(row) >= to) problems.add(describeRow(SERIES, row), 'it is not made yet')

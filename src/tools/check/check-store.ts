@@ -1,11 +1,10 @@
 import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
-import { MAX_INT64 } from '#core/domain/integers'
 import { count } from '#core/domain/words'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
-import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
+import { keepsPlaces, rowsOf, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
 import { allRows, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
@@ -201,9 +200,9 @@ function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
   return {
     table: SPANS,
     ofPoint: ({ seq }) => BigInt(seq!),
-    rangeOf: periodsOf,
+    rangeOf: (market) => rowsOf(market),
     columnsOf: async (market) => {
-      const periods = await allRows(reader, PERIODS, periodsOf(markets.get(market) ?? ''))
+      const periods = await allRows(reader, PERIODS, rowsOf(markets.get(market) ?? ''))
       const starts = new Map(periods.map(([, seq, start]) => [seq!, start!]))
       return (seq, points) => [`${points}`, starts.get(`${seq}`) ?? null]
     },
@@ -226,6 +225,3 @@ const BLOCK_SPANS: SpanRules = {
           BigInt(a.last_timestamp!) >= BigInt(b.last_timestamp!))),
   },
 }
-
-/** The rows of a market in a table whose key is market and seq. */
-const periodsOf = (market: TextCell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })

@@ -1,4 +1,4 @@
-import { RowQueue } from '../verify/row-queue.ts'
+import { RowQueue } from '../import/row-queue.ts'
 
 /** Two rows of one key that differ in fields, or a row that only one side has. */
 export type Pair<Row> = {
@@ -61,7 +61,7 @@ export async function* compareRows<Row, Of>(
       else counts[name] = (counts[name] ?? 0) + 1
     }
   } finally {
-    await Promise.all([a.return(undefined), b.return(undefined)])
+    await Promise.all([ofA.close(), ofB.close()])
   }
 }
 

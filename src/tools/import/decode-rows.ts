@@ -57,30 +57,24 @@ const MAX_INDEX = 2 ** 31 - 1
 /** Ids that have been seen, as they are kept: the same few come again and again. */
 const KNOWN_IDS = 4_096
 
-class IdCache {
-  readonly #pattern: RegExp
-  readonly #known = new Map<string, string>()
-
-  constructor(pattern: RegExp) {
-    this.#pattern = pattern
-  }
-
-  /** The id in a column's bytes; `""` if it is invalid. */
-  of(bytea: string | null | undefined): string {
-    const known = this.#known.get(bytea ?? '')
+/** A function that reads the id in a column's bytes; `""` if it is invalid. */
+function idsLike(pattern: RegExp): (bytea: string | null | undefined) => string {
+  const ids = new Map<string, string>()
+  return (bytea) => {
+    const known = ids.get(bytea ?? '')
     if (known !== undefined) return known
     // A copy, because the text is a slice that would keep a larger one in memory.
     const own = Buffer.from(bytea ?? '').toString()
     const id = idOf(own)
-    if (!this.#pattern.test(id)) return ''
-    if (this.#known.size >= KNOWN_IDS) this.#known.clear()
-    this.#known.set(own, id)
+    if (!pattern.test(id)) return ''
+    if (ids.size >= KNOWN_IDS) ids.clear()
+    ids.set(own, id)
     return id
   }
 }
 
-const MARKETS = new IdCache(MARKET_ID)
-const PARTIES = new IdCache(PARTY_ID)
+const marketOf = idsLike(MARKET_ID)
+const partyOf = idsLike(PARTY_ID)
 
 export function checkpointOf(
   row: SourceRow,
@@ -102,7 +96,7 @@ export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPerio
   const timestamp = Number(time || Number.NaN)
   const event: FundingPeriodDataPointEvent = {
     kind: 'funding-period-data-point',
-    marketId: MARKETS.of(market),
+    marketId: marketOf(market),
     seq: naturalOf(seq),
     source: numberIn(SOURCES, source) as DataPointSource,
     price: price ?? '',
@@ -123,7 +117,7 @@ export function paidFeesOf(row: SourceRow, leaveOut: LeftOutRows): PaidFeesEvent
   const [market, epoch, parties] = row
   const event: PaidFeesEvent = {
     kind: 'paid-liquidity-fees',
-    marketId: MARKETS.of(market),
+    marketId: marketOf(market),
     epoch: naturalOf(epoch),
     paid: [],
   }
@@ -143,7 +137,7 @@ export function fundingPaymentOf(
   leaveOut: LeftOutRows,
 ): { payment: FundingPaymentsEvent; loss: FundingLossEvent } | null {
   const [market, party, seq, amount, lossAmount] = row
-  const marketId = MARKETS.of(market)
+  const marketId = marketOf(market)
   const payment: FundingPaymentsEvent = {
     kind: 'funding-payments',
     marketId,
@@ -153,7 +147,7 @@ export function fundingPaymentOf(
   const loss: FundingLossEvent = {
     kind: 'funding-loss',
     marketId,
-    partyId: PARTIES.of(party),
+    partyId: partyOf(party),
     amount: lossAmount ?? '0',
   }
   const fault = faultOf(payment) ?? faultOf(loss)
@@ -167,8 +161,8 @@ export function provisionOf(row: SourceRow, leaveOut: LeftOutRows): LiquidityPro
   const event: LiquidityProvisionEvent = {
     kind: 'liquidity-provision',
     provisionId: idOf(id ?? null),
-    marketId: MARKETS.of(market),
-    partyId: PARTIES.of(party),
+    marketId: marketOf(market),
+    partyId: partyOf(party),
     status: numberIn(PROVISION_STATUSES, status) as ProvisionStatus,
   }
   return rowUnlessFault(event, faultOf(event), leaveOut)
@@ -180,7 +174,7 @@ export function fundingPeriodOf(row: SourceRow, leaveOut: LeftOutRows): FundingP
   const end = endTime == null ? null : microsecondsOf(endTime)
   const event: FundingPeriodEvent = {
     kind: 'funding-period',
-    marketId: MARKETS.of(market),
+    marketId: marketOf(market),
     seq: naturalOf(seq),
     start: Number.isNaN(start) ? 0n : fromMicroseconds(start),
     end: end === null || Number.isNaN(end) ? null : fromMicroseconds(end),
@@ -203,7 +197,7 @@ export function marketDataOf(
   const agreements = parsedList(slas)
   const event: MarketDataEvent = {
     kind: 'market-data',
-    marketId: MARKETS.of(market),
+    marketId: marketOf(market),
     feeShares: [],
     slas: [],
     figures: null,
@@ -228,7 +222,7 @@ export function marketFiguresOf(
   const time = times[0]!
   const timestamp = Number.isNaN(time) ? 0n : fromMicroseconds(time)
   const event: MarketDataEvent = {
-    ...{ kind: 'market-data', marketId: MARKETS.of(market), feeShares: [], slas: [] },
+    ...{ kind: 'market-data', marketId: marketOf(market), feeShares: [], slas: [] },
     figures: keptFigures({
       ...{ timestamp, markPrice: markPrice ?? '', openInterest: naturalOf(openInterest) },
       ...{ state: numberIn(MARKET_STATES, state), tradingMode: numberIn(TRADING_MODES, tradingMode) },
@@ -260,7 +254,7 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
   const instrument = objectOf(json.instrument) ?? {}
   const event: InstrumentEvent = {
     kind: 'market',
-    marketId: MARKETS.of(id),
+    marketId: marketOf(id),
     code: textOrEmpty(instrument.code),
     name: textOrEmpty(instrument.name),
     product: 'PRODUCT_UNSPECIFIED',

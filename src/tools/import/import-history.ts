@@ -7,19 +7,20 @@ import type { Writer } from '#core/store/store'
 import { ImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
-import { RowsByBlock } from './read-by-block.ts'
+import { takeRows } from './read-by-block.ts'
 import { fromMicroseconds } from './reference-values.ts'
-import type { HistoryPart, ImportSource, SourceBlock } from './source.ts'
-import { HISTORY, OF_STATE } from './tables.ts'
+import { RowQueue } from './row-queue.ts'
+import type { HistoryPart, ImportSource, SourceBlock, SourceRow, TableQuery } from './source.ts'
+import { HISTORY, OF_STATE, PAYMENTS_WITHOUT_LOSSES } from './tables.ts'
 import { ImportTally } from './tally.ts'
-import { writeBlock } from './write-block.ts'
+import { type BlockRows, writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
 /** Resources whose rows belong to their blocks. */
 const OF_BLOCKS = [
   ['checkpoints', HISTORY.checkpoints],
   ['fundingPeriodDataPoints', HISTORY.points],
-  ['fundingPayments', HISTORY.paymentsWithoutLosses],
+  ['fundingPayments', PAYMENTS_WITHOUT_LOSSES],
   ['liquidityProviderHistory', HISTORY.epochData],
   ['paidLiquidityFees', HISTORY.paidFees],
 ] as const
@@ -90,19 +91,11 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       }
     }
     lacking.sort()
-    const rowsOf = (query: (typeof HISTORY)[keyof typeof HISTORY]) =>
-      part.lacks(query) === null
-        ? new RowsByBlock(part.history(query, from, (height) => held.wants(BigInt(height))))
-        : null
-    const streams = {
-      checkpoints: rowsOf(HISTORY.checkpoints),
-      points: rowsOf(HISTORY.points),
-      payments: rowsOf(HISTORY.payments) ?? rowsOf(HISTORY.paymentsWithoutLosses),
-      provisions: rowsOf(HISTORY.provisions),
-      epochs: rowsOf(HISTORY.epochs),
-      epochData: rowsOf(HISTORY.epochData),
-      paidFees: rowsOf(HISTORY.paidFees),
-    }
+    const tables = (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
+      const query = name === 'payments' && part.lacks(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
+      const rows = () => part.history(query, from, (height) => held.wants(BigInt(height)))
+      return { name, queue: part.lacks(query) === null ? new RowQueue(rows()) : null }
+    })
     try {
       for await (const blocks of part.blocks(from)) {
         for (const block of blocks) {
@@ -114,15 +107,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
             held.passOver(BigInt(height), BigInt(height))
             continue
           }
-          const rows = {
-            checkpoints: (await streams.checkpoints?.take(height)) ?? [],
-            points: (await streams.points?.take(height)) ?? [],
-            payments: (await streams.payments?.take(height)) ?? [],
-            provisions: (await streams.provisions?.take(height)) ?? [],
-            epochs: (await streams.epochs?.take(height)) ?? [],
-            epochData: (await streams.epochData?.take(height)) ?? [],
-            paidFees: (await streams.paidFees?.take(height)) ?? [],
-          }
+          const rows = {} as Record<keyof BlockRows, SourceRow[]>
+          for (const { name, queue } of tables) rows[name] = queue ? await takeRows(queue, height) : []
           held.add(block, lacking, part.name)
           batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
           await batches.commitIfDue(held)
@@ -130,7 +116,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
         showProgress(blocks.at(-1)?.height ?? lowest)
       }
     } finally {
-      for (const stream of Object.values(streams)) await stream?.close()
+      for (const { queue } of tables) await queue?.close()
     }
   }
 

@@ -49,7 +49,7 @@ export type HistoryPart = {
     query: TableQuery,
     from: number,
     isWanted: (height: number) => boolean,
-  ): AsyncIterable<readonly HistoryRow[]>
+  ): AsyncGenerator<readonly HistoryRow[], void, undefined>
 }
 
 /** Progress of reading a source. */

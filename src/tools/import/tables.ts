@@ -49,8 +49,6 @@ export const HISTORY = {
     key: ['id', 'vega_time'],
   },
   payments: PAYMENT_HISTORY,
-  /** Releases before schema version 117 do not know losses. */
-  paymentsWithoutLosses: { ...PAYMENT_HISTORY, columns: PAYMENT_HISTORY.columns.slice(0, -1) },
   epochs: EPOCHS,
   /** Each market's data of every block: those of the blocks in which epochs end are a fraction. */
   epochData: {
@@ -68,6 +66,12 @@ export const HISTORY = {
     besides: { query: EPOCHS, by: 'vega_time' },
   },
 } as const satisfies Record<string, TableQuery>
+
+/** Releases before schema version 117 do not know losses. */
+export const PAYMENTS_WITHOUT_LOSSES: TableQuery = {
+  ...PAYMENT_HISTORY,
+  columns: PAYMENT_HISTORY.columns.slice(0, -1),
+}
 
 /** Tables with only the last value of each thing. */
 export const STATE = {

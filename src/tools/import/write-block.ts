@@ -1,23 +1,25 @@
+import type { Place } from '#core/domain/place'
 import { projectEvent } from '#core/resources/arrivals'
 import type { Batch } from '#core/resources/batch'
+import { compareResourceKeys, type Key } from '#core/resources/resource'
 import {
   checkpointOf,
   dataPointOf,
   epochEndOf,
   fundingPaymentOf,
+  type LeftOutRows,
   marketDataOf,
   paidFeesOf,
   provisionOf,
 } from './decode-rows.ts'
+import type { ImportedResource } from './import-report.ts'
 import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
+import type { HISTORY } from './tables.ts'
 import type { ImportTally } from './tally.ts'
 
 /** The rows of history of one block, by table. */
-export type BlockRows = Record<
-  'checkpoints' | 'points' | 'payments' | 'provisions' | 'epochs' | 'epochData' | 'paidFees',
-  readonly SourceRow[]
->
+export type BlockRows = Record<keyof typeof HISTORY, readonly SourceRow[]>
 
 /**
  * Adds a block of a source to a batch. Checkpoints have their places in the stream; of all else only the block is known:
@@ -28,46 +30,52 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   const height = BigInt(block.height)
   const timestamp = fromMicroseconds(block.time)
   const arriving = { timestamp, events: [] }
-  for (const row of rows.checkpoints) {
-    const checkpoint = checkpointOf(row, tally.leaveOut)
-    if (checkpoint === null) continue
-    const { event, index } = checkpoint
-    projectEvent(batch, event, { height, index }, arriving)
-    tally.found('checkpoints', timestamp)
+  const decode = <Decoded>(
+    table: keyof BlockRows,
+    of: (row: SourceRow, leaveOut: LeftOutRows) => Decoded | null,
+  ): Decoded[] => rows[table].flatMap((row) => of(row, tally.leaveOut) ?? [])
+  /** Adds decoded rows in the order of their keys. */
+  const add = <Decoded>(
+    resource: ImportedResource,
+    decoded: Decoded[],
+    keyOf: (one: Decoded) => Key,
+    write: (one: Decoded, place: Place) => void,
+  ) => {
+    decoded.sort((a, b) => compareResourceKeys(keyOf(a), keyOf(b)))
+    for (const [at, one] of decoded.entries()) write(one, { height, index: at + 1 })
+    if (decoded.length > 0) tally.found(resource, timestamp)
   }
-  const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])
-  points.sort(
-    (a, b) =>
-      compareValues(a.marketId, b.marketId) ||
-      a.source - b.source ||
-      compareValues(a.timestamp, b.timestamp) ||
-      compareValues(a.seq, b.seq),
+  add(
+    'checkpoints',
+    decode('checkpoints', checkpointOf),
+    () => [],
+    ({ event, index }) => projectEvent(batch, event, { height, index }, arriving),
   )
-  for (const [index, point] of points.entries()) {
-    projectEvent(batch, point, { height, index: index + 1 })
-    tally.found('fundingPeriodDataPoints', timestamp)
-  }
-  const payments = rows.payments.flatMap((row) => fundingPaymentOf(row, tally.leaveOut) ?? [])
-  payments.sort(
-    (a, b) =>
-      compareValues(a.payment.marketId, b.payment.marketId) || compareValues(a.loss.partyId, b.loss.partyId),
+  add(
+    'fundingPeriodDataPoints',
+    decode('points', dataPointOf),
+    ({ marketId, source, timestamp, seq }) => [marketId, BigInt(source), timestamp, seq],
+    (point, place) => projectEvent(batch, point, place),
   )
-  for (const [at, { payment, loss }] of payments.entries()) {
-    const place = { height, index: at + 1 }
-    projectEvent(batch, payment, place, arriving)
-    projectEvent(batch, loss, place, arriving)
-    tally.found('fundingPayments', timestamp)
-  }
-  const provisions = rows.provisions.flatMap((row) => provisionOf(row, tally.leaveOut) ?? [])
-  provisions.sort((a, b) => compareValues(a.provisionId, b.provisionId))
-  for (const [index, provision] of provisions.entries()) {
-    projectEvent(batch, provision, { height, index: index + 1 })
-    tally.found('liquidityProvisions', timestamp)
-  }
-  const ends = rows.epochs.flatMap((row) => epochEndOf(row, tally.leaveOut) ?? [])
+  add(
+    'fundingPayments',
+    decode('payments', fundingPaymentOf),
+    ({ loss }) => [loss.marketId, loss.partyId],
+    ({ payment, loss }, place) => {
+      projectEvent(batch, payment, place, arriving)
+      projectEvent(batch, loss, place, arriving)
+    },
+  )
+  add(
+    'liquidityProvisions',
+    decode('provisions', provisionOf),
+    ({ provisionId }) => [provisionId],
+    (provision, place) => projectEvent(batch, provision, place),
+  )
+  const ends = decode('epochs', epochEndOf)
   if (ends.length === 0) return
-  const fees = rows.paidFees.flatMap((row) => paidFeesOf(row, tally.leaveOut) ?? [])
-  const data = rows.epochData.flatMap((row) => marketDataOf({ row }, tally.leaveOut) ?? [])
+  const fees = decode('paidFees', paidFeesOf)
+  const data = decode('epochData', (row, leaveOut) => marketDataOf({ row }, leaveOut))
   data.sort((a, b) => a.index - b.index)
   // The core ends an epoch at the beginning of a block.
   const after = [...fees, ...data.map(({ event }) => event)].map((event) => ({ event }))
@@ -77,8 +85,4 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
   }
   if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
   if (data.length > 0) tally.found('liquidityProviderHistory', timestamp)
-}
-
-function compareValues<T extends string | bigint>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -52,33 +52,23 @@ export async function writeState(writing: StateWriting): Promise<void> {
     }
   }
   await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
-  await write(
-    STATE.liveProvisions,
-    'liquidityProvisions',
-    newestWriter(writing, provisionOf, ({ provisionId }) => provisionId),
-  )
+  const provisions = newestWriter(writing, provisionOf, ({ provisionId }) => provisionId)
+  await write(STATE.liveProvisions, 'liquidityProvisions', provisions)
   await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing, marketDataOf, projectEvent))
   await write(STATE.marketFigures, 'marketData', marketDataWriter(writing, marketFiguresOf, putMarketData))
-  await write(
-    STATE.assets,
-    'instruments',
-    newestWriter(writing, assetOf, ({ assetId }) => assetId),
-  )
-  await write(
-    STATE.markets,
-    'instruments',
-    newestWriter(writing, instrumentOf, ({ marketId }) => marketId),
-  )
+  const assets = newestWriter(writing, assetOf, ({ assetId }) => assetId)
+  await write(STATE.assets, 'instruments', assets)
+  const markets = newestWriter(writing, instrumentOf, ({ marketId }) => marketId)
+  await write(STATE.markets, 'instruments', markets)
 }
 
 /** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
-class PlaceCounter {
-  readonly #counts = new Map<number, number>()
-
-  next(height: number | null): Place {
+function placeCounter(): (height: number | null) => Place {
+  const counts = new Map<number, number>()
+  return (height) => {
     if (height === null) return UNPLACED
-    const index = (this.#counts.get(height) ?? 0) + 1
-    this.#counts.set(height, index)
+    const index = (counts.get(height) ?? 0) + 1
+    counts.set(height, index)
     return { height: BigInt(height), index }
   }
 }
@@ -93,7 +83,7 @@ function isFromEvents(held: ImportCoverage, height: number | null | undefined): 
  * from events, its place is dropped, so that it replaces nothing.
  */
 function periodWriter({ held, batches, tally }: StateWriting) {
-  const places = new PlaceCounter()
+  const placeIn = placeCounter()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
   return (row: CurrentRow): boolean => {
     const [height, ofSecond] = row.heights as [number | null, number | null]
@@ -101,8 +91,8 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     if (event === null) return false
     const startHeight = startOfPeriod(event, height, ofSecond, before)
     before = { event, height }
-    const last = places.next(height)
-    const start = startHeight === height ? last : places.next(startHeight)
+    const last = placeIn(height)
+    const start = startHeight === height ? last : placeIn(startHeight)
     const isLastFromEvents = isFromEvents(held, height)
     const isStartFromEvents = isFromEvents(held, startHeight)
     if (isLastFromEvents && isStartFromEvents) return false
@@ -129,19 +119,6 @@ function startOfPeriod(
   return follows ? before!.height : ofSecond
 }
 
-/** Keeps the newest row of each id: rows from before the imported blocks have no positions to compare. */
-class Newest {
-  readonly #times = new Map<string, number>()
-
-  isNewest(id: string, time: number): boolean {
-    const known = this.#times.get(id)
-    if (known !== undefined && known > time) return false
-    // A copy, because the text is a slice that would keep a larger one in memory.
-    this.#times.set(Buffer.from(id).toString(), time)
-    return true
-  }
-}
-
 /** Writes market data, whose places are known. */
 function marketDataWriter(
   { held, batches, tally }: StateWriting,
@@ -160,20 +137,23 @@ function marketDataWriter(
   }
 }
 
-/** Writes the newest row of each id. */
+/** Writes the newest row of each id: rows from before the imported blocks have no positions to compare. */
 function newestWriter<Event extends MarketEvent>(
   { held, batches, tally }: StateWriting,
   eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null,
   idOf: (event: Event) => string,
 ) {
-  const places = new PlaceCounter()
-  const newest = new Newest()
+  const placeIn = placeCounter()
+  const newest = new Map<string, number>()
   return (row: CurrentRow): boolean => {
     const [height = null] = row.heights
-    const place = places.next(height)
+    const place = placeIn(height)
     if (isFromEvents(held, height)) return false
     const event = eventOf(row.row, tally.leaveOut)
-    if (event === null || !newest.isNewest(idOf(event), row.times[0]!)) return false
+    const time = row.times[0]!
+    if (event === null || newest.get(idOf(event))! > time) return false
+    // A copy, because the text is a slice that would keep a larger one in memory.
+    newest.set(Buffer.from(idOf(event)).toString(), time)
     batches.change(0, (batch) => projectEvent(batch, event, place))
     return true
   }

@@ -1,9 +1,8 @@
 import { firstGapFrom } from '#core/domain/coverage'
 import { add, type Decimal, parseDecimal, textOfDecimal, ZERO } from '#core/domain/decimal'
-import { MAX_INT64 } from '#core/domain/integers'
 import type { Place } from '#core/domain/place'
 import type { TableReader } from '#core/store/table-reader'
-import { tableOf } from '#core/store/tables'
+import { rowsOf, tableOf } from '#core/store/tables'
 import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { PERIODS, type StoredStream } from './stored-market.ts'
 import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
@@ -93,8 +92,7 @@ export async function verifyStoredPayments(
   }: { stream: StoredStream; tally: Tally; only: bigint | null; signal: AbortSignal },
 ): Promise<void> {
   const periods = new Map<bigint, PeriodPayments>()
-  const ofMarket = { after: [marketId, '', '-1'], upTo: [marketId, 'network', MAX_INT64.toString()] }
-  for await (const chunk of walkTable(reader, PAYMENTS, ofMarket, signal)) {
+  for await (const chunk of walkTable(reader, PAYMENTS, rowsOf(marketId), signal)) {
     for (const row of chunk) {
       const named = namedRow(PAYMENTS, row)
       const of = BigInt(named.seq!)
@@ -109,8 +107,7 @@ export async function verifyStoredPayments(
   }
   if (periods.size === 0) return
   const known = new Map<bigint, string | null>()
-  const ofPeriods = { after: [marketId, '-1'], upTo: [marketId, MAX_INT64.toString()] }
-  for await (const chunk of walkTable(reader, PERIODS, ofPeriods, signal)) {
+  for await (const chunk of walkTable(reader, PERIODS, rowsOf(marketId), signal)) {
     for (const row of chunk) {
       const { seq, funding_payment } = namedRow(PERIODS, row)
       known.set(BigInt(seq!), funding_payment!)

@@ -1,5 +1,4 @@
 import { firstGapFrom, type Gap, type HeightRange } from '#core/domain/coverage'
-import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
 import { hasBlock, isBefore, type Place } from '#core/domain/place'
 import type {
   AuctionEvent,
@@ -10,13 +9,12 @@ import type {
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/readings/holdings'
 import type { TableReader } from '#core/store/table-reader'
-import type { RowRange, Table, TextCell } from '#core/store/tables'
-import { tableOf } from '#core/store/tables'
+import { rowsOf, type TextCell, tableOf } from '#core/store/tables'
 import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { RowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
-import { RowQueue } from './row-queue.ts'
 import type { Tally } from './tally.ts'
 
 /** The stored part of the stream. */
@@ -70,14 +68,14 @@ export class StoredMarket {
     const { reader, marketId, method, tally, parametersOf, signal } = options
     this.#options = options
     this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
-    this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, ofMarket(AUCTIONS, marketId), signal))
+    this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsOf(marketId), signal))
   }
 
   /** Judges the TWAPs of every period, or of one, for which only its points and those of the period before are read. */
   async verify(only: bigint | null): Promise<void> {
     const { reader, marketId, number, signal } = this.#options
-    const periods = new RowQueue(walkTable(reader, PERIODS, ofMarket(PERIODS, marketId), signal))
-    const spans = new RowQueue(walkTable(reader, SPANS, ofMarket(SPANS, number ?? '-1'), signal))
+    const periods = new RowQueue(walkTable(reader, PERIODS, rowsOf(marketId), signal))
+    const spans = new RowQueue(walkTable(reader, SPANS, rowsOf(number ?? '-1'), signal))
     for (;;) {
       const periodRow = await periods.next()
       const spanRow = await spans.next()
@@ -246,10 +244,7 @@ export class StoredMarket {
     const { reader, marketId, number, signal } = this.#options
     const points: StoredPoint[] = []
     for (const source of ['0', '1', '2']) {
-      const range = {
-        after: [number, source, first_timestamp!, '-1'],
-        upTo: [number, source, last_timestamp!, MAX_INT64.toString()],
-      }
+      const range = { after: [number, source, first_timestamp!], upTo: [number, source, last_timestamp!] }
       for await (const chunk of walkTable(reader, POINTS, range, signal)) {
         for (const row of chunk) {
           const named = namedRow(POINTS, row)
@@ -259,13 +254,6 @@ export class StoredMarket {
     }
     return points.sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
   }
-}
-
-/** The rows of a market, of a table whose key continues with a seq or height, or that and an event's index. */
-function ofMarket({ keyLength }: Table, market: string): RowRange {
-  const lowest: TextCell[] = [market, '-1', '-1']
-  const highest: TextCell[] = [market, MAX_INT64.toString(), MAX_INT32.toString()]
-  return { after: lowest.slice(0, keyLength), upTo: highest.slice(0, keyLength) }
 }
 
 function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {

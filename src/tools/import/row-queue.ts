@@ -27,4 +27,8 @@ export class RowQueue<Row> {
   drop(): void {
     this.#at++
   }
+
+  async close(): Promise<void> {
+    await this.#chunks.return(undefined)
+  }
 }
