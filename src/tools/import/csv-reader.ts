@@ -1,60 +1,12 @@
 /** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
 const MAX_ROW_LENGTH = 2 * 1024 * 1024
 
-/** Pieces of a field joined at once: joined one by one, each would stay in memory. */
-const MAX_PIECES = 1_000
-
 /** Columns of a table; the widest real one has 39. */
 const MAX_COLUMNS = 1_000
 
 /** The text is not in the format of PostgreSQL's `COPY ... CSV`; the message names the row and the fault. */
 export class CsvError extends Error {
   override name = 'CsvError'
-}
-
-/** The row that has just been read: it changes with the next one. */
-export class CsvRow {
-  /** The text that the row is a part of, and where its fields begin and end in it. */
-  #text = ''
-  readonly #starts = new Uint32Array(MAX_COLUMNS)
-  readonly #ends = new Uint32Array(MAX_COLUMNS)
-  /** The fields of a row that has quotes; null for any other. */
-  #fields: readonly (string | null)[] | null = null
-  #count = 0
-
-  get count(): number {
-    return this.#count
-  }
-
-  /** The text of a field; null if the column is null. */
-  text(column: number): string | null {
-    if (this.#fields !== null) return this.#fields[column]!
-    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
-    return start === end ? null : this.#text.slice(start, end)
-  }
-
-  /** Points it at a line without quotes. */
-  setLine(text: string, start: number, end: number): void {
-    this.#text = text
-    this.#fields = null
-    let count = 0
-    let from = start
-    for (;;) {
-      if (count === MAX_COLUMNS) throw new CsvError(`a row of more than ${MAX_COLUMNS} fields`)
-      const comma = text.indexOf(',', from)
-      const to = comma < 0 || comma > end ? end : comma
-      this.#starts[count] = from
-      this.#ends[count++] = to
-      if (to === end) break
-      from = to + 1
-    }
-    this.#count = count
-  }
-
-  setFields(fields: readonly (string | null)[]): void {
-    this.#fields = fields
-    this.#count = fields.length
-  }
 }
 
 /**
@@ -66,15 +18,28 @@ export class CsvReader {
   /** Column names; null before the header line. */
   header: string[] | null = null
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
-  readonly #onRow: (row: CsvRow) => void
-  readonly #row = new CsvRow()
+  readonly #onRow: () => void
+  /** The text that the row is a part of, and where its fields begin and end in it. */
+  #text = ''
+  readonly #starts = new Uint32Array(MAX_COLUMNS)
+  readonly #ends = new Uint32Array(MAX_COLUMNS)
   /** The beginning of an unfinished row. */
   #rest = ''
   #rows = 0
 
-  /** `onRow` is called with each row but the header line. */
-  constructor(onRow: (row: CsvRow) => void) {
+  /** `onRow` is called after each row but the header line has been read. */
+  constructor(onRow: () => void) {
     this.#onRow = onRow
+  }
+
+  /** The text of a field of the row that has just been read; null if the column is null. */
+  field(column: number): string | null {
+    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
+    if (start === end) return null
+    const isQuoted = this.#text[start] === '"'
+    return isQuoted
+      ? this.#text.slice(start + 1, end - 1).replaceAll('""', '"')
+      : this.#text.slice(start, end)
   }
 
   /**
@@ -114,90 +79,56 @@ export class CsvReader {
     return text
   }
 
+  /** Reads the rows of a text, field by field. */
   #take(text: string): void {
-    let at = 0
-    let quote = indexOrEnd(text, '"', 0)
+    this.#text = text
+    let [rowStart, count, at] = [0, 0, 0]
+    let [lineEnd, comma, quote] = [-1, -1, -1]
+    const find = (character: string) => {
+      const index = text.indexOf(character, at)
+      return index < 0 ? text.length : index
+    }
     for (;;) {
-      const lineEnd = text.indexOf('\n', at)
-      if (lineEnd < 0) break
-      if (lineEnd < quote) {
-        this.#row.setLine(text, at, lineEnd)
-        at = lineEnd + 1
+      if (lineEnd < at) lineEnd = find('\n')
+      if (lineEnd === text.length) break
+      if (quote < at) quote = find('"')
+      let end = at
+      if (quote === at) {
+        // Past the closing quote: those within are doubled.
+        do end = text.indexOf('"', end + 1) + 1
+        while (end > 0 && text[end] === '"')
+        if (end === 0 || end === text.length) break
       } else {
-        const end = this.#readQuoted(text, at)
-        if (end === null) break
-        at = end
-        quote = indexOrEnd(text, '"', at)
-      }
-      this.#handOn()
-    }
-    this.#rest = text.slice(at)
-  }
-
-  #handOn(): void {
-    const row = this.#row
-    this.#rows++
-    if (this.header === null) {
-      this.header = Array.from({ length: row.count }, (_, column) => row.text(column) ?? '')
-      return
-    }
-    if (row.count !== this.header.length) {
-      throw new CsvError(
-        `row ${this.#rows} has ${row.count} fields, but the header has ${this.header.length}`,
-      )
-    }
-    this.#onRow(row)
-  }
-
-  /** Reads a row with quotes, from `start`; returns the start of the next one, null if the row is unfinished. */
-  #readQuoted(text: string, start: number): number | null {
-    const fields: (string | null)[] = []
-    let at = start
-    for (;;) {
-      let end: number
-      if (text[at] === '"') {
-        let value = ''
-        let pieces: string[] = []
-        let from = at + 1
-        for (;;) {
-          const quote = text.indexOf('"', from)
-          if (quote < 0) return null
-          pieces.push(text.slice(from, quote))
-          if (text[quote + 1] !== '"') {
-            end = quote + 1
-            break
-          }
-          if (pieces.length === MAX_PIECES) {
-            value += `${pieces.join('"')}"`
-            pieces = []
-          }
-          from = quote + 2
-        }
-        fields.push(value + pieces.join('"'))
-      } else {
-        end = Math.min(indexOrEnd(text, ',', at), indexOrEnd(text, '\n', at), text.length)
-        const value = text.slice(at, end)
-        if (value.includes('"')) {
+        if (comma < at) comma = find(',')
+        end = comma < lineEnd ? comma : lineEnd
+        if (quote < end) {
           throw new CsvError(`row ${this.#rows + 1} has a quote within a field that is not quoted`)
         }
-        fields.push(value === '' ? null : value)
       }
-      const separator = text[end]
-      if (separator === undefined) return null
-      if (separator !== ',' && separator !== '\n') {
+      if (count === MAX_COLUMNS) throw new CsvError(`a row of more than ${MAX_COLUMNS} fields`)
+      this.#starts[count] = at
+      this.#ends[count++] = end
+      at = end + 1
+      if (end === lineEnd || text[end] === '\n') {
+        this.#handOn(count)
+        rowStart = at
+        count = 0
+      } else if (text[end] !== ',') {
         throw new CsvError(`row ${this.#rows + 1} has text after the end of a quoted field`)
       }
-      at = end + 1
-      if (separator === '\n') {
-        this.#row.setFields(fields)
-        return at
-      }
     }
+    this.#rest = text.slice(rowStart)
   }
-}
 
-/** Index of a character, or beyond any text if it is absent. */
-function indexOrEnd(text: string, character: string, from: number): number {
-  const index = text.indexOf(character, from)
-  return index < 0 ? Number.MAX_SAFE_INTEGER : index
+  #handOn(count: number): void {
+    this.#rows++
+    if (this.header === null) {
+      this.header = Array.from({ length: count }, (_, column) => this.field(column) ?? '')
+      return
+    }
+    if (count !== this.header.length) {
+      throw new CsvError(`row ${this.#rows} has ${count} fields, but the header has ${this.header.length}`)
+    }
+    this.#onRow()
+  }
 }

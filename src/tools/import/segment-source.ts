@@ -76,7 +76,7 @@ export async function openSegmentSource(
       name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
       chainId: last.chainId,
       parts: segments.map(({ part }) => part),
-      lacks: (query) => last.lacks('currentstate', query),
+      lacks: last.lacks,
       state: (query) => readCurrentState(last, sorting, query),
       withoutBlock,
       progress,
@@ -101,7 +101,7 @@ function lastSegment(segments: readonly Segment[]): Segment {
 /** Finds out whether the entries of current state are whole, before anything is imported. */
 async function readWhole(last: Segment): Promise<void> {
   for (const query of Object.values(STATE)) {
-    if (last.lacks('currentstate', query) !== null) continue
+    if (last.lacks(query) !== null) continue
     for await (const _ of last.currentState(query));
   }
 }

@@ -1,6 +1,5 @@
-import { CsvError, CsvReader, type CsvRow } from './csv-reader.ts'
+import { CsvError, CsvReader } from './csv-reader.ts'
 import { ImportError } from './import-error.ts'
-import { microsecondsOf } from './reference-values.ts'
 import { METADATA } from './segment-metadata.ts'
 import type { SourceProgress } from './source.ts'
 import type { ZipDirectory } from './zip-file.ts'
@@ -49,11 +48,11 @@ export async function* readEntryRows(
   zip: ZipDirectory,
   entry: string,
   { progress, signal }: { progress: SourceProgress; signal: AbortSignal | undefined },
-  onRow: (row: CsvRow) => void,
+  onRow: (row: CsvReader) => void,
 ): AsyncGenerator<void, void, undefined> {
-  const reader = new CsvReader((row) => {
+  const reader = new CsvReader(() => {
     progress.rows++
-    onRow(row)
+    onRow(reader)
   })
   progress.source = path
   const onRead = (bytes: number) => {
@@ -77,26 +76,4 @@ function explainCsvError(path: string, entry: string, error: unknown): unknown {
   return new ImportError(`${path}: its entry ${entry} is damaged: ${error.message}. Copy the segment again`, {
     cause: error,
   })
-}
-
-/** A row of which some columns are read, by their order in a query. */
-export class PickedRow {
-  row: CsvRow | null = null
-  /** Columns that are times, and are given as Unix microseconds. */
-  stamps: ReadonlySet<number> = new Set()
-  readonly #places: readonly number[]
-
-  constructor(places: readonly number[]) {
-    this.#places = places
-  }
-
-  text(column: number): string | null {
-    const text = this.row!.text(this.#places[column]!)
-    return this.stamps.has(column) ? String(microsecondsOf(text)) : text
-  }
-
-  /** The texts of the first columns. */
-  texts(count: number): (string | null)[] {
-    return Array.from({ length: count }, (_, column) => this.text(column))
-  }
 }

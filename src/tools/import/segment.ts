@@ -2,30 +2,28 @@ import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { METADATA, readMetadata, refuseTar } from './segment-metadata.ts'
 import type { SegmentName } from './segment-name.ts'
-import { PickedRow, readEntryRows, readHeaderLines } from './segment-tables.ts'
+import { readEntryRows, readHeaderLines } from './segment-tables.ts'
 import type { SortingDatabase } from './sorting-database.ts'
 import type { HistoryPart, SourceProgress, SourceRow, TableQuery } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory } from './zip-file.ts'
 
-/** Rows with a time from the segment's first block on; and tables whole as they were after its last. */
-type Folder = 'history' | 'currentstate'
+/** `history` has rows with a time from the segment's first block on; `currentstate` whole tables as they were after its last. */
+const entryOf = ({ table, isInState }: TableQuery) => `${isInState ? 'currentstate' : 'history'}/${table}`
 
-const folderOf = ({ isInState }: TableQuery): Folder => (isInState ? 'currentstate' : 'history')
-
-const OF_HISTORY: readonly TableQuery[] = Object.values(HISTORY)
-
-const entriesOf = (queries: readonly TableQuery[]) =>
-  queries.map((query) => `${folderOf(query)}/${query.table}`)
+const OF_BLOCKS: readonly TableQuery[] = [BLOCKS, ...Object.values(HISTORY)]
 
 /** The entries that are read. */
-const READ_ENTRIES: ReadonlySet<string> = new Set([
-  ...entriesOf([BLOCKS, ...OF_HISTORY]),
-  ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
-])
+const READ_ENTRIES = [...OF_BLOCKS, ...Object.values(STATE)].map(entryOf)
 
 /** Those whose rows are all sorted; of the others, hardly any are. */
-const SORTED_ENTRIES = entriesOf([BLOCKS, ...OF_HISTORY.filter(({ besides }) => besides === undefined)])
+const SORTED_ENTRIES = OF_BLOCKS.filter(({ besides }) => besides === undefined).map(entryOf)
+
+/** All columns that a query reads. */
+const columnsOf = ({ columns, times, seconds = [] }: TableQuery) => [...columns, ...times, ...seconds]
+
+/** The text of a column of a row that has been read, by the column's place in the query. */
+type TextOf = (column: number) => string | null
 
 /** A segment whose name, directory and header lines have been read. */
 export type Segment = SegmentName & {
@@ -33,7 +31,7 @@ export type Segment = SegmentName & {
   part: HistoryPart
   /** Size of the tables of history that are read, not compressed. */
   historyBytes: number
-  lacks(folder: Folder, query: TableQuery): string | null
+  lacks(query: TableQuery): string | null
   /** Rows of a table of current state, in the order of the file. */
   currentState(query: TableQuery): AsyncGenerator<SourceRow[], void, undefined>
 }
@@ -55,31 +53,25 @@ export type SegmentOptions = {
  */
 export async function openSegment(path: string, options: SegmentOptions): Promise<Segment> {
   refuseTar(path)
-  const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.has(entry))
+  const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.includes(entry))
   const name = await readMetadata(path, zip)
   const columns = await readHeaderLines(path, zip)
-  const lacks = (folder: Folder, query: TableQuery): string | null => {
-    const { table, columns: wanted, times, seconds = [], besides } = query
-    const known = columns.get(`${folder}/${table}`)
-    if (known === undefined) return `${path} has no entry ${folder}/${table}`
-    const missing = [...wanted, ...times, ...seconds].find((column) => !known.includes(column))
-    if (missing !== undefined) return `${path}: ${folder}/${table} has no column ${missing}`
-    return besides === undefined ? null : lacks(folderOf(besides.query), besides.query)
+  const lacks = (query: TableQuery): string | null => {
+    const entry = entryOf(query)
+    const known = columns.get(entry)
+    if (known === undefined) return `${path} has no entry ${entry}`
+    const missing = columnsOf(query).find((column) => !known.includes(column))
+    if (missing !== undefined) return `${path}: ${entry} has no column ${missing}`
+    return query.besides === undefined ? null : lacks(query.besides.query)
   }
-  /** Reads a table; the columns that `onRow` asks for are the query's, in its order. */
-  const read = (
-    folder: Folder,
-    { table, columns: wanted, times, seconds = [] }: TableQuery,
-    onRow: (row: PickedRow) => void,
-  ) => {
-    const known = columns.get(`${folder}/${table}`)!
-    const picked = new PickedRow([...wanted, ...times, ...seconds].map((column) => known.indexOf(column)))
-    return readEntryRows(path, zip, `${folder}/${table}`, options, (row) => {
-      picked.row = row
-      onRow(picked)
-    })
+  const read = (query: TableQuery, onRow: (textOf: TextOf) => void) => {
+    const known = columns.get(entryOf(query))!
+    const places = columnsOf(query).map((column) => known.indexOf(column))
+    return readEntryRows(path, zip, entryOf(query), options, (row) =>
+      onRow((column) => row.field(places[column]!)),
+    )
   }
-  const cannotRead = lacks('history', BLOCKS)
+  const cannotRead = lacks(BLOCKS)
   if (cannotRead !== null) {
     throw new ImportError(
       `${cannotRead}: a segment cannot be imported without its blocks. Copy the segment again`,
@@ -90,8 +82,8 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   const heightsOf = async (query: TableQuery, from: number, isWanted: (height: number) => boolean) => {
     const heights = new Set<number>()
     await readToEnd(
-      read(folderOf(query), query, (row) => {
-        const height = sorting.heightOf(microsecondsOf(row.text(query.columns.length)))
+      read(query, (textOf) => {
+        const height = sorting.heightOf(microsecondsOf(textOf(query.columns.length)))
         if (height !== null && height >= from && isWanted(height)) heights.add(height)
       }),
     )
@@ -100,7 +92,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   let areBlocksRead = false
   const readBlocks = async () => {
     if (areBlocksRead) return
-    await sortBlocks(path, name, sorting, (onRow) => readToEnd(read('history', BLOCKS, onRow)))
+    await sortBlocks(path, name, sorting, (onRow) => readToEnd(read(BLOCKS, onRow)))
     areBlocksRead = true
   }
   return {
@@ -111,10 +103,9 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       .reduce((sum, entry) => sum + zip.size(entry), 0),
     lacks,
     async *currentState(query) {
-      const width = query.columns.length + query.times.length + (query.seconds?.length ?? 0)
       let rows: SourceRow[] = []
-      const add = (row: PickedRow) => rows.push(row.texts(width))
-      for await (const _ of read('currentstate', query, add)) {
+      const add = (textOf: TextOf) => rows.push(columnsOf(query).map((_, column) => textOf(column)))
+      for await (const _ of read(query, add)) {
         if (rows.length > 0) yield rows
         rows = []
       }
@@ -122,7 +113,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     part: {
       name: path,
       ends: { from: name.from, to: name.to },
-      lacks: (query) => lacks(folderOf(query), query),
+      lacks,
       async *blocks(from) {
         await readBlocks()
         yield* sorting.blocks(from)
@@ -131,18 +122,19 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
         await readBlocks()
         const { columns: wanted, stamps = [], besides } = query
         const heights = besides === undefined ? null : await heightsOf(besides.query, from, isWanted)
+        const stampAt = stamps.map((column) => wanted.indexOf(column))
         // The largest table of a segment, of which most segments have nothing to read.
         if (heights?.size === 0) return
-        const stampAt = new Set(stamps.map((column) => wanted.indexOf(column)))
         const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
         await readToEnd(
-          read(folderOf(query), query, (row) => {
-            row.stamps = stampAt
-            const height = sorter.heightOf(microsecondsOf(row.text(wanted.length)))
+          read(query, (textOf) => {
+            const height = sorter.heightOf(microsecondsOf(textOf(wanted.length)))
             if (height === null) {
               if (!query.isInState) options.onNoBlock(query.table)
             } else if (heights === null ? height >= from && isWanted(height) : heights.has(height)) {
-              sorter.add(height, row.texts(wanted.length))
+              const row = wanted.map((_, column) => textOf(column))
+              for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
+              sorter.add(height, row)
             }
           }),
         )
@@ -161,13 +153,13 @@ async function sortBlocks(
   path: string,
   { from, to }: SegmentName,
   sorting: SortingDatabase,
-  read: (onRow: (row: PickedRow) => void) => Promise<void>,
+  read: (onRow: (textOf: TextOf) => void) => Promise<void>,
 ): Promise<void> {
   const fail = (what: string) =>
     new ImportError(`${path}: its entry history/blocks has ${what}. Copy the segment again`)
   sorting.beginBlocks()
-  await read((row) => {
-    const [text, time] = [row.text(0), row.text(1)]
+  await read((textOf) => {
+    const [text, time] = [textOf(0), textOf(1)]
     const height = Number(text)
     if (!/^\d{1,15}$/.test(text ?? '') || height < from || height > to) {
       throw fail(`block ${JSON.stringify(text)}, which is not one of ${from} to ${to}`)

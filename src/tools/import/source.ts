@@ -26,7 +26,7 @@ export type TableQuery = {
   stamps?: readonly string[]
   /** Whether fields are lists, which are read whole. Other fields of history are cut if no store can keep them. */
   hasLists?: true
-  /** Whether it is a table of history that segments have whole, with the rows of all blocks before. */
+  /** Whether it is one of the tables that segments have whole, with the rows of all blocks before. */
   isInState?: true
   /**
    * Only rows of blocks in which another table has rows, too. In a database they are found by an indexed column: the time

@@ -4,6 +4,7 @@ import type { TableQuery } from './source.ts'
 /* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */
 
 const byBlockTime = { times: ['vega_time'] }
+const isInState = true
 
 const PAYMENT_HISTORY = {
   table: 'funding_payment',
@@ -24,7 +25,7 @@ const EPOCHS = {
   columns: ['id', 'end_time'],
   ...byBlockTime,
   key: ['id'],
-  isInState: true,
+  isInState,
 } as const
 
 /** Tables whose rows have a position in the stream. */
@@ -84,10 +85,11 @@ export const STATE = {
     times: ['vega_time'],
     // The core cuts the start of a period to the second.
     seconds: ['start_time'],
+    isInState,
     key: ['market_id', 'funding_period_seq'],
   },
-  liveProvisions: { ...HISTORY.provisions, table: 'live_liquidity_provisions' },
-  marketData: { ...MARKET_DATA, table: 'current_market_data', key: ['market'] },
+  liveProvisions: { ...HISTORY.provisions, table: 'live_liquidity_provisions', isInState },
+  marketData: { ...MARKET_DATA, table: 'current_market_data', key: ['market'], isInState },
   marketFigures: {
     table: 'current_market_data',
     columns: [
@@ -95,6 +97,7 @@ export const STATE = {
       'product_data',
     ],
     ...byBlockTime,
+    isInState,
     key: ['market'],
   },
   markets: {
@@ -104,12 +107,14 @@ export const STATE = {
       ...['trading_mode', 'state', 'liquidity_sla_parameters'],
     ],
     ...byBlockTime,
+    isInState,
     key: ['id'],
   },
   assets: {
     table: 'assets',
     columns: ['id', 'name', 'symbol', 'decimals', 'status'],
     ...byBlockTime,
+    isInState,
     key: ['id', 'vega_time'],
   },
 } as const satisfies Record<string, TableQuery>
