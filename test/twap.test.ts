@@ -254,15 +254,12 @@ for (const method of METHOD_NAMES) {
     /** A verifier after the opening of period 0 at 100 s. */
     const inPeriod = () => {
       const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      verifier.period(sentPeriod(0, 100))
       return verifier
     }
     /** Passes points to a verifier; returns the expected TWAPs, null if it expects none. */
     const expectedOf = (verifier: MarketVerifier, ...events: FundingPeriodDataPointEvent[]) =>
-      events.map((event) => {
-        const verdict = verifier.take(event)
-        return verdict?.of === 'data-point' ? verdict.twap.expected : null
-      })
+      events.map((event) => verifier.point(event)?.expected ?? null)
 
     test('expects no event of a point that the core refuses', () => {
       const verifier = inPeriod()
@@ -274,10 +271,10 @@ for (const method of METHOD_NAMES) {
 
     test('counts internal points from before the first period in it', () => {
       const verifier = createMarketVerifier(method)
-      verifier.take(sentPoint(0, 2, 90, 50, 50))
-      verifier.take(sentPoint(0, 2, 95, 10, 50))
-      verifier.take(sentPoint(0, 1, 96, 99, 99))
-      verifier.take(sentPeriod(0, 100))
+      verifier.point(sentPoint(0, 2, 90, 50, 50))
+      verifier.point(sentPoint(0, 2, 95, 10, 50))
+      verifier.point(sentPoint(0, 1, 96, 99, 99))
+      verifier.period(sentPeriod(0, 100))
       assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10), sentPoint(0, 1, 110, 7, 7)), [
         '10',
         '7',
@@ -286,20 +283,20 @@ for (const method of METHOD_NAMES) {
 
     test('expects nothing before the opening of a period, nor for points of another period', () => {
       const verifier = createMarketVerifier(method)
-      assert.equal(verifier.take(sentPoint(4, 2, 90, 10, 10)), null)
-      assert.equal(verifier.take(sentPeriod(4, 80, { end: s(100), internalTwap: '10' })), null)
-      assert.equal(verifier.take(sentPeriod(5, 100)), null)
-      assert.equal(verifier.take(sentPoint(4, 2, 110, 10, 10)), null)
-      assert.notEqual(verifier.take(sentPoint(5, 2, 110, 10, 10)), null)
+      assert.equal(verifier.point(sentPoint(4, 2, 90, 10, 10)), null)
+      assert.equal(verifier.period(sentPeriod(4, 80, { end: s(100), internalTwap: '10' })), null)
+      assert.equal(verifier.period(sentPeriod(5, 100)), null)
+      assert.equal(verifier.point(sentPoint(4, 2, 110, 10, 10)), null)
+      assert.notEqual(verifier.point(sentPoint(5, 2, 110, 10, 10)), null)
     })
 
     test('expects nothing from an unusable event to the next period', () => {
       const verifier = inPeriod()
-      verifier.take(sentPeriod(1, 120))
-      assert.equal(verifier.take(sentPoint(1, 2, 125, '1.5', 10)), null)
-      assert.equal(verifier.take(sentPoint(1, 2, 126, 10, 10)), null)
-      verifier.take(sentPeriod(2, 130))
-      assert.notEqual(verifier.take(sentPoint(2, 2, 131, 10, 10)), null)
+      verifier.period(sentPeriod(1, 120))
+      assert.equal(verifier.point(sentPoint(1, 2, 125, '1.5', 10)), null)
+      assert.equal(verifier.point(sentPoint(1, 2, 126, 10, 10)), null)
+      verifier.period(sentPeriod(2, 130))
+      assert.notEqual(verifier.point(sentPoint(2, 2, 131, 10, 10)), null)
     })
   })
 }
@@ -307,12 +304,11 @@ for (const method of METHOD_NAMES) {
 test('market data advance the running sum, which affects a closing TWAP dated before a point', () => {
   const closingTwap = (asked: boolean) => {
     const verifier = createMarketVerifier('running-sum')
-    verifier.take(sentPeriod(0, 100))
-    verifier.take(sentPoint(0, 2, 100, 10, 10))
-    verifier.take(sentPoint(0, 2, 110, 40, 10))
+    verifier.period(sentPeriod(0, 100))
+    verifier.point(sentPoint(0, 2, 100, 10, 10))
+    verifier.point(sentPoint(0, 2, 110, 40, 10))
     if (asked) verifier.marketDataSent(s(112) + 999_999_999n)
-    const verdict = verifier.take(sentPeriod(0, 100, { end: s(108) }))
-    return verdict?.of === 'period-closed' ? verdict.internalTwap.expected : null
+    return verifier.period(sentPeriod(0, 100, { end: s(108) }))?.[2].expected
   }
   assert.equal(closingTwap(false), '10')
   assert.equal(closingTwap(true), '20')

@@ -18,21 +18,16 @@ export type TwapVerdict = {
   followsRefusal?: true
 }
 
-/** The verified TWAPs of an event: one of a data point, two of a period that closes or opens. */
-export type Verdict =
-  | { of: 'data-point'; twap: TwapVerdict }
-  | { of: 'period-closed' | 'period-opened'; internalTwap: TwapVerdict; externalTwap: TwapVerdict }
-
-/** The events of a market that bear on its TWAPs. */
-export type TwapEvent = FundingPeriodEvent | FundingPeriodDataPointEvent | AuctionEvent
+/** The verified TWAPs of a period that closes or opens, by the number of their source. */
+export type PeriodVerdict = { 1: TwapVerdict; 2: TwapVerdict }
 
 /** Recomputes the TWAPs of one market from its events, given in the order of the stream. */
 export type MarketVerifier = {
-  /**
-   * Takes the market's next event. Returns null for auctions, for points and periods before the first period seen to
-   * open, and for points of another period than the running one.
-   */
-  take(event: TwapEvent): Verdict | null
+  auction(event: AuctionEvent): void
+  /** Null before the first period seen to open, and for points of another period than the running one. */
+  point(event: FundingPeriodDataPointEvent): TwapVerdict | null
+  /** A period closes or opens. Null if it, or the one before, was not seen to open. */
+  period(event: FundingPeriodEvent): PeriodVerdict | null
   /**
    * The core sent market data in a block of this time (Unix nanoseconds), and so calculated the means at its
    * second. Only the running sum depends on it.
@@ -75,24 +70,22 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
     return { ...period, seq, internal: createSource(period), external: createSource(period) }
   }
 
-  function takeAuction(event: AuctionEvent): null {
-    if (event.openingAuction) return null
+  function auction(event: AuctionEvent): void {
+    if (event.openingAuction) return
     if (event.leave) leaveAuction(auctions, wholeSecond(event.end))
     else enterAuction(auctions, wholeSecond(event.start))
-    return null
   }
 
-  function close(event: FundingPeriodEvent, end: bigint): Verdict | null {
+  function close(event: FundingPeriodEvent, end: bigint): PeriodVerdict | null {
     early = []
     if (current === null || current.seq !== event.seq) return null
     return {
-      of: 'period-closed',
-      internalTwap: closingVerdict(event.internalTwap, current.internal, end),
-      externalTwap: closingVerdict(event.externalTwap, current.external, end),
+      1: closingVerdict(event.externalTwap, current.external, end),
+      2: closingVerdict(event.internalTwap, current.internal, end),
     }
   }
 
-  function open(event: FundingPeriodEvent): Verdict | null {
+  function open(event: FundingPeriodEvent): PeriodVerdict | null {
     const before = current
     if (event.seq === 0n) auctions = noAuctions()
     else forgetClosedAuctions(auctions)
@@ -101,13 +94,12 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
     early = []
     if (before === null || before.seq + 1n !== event.seq) return null
     return {
-      of: 'period-opened',
-      internalTwap: verdict(event.internalTwap, openingMean(before.internal, current)),
-      externalTwap: verdict(event.externalTwap, openingMean(before.external, current)),
+      1: verdict(event.externalTwap, openingMean(before.external, current)),
+      2: verdict(event.internalTwap, openingMean(before.internal, current)),
     }
   }
 
-  function takePoint(event: FundingPeriodDataPointEvent): Verdict | null {
+  function takePoint(event: FundingPeriodDataPointEvent): TwapVerdict | null {
     if (!/^\d+$/.test(event.price)) {
       forget()
       return null
@@ -119,18 +111,7 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
     }
     if (current.seq !== event.seq || event.source === 0) return null
     const source = event.source === 1 ? current.external : current.internal
-    return { of: 'data-point', twap: verdict(event.twap, source.add(point)) }
-  }
-
-  function take(event: TwapEvent): Verdict | null {
-    switch (event.kind) {
-      case 'auction':
-        return takeAuction(event)
-      case 'funding-period':
-        return event.end === null ? open(event) : close(event, event.end)
-      case 'funding-period-data-point':
-        return takePoint(event)
-    }
+    return verdict(event.twap, source.add(point))
   }
 
   function marketDataSent(blockTime: bigint): void {
@@ -144,7 +125,14 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
     early = []
   }
 
-  return { take, marketDataSent, running: () => current, forget }
+  return {
+    auction,
+    point: takePoint,
+    period: (event) => (event.end === null ? open(event) : close(event, event.end)),
+    marketDataSent,
+    running: () => current,
+    forget,
+  }
 }
 
 /** The TWAP at the start of a period, of the points carried over from the one before. */

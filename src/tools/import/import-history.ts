@@ -87,7 +87,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       const reason = part.lacks(query)
       if (reason !== null) {
         lacking.push(resource)
-        tally.missing.set(resource, reason)
+        tally.missing.getOrInsert(resource, reason)
       }
     }
     lacking.sort()
@@ -124,7 +124,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     // Until its tables are written, a resource is missing in the blocks.
     const found = Object.entries(OF_STATE).filter(([resource, tables]) => {
       const reason = tables.map((query) => source.lacks(query)).find((lack) => lack !== null)
-      if (reason !== undefined) tally.missing.set(resource, reason)
+      if (reason !== undefined) tally.missing.getOrInsert(resource, reason)
       return reason === undefined
     })
     await writeState({ source, held, batches, tally, signal, onProgress: () => showProgress(highest) })

@@ -107,14 +107,7 @@ export class FundingRun {
       marketId,
       agrees: differing === null ? null : differing.length === 0,
       group: of,
-      difference: ({ marketId, seq, ...at }) => ({
-        marketId,
-        seq,
-        of,
-        ...at,
-        values: differing!,
-        further: 0,
-      }),
+      difference: () => ({ of, values: differing! }),
     })
   }
 

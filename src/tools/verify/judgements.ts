@@ -47,8 +47,8 @@ export type Judgement<Kind, Reason, Difference> = {
   doubt: Reason | null
   /** Of the differences of a group in a period only the first is reported. */
   group: string
-  /** Describes the value if it differs. */
-  difference: (place: DifferencePlace) => Difference
+  /** Describes the value if it differs, apart from its place. */
+  difference: () => Omit<Difference, keyof DifferencePlace | 'further'>
 }
 
 /** Differences that are reported one by one. */
@@ -107,10 +107,12 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
       known.further++
       return
     }
-    const first = difference({
+    const first = {
       ...{ marketId, seq: seq.toString(), timestamp: timestamp.toString() },
       ...{ height: place.height.toString(), eventIndex: place.index },
-    })
+      ...difference(),
+      further: 0,
+    } as unknown as Difference
     period.first.set(group, first)
     this.report.differenceCount++
     if (this.report.differences.length < MAX_REPORTED_DIFFERENCES) this.report.differences.push(first)

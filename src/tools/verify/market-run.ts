@@ -8,6 +8,7 @@ import type {
 import {
   createMarketVerifier,
   type MarketVerifier,
+  type PeriodVerdict,
   type TwapMethod,
   type TwapVerdict,
 } from '#core/funding/market-verifier'
@@ -26,11 +27,13 @@ export type MarketRunOptions = {
   parametersOf: ParameterSource
 }
 
-const REPORTED_AS = {
-  'data point': 'dataPoints',
-  'closing TWAP': 'closingTwaps',
-  'opening TWAP': 'openingTwaps',
-} as const satisfies Record<TwapKind, string>
+/** Of which kind the TWAPs are that are counted together. */
+const KINDS = {
+  dataPoints: 'data point',
+  closingTwaps: 'closing TWAP',
+  closingTwapsOfNoLength: 'closing TWAP',
+  openingTwaps: 'opening TWAP',
+} as const satisfies Record<string, TwapKind>
 
 /** State of a source in the running period. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
@@ -76,7 +79,7 @@ export class MarketRun {
 
   auction(event: AuctionEvent): void {
     if (!event.openingAuction) this.#sawAuction = true
-    this.#verifier.take(event)
+    this.#verifier.auction(event)
   }
 
   /**
@@ -91,7 +94,7 @@ export class MarketRun {
       isStored = true,
     }: { doubts?: [UnknownReason | null, UnknownReason | null]; isStored?: boolean } = {},
   ): void {
-    const verdict = this.#verifier.take(event)
+    const verdict = this.#verifier.period(event)
     this.#period = { seq: event.seq, start: event.start, sources: [null, null] }
     // The carried-over point belongs to the previous period.
     this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
@@ -99,22 +102,20 @@ export class MarketRun {
     // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).
     this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
     for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
-    if (isStored)
-      this.#judgePeriod(event, place, 'opening TWAP', verdict?.of === 'period-opened' ? verdict : null)
+    if (isStored) this.#judgePeriod(event, place, 'openingTwaps', verdict)
     this.#doubts = doubts
   }
 
   close(event: FundingPeriodEvent, place: Place): void {
-    const verdict = this.#verifier.take(event)
-    this.#judgePeriod(event, place, 'closing TWAP', verdict?.of === 'period-closed' ? verdict : null)
+    const kind = event.end === event.start ? 'closingTwapsOfNoLength' : 'closingTwaps'
+    this.#judgePeriod(event, place, kind, this.#verifier.period(event))
     const doubt = this.#knowsAuctions ? null : 'auctions not known'
     this.#funding.closed(event, place, this.#verifier.running(), { doubt, lost: this.#lost })
   }
 
   point(event: FundingPeriodDataPointEvent, place: Place): void {
     const { seq, source, timestamp } = event
-    const taken = this.#verifier.take(event)
-    const verdict = taken?.of === 'data-point' ? taken.twap : null
+    const verdict = this.#verifier.point(event)
     // With such a price the verifier cannot reckon on either.
     if (!/^\d+$/.test(event.price)) this.forget()
     // The core sends points of two sources only.
@@ -127,7 +128,7 @@ export class MarketRun {
     const isMean = state !== null && timestamp > state.firstTime && timestamp > period!.start
     if (isMean && verdict !== null) this.#seeMean(event.twap)
     this.#judge({
-      of: 'data point',
+      kind: 'dataPoints',
       seq,
       source,
       timestamp,
@@ -181,34 +182,31 @@ export class MarketRun {
   #judgePeriod(
     event: FundingPeriodEvent,
     place: Place,
-    of: 'closing TWAP' | 'opening TWAP',
-    verdict: { internalTwap: TwapVerdict; externalTwap: TwapVerdict } | null,
+    kind: Exclude<keyof typeof KINDS, 'dataPoints'>,
+    verdicts: PeriodVerdict | null,
   ): void {
-    const isClosing = of === 'closing TWAP'
+    const isClosing = kind !== 'openingTwaps'
     const sent = [event.externalTwap, event.internalTwap]
     for (const source of [1, 2] as const) {
-      const own = source === 1 ? verdict?.externalTwap : verdict?.internalTwap
+      const verdict = verdicts?.[source] ?? null
       // A source without points has no TWAP.
-      if (sent[source - 1] === null && (own ?? null) === null) continue
-      if (own?.sent === null && own.expected === null) continue
+      if (sent[source - 1] === null && (verdict?.expected ?? null) === null) continue
       const last = this.#period?.sources[source - 1]?.lastTime ?? null
       const isDatedBack = isClosing && last !== null && last > event.end!
       this.#judge({
-        of,
+        kind,
         seq: event.seq,
         source,
         timestamp: isClosing ? event.end! : event.start,
         place,
-        verdict: own ?? null,
-        cause: this.#causeOf(of, source, isDatedBack),
-        isOfNoLength: isClosing && event.end === event.start,
+        verdict,
+        cause: isClosing ? this.#causeOf(source, isDatedBack) : DIFFERENCE_CAUSES.opening,
         isDatedBack,
       })
     }
   }
 
-  #causeOf(of: 'closing TWAP' | 'opening TWAP', source: 1 | 2, isDatedBack: boolean): string {
-    if (of === 'opening TWAP') return DIFFERENCE_CAUSES.opening
+  #causeOf(source: 1 | 2, isDatedBack: boolean): string {
     if (this.#differs[source - 1]) return DIFFERENCE_CAUSES.afterPoints
     return isDatedBack && this.#options.method === 'plain-formula'
       ? DIFFERENCE_CAUSES.carriedPast
@@ -216,16 +214,14 @@ export class MarketRun {
   }
 
   #judge({
-    of,
     cause,
     source,
     verdict,
     dependsOnAuctions = true,
     isDatedBack = false,
-    isOfNoLength = false,
     ...judged
   }: {
-    of: TwapKind
+    kind: keyof typeof KINDS
     seq: bigint
     source: 1 | 2
     timestamp: bigint
@@ -234,7 +230,6 @@ export class MarketRun {
     cause: string
     dependsOnAuctions?: boolean
     isDatedBack?: boolean
-    isOfNoLength?: boolean
   }): void {
     const { marketId, tally, method, knowsMarketData } = this.#options
     const dependsOnMarketData = isDatedBack && method === 'running-sum' && !knowsMarketData
@@ -249,14 +244,13 @@ export class MarketRun {
     if (verdict?.agrees) this.#agreed.counts[source - 1]!++
     tally.twaps.add({
       ...judged,
-      kind: isOfNoLength ? 'closingTwapsOfNoLength' : REPORTED_AS[of],
       marketId,
-      agrees: verdict === null ? null : verdict.agrees,
+      agrees: verdict?.agrees ?? null,
       doubt: verdict === null ? this.#lost : doubt,
       group: SOURCES[source],
-      difference: ({ marketId, seq, ...at }) => ({
-        ...{ marketId, seq, source: SOURCES[source], of, ...at },
-        ...{ sent: verdict!.sent, expected: verdict!.expected, cause, agreedBefore, further: 0 },
+      difference: () => ({
+        ...{ source: SOURCES[source], of: KINDS[judged.kind] },
+        ...{ sent: verdict!.sent, expected: verdict!.expected, cause, agreedBefore },
       }),
     })
   }

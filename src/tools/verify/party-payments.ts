@@ -12,17 +12,18 @@ const PAYMENTS = tableOf('funding_payments')
 /** A payment of a party, as a row of its table has it. */
 type PaidAmounts = { amount: string; loss_amount: string }
 
+/** The period of a market, and the first of its payments. */
+type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; place: Place }
+
 /** The payments of a market's parties for a period. */
 export class PeriodPayments {
-  readonly timestamp: bigint
-  readonly place: Place
+  readonly first: FirstPayment
   #count = 0
   #others = 0
   #sum: Decimal | null = ZERO
 
-  constructor(timestamp: bigint, place: Place) {
-    this.timestamp = timestamp
-    this.place = place
+  constructor(first: FirstPayment) {
+    this.first = first
   }
 
   add({ amount, loss_amount }: PaidAmounts): void {
@@ -41,20 +42,7 @@ export class PeriodPayments {
    *
    * @param payment the period's, null if it is not known
    */
-  judge(
-    tally: Tally,
-    {
-      marketId,
-      seq,
-      payment,
-      doubt,
-    }: {
-      marketId: string
-      seq: bigint
-      payment: string | null
-      doubt: FundingUnknownReason | null
-    },
-  ): void {
+  judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
     const values: FundingValue[] = []
     if (this.#sum !== null) {
       const { digits, scale } = this.#sum
@@ -71,11 +59,12 @@ export class PeriodPayments {
         })
     }
     tally.funding.add({
-      ...{ kind: 'partyPayments', marketId, seq, timestamp: this.timestamp, place: this.place },
+      ...this.first,
+      kind: 'partyPayments',
       agrees: this.#sum === null ? null : values.length === 0,
       doubt: this.#sum === null ? 'not a number' : doubt,
       group: 'payments of parties',
-      difference: (at) => ({ ...at, of: 'payments of parties', values, further: 0 }),
+      difference: () => ({ of: 'payments of parties', values }),
     })
   }
 }
@@ -95,13 +84,10 @@ export async function verifyStoredPayments(
   for await (const chunk of walkTable(reader, PAYMENTS, rowsOf(marketId), signal)) {
     for (const row of chunk) {
       const named = namedRow(PAYMENTS, row)
-      const of = BigInt(named.seq!)
-      if (only !== null && of !== only) continue
-      let period = periods.get(of)
-      if (period === undefined) {
-        period = new PeriodPayments(BigInt(named.timestamp!), placeOfRow(named))
-        periods.set(of, period)
-      }
+      const seq = BigInt(named.seq!)
+      if (only !== null && seq !== only) continue
+      const first = { marketId, seq, timestamp: BigInt(named.timestamp!), place: placeOfRow(named) }
+      const period = periods.getOrInsertComputed(seq, () => new PeriodPayments(first))
       period.add({ amount: named.amount!, loss_amount: named.loss_amount! })
     }
   }
@@ -114,10 +100,10 @@ export async function verifyStoredPayments(
     }
   }
   for (const [seq, period] of periods) {
-    const { height } = period.place
+    const { height } = period.first.place
     const gap = stream.gaps[firstGapFrom(stream.gaps, height)]
     const isIn = gap !== undefined && gap.from <= height
     const doubt = !isIn ? null : gap.kind === 'imported' ? 'imported' : 'events missing'
-    period.judge(tally, { marketId, seq, payment: known.get(seq) ?? null, doubt })
+    period.judge(tally, known.get(seq) ?? null, doubt)
   }
 }

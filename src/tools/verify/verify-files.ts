@@ -58,15 +58,11 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   /** Whether a skipped event of the block might have changed funding parameters. */
   let lacksParameters = false
 
-  function runOf(marketId: string): MarketRun {
-    let run = runs.get(marketId)
-    if (run === undefined) {
-      run = new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
-      runs.set(marketId, run)
+  const runOf = (marketId: string): MarketRun =>
+    runs.getOrInsertComputed(marketId, () => {
       tally.markets++
-    }
-    return run
-  }
+      return new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
+    })
 
   function forgetAll(): void {
     for (const run of runs.values()) run.forget()
@@ -90,19 +86,15 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
 
   /** Judges the payments of parties in a block, with the losses that belong to them. */
   function takePayments(block: Block, isDoubted: boolean): void {
-    const periods = new Map<string, { marketId: string; seq: bigint; payments: PeriodPayments }>()
+    const periods = new Map<string, PeriodPayments>()
     for (const row of paymentRowsOf(block)) {
-      const { market_id: marketId, seq, height, event_index: index } = row
-      if (filter.marketId !== null && !marketId.startsWith(filter.marketId)) continue
-      const key = `${marketId} ${seq}`
-      let period = periods.get(key)
-      if (period === undefined) {
-        period = { marketId, seq, payments: new PeriodPayments(row.timestamp, { height, index }) }
-        periods.set(key, period)
-      }
-      period.payments.add(row)
+      const { market_id: marketId, seq, timestamp, height, event_index: index } = row
+      if (!marketId.startsWith(filter.marketId ?? '')) continue
+      const start = { marketId, seq, timestamp, place: { height, index } }
+      periods.getOrInsertComputed(`${marketId} ${seq}`, () => new PeriodPayments(start)).add(row)
     }
-    for (const { marketId, seq, payments } of periods.values()) {
+    for (const payments of periods.values()) {
+      const { marketId, seq } = payments.first
       const closing = block.events.findLast(
         ({ event }) =>
           event.kind === 'funding-period' &&
@@ -111,14 +103,13 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
           event.end !== null,
       )
       const { fundingPayment: payment } = (closing?.event ?? { fundingPayment: null }) as FundingPeriodEvent
-      payments.judge(tally, { marketId, seq, payment, doubt: isDoubted ? 'events missing' : null })
+      payments.judge(tally, payment, isDoubted ? 'events missing' : null)
     }
   }
 
   function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
     for (const { index, event } of events) {
-      if (filter.marketId !== null && 'marketId' in event && !event.marketId.startsWith(filter.marketId))
-        continue
+      if ('marketId' in event && !event.marketId.startsWith(filter.marketId ?? '')) continue
       const place = { height, index }
       switch (event.kind) {
         case 'market-data':

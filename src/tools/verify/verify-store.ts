@@ -13,8 +13,7 @@ import { withOpen } from '#core/with-open'
 import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { verifyStoredPayments } from './party-payments.ts'
-import type { StoredStream } from './stored-market.ts'
-import { StoredMarket } from './stored-market.ts'
+import { StoredMarket, type StoredStream } from './stored-market.ts'
 import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
@@ -108,7 +107,7 @@ async function storedMarkets(
 ): Promise<Map<string, string | null>> {
   const markets = new Map<string, string | null>()
   const add = (id: string, number: string | null) => {
-    if (marketId === null || id.startsWith(marketId)) markets.set(id, number)
+    if (id.startsWith(marketId ?? '')) markets.set(id, number)
   }
   for await (const chunk of walkTable(reader, tableOf('funding_periods'))) {
     for (const [id] of chunk) add(id!, null)
