@@ -284,6 +284,10 @@ describe('an export', () => {
       ],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be filtered by seq/],
       [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be filtered by market/],
+      [
+        ['export', 'checkpoints', '--to', '2026-01-31', '--store', store],
+        /cannot be filtered by to \(--to\)/,
+      ],
       [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a valid cursor/],
     ] as [string[], RegExp][]) {
       await assertFails(t, wrong, message, 2)

@@ -20,7 +20,7 @@ import type { PageQuery } from '#core/store/pages/page'
 import type { KeySpan, PageScans } from '#core/store/pages/scan'
 import { pageScans } from '#core/store/pages/scan'
 import { pageStatement, SQLITE_HINTS } from '#core/store/pages/scan-sql'
-import type { Statement } from '#core/store/pages/statement'
+import type { Statement, StatementOnce } from '#core/store/pages/statement'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect, readerConfig, writerConfig } from '#core/store/postgres/connection'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/page-statements'
@@ -223,7 +223,7 @@ describe('the plans of pages', () => {
         let usesPlace = false
         let step = reading.next()
         while (step.done !== true) {
-          const statement = step.value as Statement
+          const statement: Statement = { values: [], ...(step.value as StatementOnce) }
           const plan = await planned.plan(statement)
           for (const table of plan.scanned)
             assert.ok(SHORT.test(table), `${where}: ${table} is read whole:\n${plan.text}`)

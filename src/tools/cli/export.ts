@@ -12,7 +12,6 @@ import { readPosition } from '#core/store/readings/coverage'
 import { isKnownMarket } from '#core/store/readings/ids'
 import { type Snapshot, type Store, StoreError } from '#core/store/store'
 import { ApiError } from '#service/api/http/errors'
-import type { QueryPairs } from '#service/api/http/query-string'
 import { parameterReader, parametersOf } from '#service/api/questions/parameters'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '#service/api/streams/export-query'
 import { EXPORT_TYPES, exportBytes } from '#service/export/export-bytes'
@@ -42,13 +41,14 @@ const RESOURCES_BY_NAME = new Map(
   RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]),
 )
 
-type Restriction = keyof GivenFilters | keyof TimeBounds
+type Restriction = keyof GivenFilters | 'from' | 'to'
 
-/** The parameters of the API for the options that restrict the rows. */
-const RESTRICTIONS = {
-  ...Object.fromEntries(Object.entries(FILTERS).map(([name, { option }]) => [option, name])),
-  ...{ from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
-} as Record<Restriction, string>
+/** The options that restrict the rows, with the parameters of the API for them. */
+const RESTRICTIONS = [
+  ...Object.entries(FILTERS).map(([name, { option, type }]) => ({ option, name, type })),
+  { option: 'from', name: 'dateRange.startTimestamp', type: null },
+  { option: 'to', name: 'dateRange.endTimestamp', type: null },
+] as const satisfies { option: Restriction; name: string; type: Filter['type'] | null }[]
 
 /** The placeholder of a filter's value, by type. */
 const PLACEHOLDERS: Record<Filter['type'], string> = {
@@ -57,9 +57,8 @@ const PLACEHOLDERS: Record<Filter['type'], string> = {
 
 /** The options that apply to a resource. */
 function restrictionsOf(resource: Resource): Restriction[] {
-  const taken = new Set<string>(parametersOf(resource).map(({ name }) => name))
-  if (resource.scope !== null) taken.add(resource.scope)
-  return (Object.keys(RESTRICTIONS) as Restriction[]).filter((option) => taken.has(RESTRICTIONS[option]))
+  const taken = [resource.scope, ...parametersOf(resource).map(({ name }) => name)]
+  return RESTRICTIONS.filter(({ name }) => taken.includes(name)).map(({ option }) => option)
 }
 
 /** The names of the resources that take an option, for its help. */
@@ -137,11 +136,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   refuseForeign(resource, options)
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
-  const query = queryOfOptions(resource, {
-    ...options,
-    ...(await timeBounds(store, options)),
-    ...(await wholeIds(store, options)),
-  })
+  const query = queryOfOptions(resource, options, await givenValues(store, options))
   const { out, force, format, text, times } = options
   if (text && format !== 'parquet')
     throw new InvalidSettingError(`--text requires Parquet; the format is ${format}: add --format parquet`)
@@ -166,72 +161,59 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   }
 }
 
-/** The ids that are given, complete. */
-async function wholeIds(store: Store, options: GivenFilters): Promise<GivenFilters> {
-  const ids: GivenFilters = {}
-  for (const { option, type } of Object.values(FILTERS)) {
+/** The restrictions that are given, by parameter: ids complete, ages counted back from the last block of the store. */
+async function givenValues(store: Store, options: ExportCommandOptions): Promise<Map<string, string>> {
+  const values = new Map<string, string>()
+  for (const { option, name, type } of RESTRICTIONS) {
     const given = options[option]
-    if (given === undefined || PLACEHOLDERS[type] !== 'id') continue
-    ids[option] = await wholeId(store, type === 'marketId' ? 'market' : 'party', given)
+    if (given === undefined) continue
+    if (typeof given === 'object') values.set(name, String(await timeOf(store, given)))
+    else if (PLACEHOLDERS[type!] !== 'id') values.set(name, given)
+    else values.set(name, await wholeId(store, type === 'marketId' ? 'market' : 'party', given))
   }
-  return ids
+  return values
 }
 
-type TimeBounds = { from: bigint | undefined; to: bigint | undefined }
-
-/** The times that the options name; ages are counted back from the last block of the store. */
-async function timeBounds(store: Store, { from, to }: ExportCommandOptions): Promise<TimeBounds> {
-  const times = (last: bigint) => {
-    const of = (given: GivenTime | undefined) => (given?.by === 'age' ? last - given.age : given?.before)
-    return { from: of(from), to: of(to) }
-  }
-  if (from?.by !== 'age' && to?.by !== 'age') return times(0n)
+async function timeOf(store: Store, given: GivenTime): Promise<bigint> {
+  if (given.by === 'time') return given.before
   const position = await readStore(store, readPosition)
   if (position === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to export`)
-  return times(BigInt(position.timestamp))
-}
-
-/** The options that restrict the rows and are given. */
-function givenRestrictions(options: Partial<Record<Restriction, unknown>>): Restriction[] {
-  return (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
+  return BigInt(position.timestamp) - given.age
 }
 
 /** Refuses options that the resource does not take, whatever their values are. */
 function refuseForeign(resource: Resource, options: ExportCommandOptions): void {
   const allowed = restrictionsOf(resource)
-  const foreign = givenRestrictions(options).find((name) => !allowed.includes(name))
+  const foreign = RESTRICTIONS.find(
+    ({ option }) => options[option] !== undefined && !allowed.includes(option),
+  )?.option
   if (foreign === undefined) return
   const flags = allowed.map((name) => `--${flagOf(name)}`).join(', ')
   throw new InvalidSettingError(
-    `${resource.kebabName} cannot be filtered by ${foreign} (--${flagOf(foreign)} ${options[foreign]}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
+    `${resource.kebabName} cannot be filtered by ${foreign} (--${flagOf(foreign)}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
   )
 }
 
 /** The rows that the options ask for, checked as a request to the API is. */
 function queryOfOptions(
   resource: Resource,
-  options: Omit<ExportCommandOptions, keyof TimeBounds> & TimeBounds,
+  { after, oldestFirst }: ExportCommandOptions,
+  given: ReadonlyMap<string, string>,
 ): ExportQuery {
-  const restrictions = givenRestrictions(options)
-  const { market } = options
-  const isOfMarket = resource.scope !== null
-  const isOfAll = isOfMarket
-    ? market === undefined
-    : resource.required.list !== undefined &&
-      !resource.required.list.some((filter) => restrictions.some((name) => RESTRICTIONS[name] === filter))
-  const pairs = [
-    ...restrictions
-      .filter((name) => !(isOfMarket && name === 'market'))
-      .map((name) => [RESTRICTIONS[name], `${options[name]}`]),
-    ...(options.after === undefined ? [] : [['pagination.after', options.after]]),
-  ] as QueryPairs
+  const { scope, required } = resource
+  const isOfAll =
+    scope === null
+      ? required.list !== undefined && !required.list.some((filter) => given.has(filter))
+      : !given.has(scope)
+  const pairs = [...given].filter(([name]) => name !== scope)
+  if (after !== undefined) pairs.push(['pagination.after', after])
   try {
     if (isOfAll) {
       return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource), [])(pairs))
     }
-    pairs.push(['pagination.newestFirst', String(!options.oldestFirst)])
+    pairs.push(['pagination.newestFirst', String(!oldestFirst)])
     const values = parameterReader(parametersOf(resource), [])(pairs)
-    return exportQuery(resource, isOfMarket ? market! : null, values)
+    return exportQuery(resource, scope === null ? null : given.get(scope)!, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const reason = error.detail?.inner ?? error.message

@@ -1,7 +1,7 @@
 import type { Key, Resource, Row, Selection } from '../../resources/resource.ts'
 import type { Change, StoreVersion } from '../changes.ts'
 import type { WrittenEdges } from './edges.ts'
-import type { Statement, StatementOfEach } from './statement.ts'
+import type { StatementOfEach, StatementOnce } from './statement.ts'
 
 /** A page of a resource: up to `limit` rows from a place on. */
 export type PageQuery = {
@@ -67,4 +67,4 @@ export type Position = { height: string; timestamp: string }
  * A reading that takes several statements of one snapshot. A statement that runs once per list of values yields the
  * rows of all of them.
  */
-export type Reading<T> = Generator<Statement | StatementOfEach, T, Row[]>
+export type Reading<T> = Generator<StatementOnce | StatementOfEach, T, Row[]>

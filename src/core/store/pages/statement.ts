@@ -3,9 +3,12 @@ import type { KeyValue } from '../../resources/resource.ts'
 /** A statement with the placeholders `$1`, `$2`, ... and their values. */
 export type Statement = { text: string; values: KeyValue[] }
 
+/** The same; without values if it has no placeholders. */
+export type StatementOnce = { text: string; values?: KeyValue[] }
+
 /** A statement that is run once for each of some lists of values. */
 export type StatementOfEach = { text: string; each: readonly KeyValue[][] }
 
 /** The lists of values that a statement is run with. */
-export const valueLists = (statement: Statement | StatementOfEach): readonly KeyValue[][] =>
-  'each' in statement ? statement.each : [statement.values]
+export const valueLists = (statement: StatementOnce | StatementOfEach): readonly KeyValue[][] =>
+  'each' in statement ? statement.each : [statement.values ?? []]

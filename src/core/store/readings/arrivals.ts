@@ -71,19 +71,19 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
     if (position === null || BigInt(position.height) < coverage.height) return null
   }
   const found: ArrivedRow[] = []
-  if (limit === 0 || selectsNothing(resource, selection))
-    return { coverage, rows: found, reached: null, pass: null }
+  const all: Arrivals = { coverage, rows: found, reached: null, pass: null }
+  if (limit === 0 || selectsNothing(resource, selection)) return all
   // A gap that has been filled since is not in this coverage yet: its rows follow once it is.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
   const located = yield* locateRows(resource, selection)
-  if (located === null) return { coverage, rows: found, reached: null, pass: null }
+  if (located === null) return all
   const asked = { resource, selection, ...located }
   let going = pass
   let readRows = 0
   for (const range of heldOf(lacks, coverage)) {
     let from: Place = range
     while (from.height <= range.to) {
-      const part: RangeRead = yield* readRange(
+      const part = yield* readRange(
         { ...asked, limit: limit - found.length, pass: going },
         { ...from, to: range.to },
       )
@@ -91,18 +91,17 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
       found.push(...part.rows.filter(({ place }) => !missing.has(place.height)))
       if (part.pass !== null) {
         // Rows already found are sent first: a pass begins at the query's own reading position.
-        const isFirst = found.length === 0
-        return { coverage, rows: found, reached: from, pass: isFirst ? part.pass : null }
+        return { ...all, reached: from, pass: found.length === 0 ? part.pass : null }
       }
       readRows += part.readRows
       from = part.reached
       const isAtEnd = from.height > range.to && range.to >= coverage.height
       if ((found.length >= limit || readRows >= MAX_READ_ROWS) && !isAtEnd) {
-        return { coverage, rows: found, reached: from, pass: null }
+        return { ...all, reached: from }
       }
     }
   }
-  return { coverage, rows: found, reached: null, pass: null }
+  return all
 }
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {

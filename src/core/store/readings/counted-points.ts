@@ -227,6 +227,6 @@ function* addStarts(
 }
 
 /** The lists of an aggregated row; empty ones if no row was found. */
-function listsOf(row: Row): [string[], ...string[][]] {
+export function listsOf(row: Row): [string[], ...string[][]] {
   return row.map((text) => (text === null ? [] : String(text).split(','))) as [string[], ...string[][]]
 }

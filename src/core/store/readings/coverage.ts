@@ -14,19 +14,19 @@ import { insertText, tableOf } from '../tables.ts'
 
 /** The last block that the store holds; null in an empty store. */
 export function* readPosition(): Reading<Position | null> {
-  const [row] = yield { text: READ_POSITION, values: [] }
+  const [row] = yield { text: READ_POSITION }
   return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
 }
 
 /** How many blocks are missing or incomplete above the height that the store began with. */
 export function* readMissingBlocks(): Reading<number> {
-  const [row] = yield { text: COUNT_MISSING_BLOCKS, values: [] }
+  const [row] = yield { text: COUNT_MISSING_BLOCKS }
   return Number(row![0])
 }
 
 /** The heights that an operator does without, ascending and without overlap. */
 export function* readAcceptedGaps(): Reading<readonly HeightRange[]> {
-  return merged((yield { text: READ_ACCEPTED, values: [] }).map(heightRangeOf))
+  return merged((yield { text: READ_ACCEPTED }).map(heightRangeOf))
 }
 
 function heightRangeOf([from, to]: Row): HeightRange {
@@ -81,9 +81,9 @@ export function coverageOf(
 
 /** Reads the store's coverage; null if it is empty. */
 export function* readCoverage(): Reading<Coverage | null> {
-  const [stream] = yield { text: READ_STREAM, values: [] }
-  const gaps = yield { text: READ_GAPS, values: [] }
-  const since = yield { text: READ_SINCE, values: [] }
-  const imported = yield { text: READ_IMPORTED, values: [] }
+  const [stream] = yield { text: READ_STREAM }
+  const gaps = yield { text: READ_GAPS }
+  const since = yield { text: READ_SINCE }
+  const imported = yield { text: READ_IMPORTED }
   return coverageOf(stream ?? null, gaps, since, imported)
 }

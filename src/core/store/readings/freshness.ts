@@ -1,4 +1,4 @@
-import { type Change, READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
+import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
 import type { Freshness, Position, Reading } from '../pages/page.ts'
 
 /** A row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
@@ -19,7 +19,7 @@ export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
     const found = freshnessOf(yield { text: READ_CHANGES, values: [since.version] }, since)
     if (found !== null) return found
   }
-  const [state] = yield { text: READ_STATE, values: [] }
+  const [state] = yield { text: READ_STATE }
   return { ...stateOf(state!), changed: null }
 }
 
@@ -32,12 +32,7 @@ export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Fre
   if (first === undefined) return null
   const known = stateOf(first).version
   if (known.version !== since.version || known.mark !== since.mark) return null
-  const changed: Change[] = []
-  let everything = false
-  for (const [, , , , scopes] of rows.slice(1)) {
-    const changes = readChanges(scopes as string)
-    if (changes === null) everything = true
-    else changed.push(...changes)
-  }
-  return { ...stateOf(rows.at(-1)!), changed: everything ? null : changed }
+  const changes = rows.slice(1).map(([, , , , scopes]) => readChanges(scopes as string))
+  const isKnown = changes.every((some) => some !== null)
+  return { ...stateOf(rows.at(-1)!), changed: isKnown ? changes.flat() : null }
 }

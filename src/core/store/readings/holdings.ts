@@ -149,10 +149,10 @@ export function* readHoldings(query = ALL_HOLDINGS): Reading<Holdings | null> {
     values: [marketId ?? query.afterMarket ?? '', most(query.afterMarket)],
   }
   const ranges = [query.fromHeight ?? 0n, most(query.fromHeight)] as const
-  const [stream = null] = yield { text: READ_STREAM, values: [] }
+  const [stream = null] = yield { text: READ_STREAM }
   const gaps = yield lowestRanges('gaps', ...ranges)
   const imported = yield lowestRanges('imported', ...ranges)
-  const since = yield { text: READ_SINCE, values: [] }
+  const since = yield { text: READ_SINCE }
   const prunedBefore = yield* readPrunedBefore()
   const resources: { name: string; fields: readonly string[]; isByMarket: boolean; rows: Row[] }[] = []
   for (const resource of RESOURCES) {
@@ -219,7 +219,7 @@ function endOfLists<End extends bigint | string>(
 
 /** How far old rows have been pruned; null if never. */
 export function* readPrunedBefore(): Reading<PrunedBefore | null> {
-  const [row] = yield { text: READ_PRUNED, values: [] }
+  const [row] = yield { text: READ_PRUNED }
   if (row === undefined) return null
   const [timestamp, height] = row as [string | null, string | null]
   return { timestamp, height }

@@ -21,9 +21,9 @@ const READ_ENDED_MARKETS = `select market_id from instruments where state in (${
 
 /** Reads them in one snapshot, of so many markets at most: of each two looks into an index. */
 export function* readLastTimes(mostMarkets: number): Reading<LastTimes> {
-  const [checkpoint] = yield { text: READ_CHECKPOINT, values: [] }
-  const ended = new Set((yield { text: READ_ENDED_MARKETS, values: [] }).map(([marketId]) => marketId))
-  const markets = yield { text: READ_MARKETS, values: [] }
+  const [checkpoint] = yield { text: READ_CHECKPOINT }
+  const ended = new Set((yield { text: READ_ENDED_MARKETS }).map(([marketId]) => marketId))
+  const markets = yield { text: READ_MARKETS }
   const points: LastTimes['points'] = []
   for (const [marketId, number] of markets.filter(([id]) => !ended.has(id!)).slice(0, mostMarkets)) {
     for (const source of [1, 2] as const) {

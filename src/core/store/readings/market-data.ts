@@ -95,7 +95,7 @@ export function estimateNode(data: Row | undefined, running: Row | null): object
 export function* readEstimate(
   marketId: string,
 ): Reading<{ estimate: object | null; position: Position; version: StoreVersion } | null> {
-  const [state] = yield { text: READ_STATE, values: [] }
+  const [state] = yield { text: READ_STATE }
   const { position, version } = stateOf(state!)
   if (position === null) return null
   const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }

@@ -108,7 +108,7 @@ export class MarketSummaries {
     const none = { ...EMPTY_PAGE, position, version }
     if (position === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
-    const { rows } = yield* this.#refresh(kept, state, position, ids, adjacentRuns)
+    const { rows } = yield* this.#refresh(kept, state, position, ids, true)
     return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
   }
 
@@ -120,8 +120,8 @@ export class MarketSummaries {
     if (position === null) return null
     const { ids, more } =
       markets === null ? yield* readMarketPage(pageAfter(after)) : yield* readNamedMarkets(markets)
-    const runsOf = markets === null ? adjacentRuns : singleRuns
-    const { rows, changedAt, version, since } = yield* this.#refresh(kept, state, position, ids, runsOf)
+    const areAll = markets === null
+    const { rows, changedAt, version, since } = yield* this.#refresh(kept, state, position, ids, areAll)
     const hasChanged = (id: string) => than?.since !== since || changedAt.get(id)! > than.version.version
     return {
       position,
@@ -137,17 +137,14 @@ export class MarketSummaries {
     state: Freshness,
     position: Position,
     ids: readonly string[],
-    runsOf: RunsOf,
+    areAll: boolean,
   ): Reading<KeptSummaries> {
     const { version, changed } = state
-    const [gap] = yield { text: READ_LAST_GAP, values: [] }
+    const [gap] = yield { text: READ_LAST_GAP }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
     const at = BigInt(position.timestamp)
     const { rows, averages } = unchangedParts(kept, state, lastGap, at)
-    const runs = runsOf(
-      ids.filter((id) => !rows.has(id)),
-      ids,
-    )
+    const runs = runsOf(ids, (id) => !rows.has(id), areAll)
     if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)
     // Of another store, or a much older version, nothing is comparable.
     const before = changed === null ? null : kept
@@ -209,27 +206,25 @@ function unchangedParts(
 /** Markets that follow each other in the order of their ids. */
 type AdjacentMarkets = [string, ...string[]]
 
-/** Puts markets to be read into runs, each read by the same statements as one market, and without any other. */
-type RunsOf = (stale: readonly string[], all: readonly string[]) => AdjacentMarkets[]
-
-/** Of a page of all markets: those that follow each other on it. */
-const adjacentRuns: RunsOf = (stale, all) => {
-  const isStale = new Set(stale)
+/**
+ * Puts markets to be read into runs, each read by the same statements as one market, and without any other.
+ *
+ * @param areAll whether no market lies between two of these that follow on each other
+ */
+function runsOf(
+  ids: readonly string[],
+  isStale: (id: string) => boolean,
+  areAll: boolean,
+): AdjacentMarkets[] {
   const runs: AdjacentMarkets[] = []
   let isOpen = false
-  for (const id of all) {
-    if (!isStale.has(id)) isOpen = false
-    else if (isOpen) runs.at(-1)!.push(id)
-    else {
-      runs.push([id])
-      isOpen = true
-    }
+  for (const id of ids) {
+    if (isStale(id) && isOpen) runs.at(-1)!.push(id)
+    else if (isStale(id)) runs.push([id])
+    isOpen = isStale(id) && areAll
   }
   return runs
 }
-
-/** Of some of the markets: each alone. */
-const singleRuns: RunsOf = (stale) => stale.map((id) => [id])
 
 /** Adds the rows of the markets of some runs, which are all there are between the first and the last of a run. */
 function* readRuns(

@@ -215,9 +215,11 @@ function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string)
   }
   // A cross join: SQLite then reads the spans first.
   return `from (${spansOfMarkets(area, bind)}) as span cross join funding_period_data_points
-    where funding_period_data_points.market = span.market and source = ${source}
-      and timestamp between first_time and last_time`
+    where ${withinSpan(source)}`
 }
+
+const withinSpan = (source: bigint) => `funding_period_data_points.market = span.market and source = ${source}
+  and timestamp between first_time and last_time`
 
 /** First and last time of the points of each market of an area. */
 function spansOfMarkets(
@@ -236,28 +238,31 @@ function binding(values: KeyValue[]): (value: KeyValue) => string {
   return (value) => `$${values.push(value)}`
 }
 
-/** Number of points in an area; counting stops at one too many for each source. */
-function countStatement({ selection }: LocatedRows, area: Area, most: number): Statement {
-  const values: KeyValue[] = []
+/** Number of points of all sources, of a `from` clause for each; counting stops at one too many for each source. */
+function countOf({ selection }: LocatedRows, most: number, clauseOf: (source: bigint) => string): string {
   const counts = sourcesOf(selection).map(
-    (source) =>
-      `(select count(*) from (select 1 ${pointsOf(area, source, binding(values))}
-      limit ${most + 1}) as of_source)`,
+    (source) => `(select count(*) from (select 1 ${clauseOf(source)} limit ${most + 1}) as of_source)`,
   )
-  return { text: `select ${counts.join(' + ')}`, values }
+  return counts.join(' + ')
+}
+
+/** Number of points in an area. */
+function countStatement(asked: LocatedRows, area: Area, most: number): Statement {
+  const values: KeyValue[] = []
+  const count = countOf(asked, most, (source) => pointsOf(area, source, binding(values)))
+  return { text: `select ${count}`, values }
 }
 
 /** The next markets of an area, the first and last time of their points, and their numbers, as above. */
-function marketsStatement({ selection }: LocatedRows, area: Exclude<Area, MarketSpan>): Statement {
+function marketsStatement(asked: LocatedRows, area: Exclude<Area, MarketSpan>): Statement {
   const values: KeyValue[] = []
-  const counts = sourcesOf(selection).map(
-    (source) => `(select count(*) from (select 1 from funding_period_data_points
-      where funding_period_data_points.market = span.market and source = ${source}
-        and timestamp between first_time and last_time
-      limit ${MAX_READ_ROWS + 1}) as of_source)`,
+  const count = countOf(
+    asked,
+    MAX_READ_ROWS,
+    (source) => `from funding_period_data_points where ${withinSpan(source)}`,
   )
   return {
-    text: `select ${textOf('span.market')}, cast(first_time as text), cast(last_time as text), ${counts.join(' + ')}
+    text: `select ${textOf('span.market')}, cast(first_time as text), cast(last_time as text), ${count}
       from (${spansOfMarkets(area, binding(values))} order by market limit ${MARKETS_AT_ONCE}) as span
       order by span.market`,
     values,

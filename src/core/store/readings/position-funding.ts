@@ -1,13 +1,4 @@
-import {
-  add,
-  type Decimal,
-  divide,
-  multiply,
-  ofInteger,
-  parseDecimal,
-  textOfDecimal,
-  ZERO,
-} from '../../domain/decimal.ts'
+import { add, divide, multiply, ofInteger, parseDecimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
@@ -83,23 +74,34 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
-  const sums = after === null ? new Sums(yield* readStored(marketId, upTo)) : null
+  const stored = after === null ? yield* readStored(marketId, upTo) : null
   const payments: ReceivedPayment[] = []
   let more = false
+  const ends: { firstEnd: bigint | null; lastEnd: bigint | null } = { firstEnd: null, lastEnd: null }
+  let [count, total, rates] = [0n, ZERO, ZERO]
   yield* readEndedPeriods(marketId, { from, upTo, before: after }, ({ start, seq, end, paid }) => {
-    sums?.addPeriod(seq)
+    stored?.missing.add(seq)
     if (paid === null) return
     const amount = multiply(multiply(paid.payment, units), MINUS_ONE)
-    sums?.addPayment(end, amount, paid.rate)
+    count++
+    total = add(total, amount)
+    rates = add(rates, paid.rate)
+    ends.firstEnd = end
+    ends.lastEnd ??= end
     if (payments.length < limit) {
       const fundingRate = textOfDecimal(paid.rate)
       payments.push({ start, seq, end, fundingRate, amount: textOfDecimal(amount) })
       return
     }
     more = limit > 0
-    return sums === null ? false : undefined
+    return stored === null ? false : undefined
   })
-  return { position, version, totals: sums?.totals ?? null, payments, more }
+  const totals = stored && {
+    ...{ count: Number(count), ...ends, completeFrom: stored.completeFrom, missing: stored.missing.least },
+    ...{ total: textOfDecimal(total), sumOfRates: textOfDecimal(rates) },
+    averageRate: count === 0n ? null : textOfDecimal(divide(rates, ofInteger(count))),
+  }
+  return { position, version, totals, payments, more }
 }
 
 /** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
@@ -115,43 +117,6 @@ function* readStored(marketId: string, upTo: bigint): Reading<StoredPeriods> {
     missing.add(lastEnded === undefined ? known.first - 1n : BigInt(lastEnded[0]!))
   }
   return { completeFrom: known?.isLastStored ? BigInt(complete![0]!) : null, missing }
-}
-
-/** Adds up the payments of periods, newest first. */
-class Sums {
-  readonly #stored: StoredPeriods
-  #count = 0
-  #amounts: Decimal = ZERO
-  #rates: Decimal = ZERO
-  #firstEnd: bigint | null = null
-  #lastEnd: bigint | null = null
-
-  constructor(stored: StoredPeriods) {
-    this.#stored = stored
-  }
-
-  addPeriod(seq: bigint): void {
-    this.#stored.missing.add(seq)
-  }
-
-  addPayment(end: bigint, amount: Decimal, rate: Decimal): void {
-    this.#count++
-    this.#amounts = add(this.#amounts, amount)
-    this.#rates = add(this.#rates, rate)
-    this.#firstEnd = end
-    this.#lastEnd ??= end
-  }
-
-  get totals(): FundingTotals {
-    const count = this.#count
-    const { completeFrom, missing } = this.#stored
-    return {
-      ...{ count, firstEnd: this.#firstEnd, lastEnd: this.#lastEnd, completeFrom, missing: missing.least },
-      total: textOfDecimal(this.#amounts),
-      sumOfRates: textOfDecimal(this.#rates),
-      averageRate: count === 0 ? null : textOfDecimal(divide(this.#rates, ofInteger(BigInt(count)))),
-    }
-  }
 }
 
 /** A long position pays a positive funding payment. */

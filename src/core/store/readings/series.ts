@@ -18,7 +18,7 @@ import {
 } from '../../domain/series-levels.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
-import { readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
+import { listsOf, readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
 import { readPosition } from './coverage.ts'
 import { type MadeSeries, readMade } from './made-series.ts'
 
@@ -172,13 +172,7 @@ function* readLevel(
 ): Reading<void> {
   const ends = [times.from / nanoseconds, times.to / nanoseconds, from / nanoseconds]
   const [found] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
-  if (found![0] === null) return
-  const [offsets, counts, seqs, ...texts] = found!.map((text) => (text as string).split(',')) as [
-    string[],
-    string[],
-    string[],
-    ...string[][],
-  ]
+  const [offsets, counts, seqs, ...texts] = listsOf(found!)
   const ratio = Number(interval.nanoseconds / nanoseconds)
   const textAt = (column: number, row: number) => texts[column]![row]!
   const summaryAt = (column: number, row: number) =>
@@ -188,7 +182,7 @@ function* readLevel(
     )
   for (const [row, offset] of offsets.entries()) {
     const bucket = {
-      ...{ seq: BigInt(seqs[row]!), count: Number(counts[row]) },
+      ...{ seq: BigInt(seqs![row]!), count: Number(counts![row]) },
       ...{ price: summaryAt(0, row), twap: summaryAt(4, row) },
     }
     const index = Math.floor(Number(offset) / ratio)

@@ -67,7 +67,7 @@ export function runSqliteReading<T>(connection: StatementRunner, reading: Readin
     step = reading.next(
       'each' in step.value
         ? step.value.each.flatMap((values) => connection.rows(text, values))
-        : connection.rows(text, step.value.values),
+        : connection.rows(text, step.value.values ?? []),
     )
   }
   return step.value
