@@ -4,7 +4,7 @@ import { BatchWriter } from '#core/ingest/batch-writer'
 import { missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
 import type { Writer } from '#core/store/store'
-import { ImportCoverage } from './import-coverage.ts'
+import { createImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { takeRows } from './read-by-block.ts'
@@ -58,7 +58,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const { source, writer, signal } = options
   const startedAt = performance.now()
   const before = await writer.coverage()
-  const held = new ImportCoverage(before, source.chainId, options.allowGap)
+  const held = createImportCoverage(before, source.chainId, options.allowGap)
   const tally = new ImportTally()
   const batches = new BatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)

@@ -80,7 +80,7 @@ export async function openPostgresSource(
     client.on('error', () => {})
     return client
   }
-  const database = new Database(name, newClient, signal)
+  const database = databaseAt(name, newClient, signal)
   try {
     await database.open()
     for (const text of SETTINGS) await database.rows(text)
@@ -126,85 +126,79 @@ export async function openPostgresSource(
 }
 
 /** Runs statements, with clear errors. */
-class Database {
-  readonly name: string
-  readonly #newClient: () => Client
-  readonly #client: Client
-  readonly #signal: AbortSignal | undefined
+function databaseAt(name: string, newClient: () => Client, signal: AbortSignal | undefined) {
+  const client = newClient()
   /** The server's process that runs the statements; null before it is known. */
-  #process: string | null = null
-  #cursors = 0
+  let backend: string | null = null
+  let cursors = 0
   /** Statements that have not been answered. */
-  #running = 0
+  let running = 0
   /** The driver warns of queries that wait in it; cursors are read side by side. */
-  #last: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
 
-  constructor(name: string, newClient: () => Client, signal: AbortSignal | undefined) {
-    this.name = name
-    this.#newClient = newClient
-    this.#client = newClient()
-    this.#signal = signal
-  }
-
-  async open(): Promise<void> {
-    await this.#run(() => this.#client.connect())
-    const [row] = await this.rows('select pg_backend_pid()::text')
-    this.#process = row![0]!
+  async function open(): Promise<void> {
+    await run(() => client.connect())
+    const [row] = await rows('select pg_backend_pid()::text')
+    backend = row![0]!
   }
 
   /** Also cancels the server's running statement, which it would otherwise finish in vain. */
-  async close(): Promise<void> {
-    if (this.#running > 0 && this.#process !== null) await this.#cancel().catch(() => {})
-    await this.#client.end().catch(() => {})
+  async function close(): Promise<void> {
+    if (running > 0 && backend !== null) await cancel().catch(() => {})
+    await client.end().catch(() => {})
   }
 
-  async #cancel(): Promise<void> {
-    const client = this.#newClient()
+  async function cancel(): Promise<void> {
+    const client = newClient()
     try {
       await client.connect()
-      await client.query('select pg_cancel_backend($1)', [this.#process])
+      await client.query('select pg_cancel_backend($1)', [backend])
     } finally {
       await client.end()
     }
   }
 
-  async #run<T>(work: () => Promise<T>): Promise<T> {
-    this.#running++
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    running++
     try {
       return await work()
     } catch (error) {
-      throw this.#explain(error)
+      throw explain(error)
     } finally {
-      this.#running--
+      running--
     }
   }
 
   /** The rows of a statement, without waiting for them when reading is aborted. */
-  rows(text: string): Promise<Texts[]> {
-    const query = () => this.#client.query<Texts>({ text, rowMode: 'array' })
-    const result = this.#last.then(() => this.#run(query))
-    this.#last = result.catch(() => {})
-    return this.#unlessAborted(result.then(({ rows }) => rows))
+  function rows(text: string): Promise<Texts[]> {
+    const query = () => client.query<Texts>({ text, rowMode: 'array' })
+    const result = last.then(() => run(query))
+    last = result.catch(() => {})
+    return unlessAborted(result.then(({ rows }) => rows))
   }
 
   /** The rows of a query of a table by a cursor, many at a time; the next ones are fetched while those are worked on. */
-  async *cursor(table: string, text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
-    const name = `lyra_${++this.#cursors}`
-    await this.rows(`declare ${name} no scroll cursor for ${text}`)
-    await this.#refuseEmptied(table)
+  async function* readByCursor(
+    table: string,
+    text: string,
+    size: number,
+  ): AsyncGenerator<Texts[], void, undefined> {
+    const cursor = `lyra_${++cursors}`
+    await rows(`declare ${cursor} no scroll cursor for ${text}`)
+    await refuseEmptied(table)
     const fetch = () => {
-      const rows = this.rows(`fetch forward ${size} from ${name}`)
-      rows.catch(() => {})
-      return rows
+      const fetched = rows(`fetch forward ${size} from ${cursor}`)
+      fetched.catch(() => {})
+      return fetched
     }
     let next = fetch()
     for (;;) {
-      const rows = await next
-      if (rows.length === 0) break
+      const fetched = await next
+      if (fetched.length === 0) break
       next = fetch()
-      yield rows
+      yield fetched
     }
-    await this.rows(`close ${name}`)
+    await rows(`close ${cursor}`)
   }
 
   /**
@@ -213,8 +207,8 @@ class Database {
    *
    * @throws {ImportError} that says so.
    */
-  async #refuseEmptied(table: string): Promise<void> {
-    const changed = await this.rows(
+  async function refuseEmptied(table: string): Promise<void> {
+    const changed = await rows(
       `with recursive parts(oid) as (
          select to_regclass('${table}')::oid
          union select inhrelid from pg_inherits join parts on inhparent = parts.oid
@@ -224,12 +218,11 @@ class Database {
     )
     if (changed.length === 0) return
     throw new ImportError(
-      `${this.name}: its table ${table} was emptied, rewritten, or has lost a part while it was imported (${changed[0]![0]}); import again, while the data node deletes nothing`,
+      `${name}: its table ${table} was emptied, rewritten, or has lost a part while it was imported (${changed[0]![0]}); import again, while the data node deletes nothing`,
     )
   }
 
-  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
-    const signal = this.#signal
+  async function unlessAborted<T>(work: Promise<T>): Promise<T> {
     if (signal === undefined) return work
     work.catch(() => {})
     signal.throwIfAborted()
@@ -243,17 +236,21 @@ class Database {
     }
   }
 
-  #explain(error: unknown): unknown {
+  function explain(error: unknown): unknown {
     const { code, message } = error as Error & { code?: string }
     if (code === '42501') {
       return new ImportError(
-        `${this.name}: ${message}. Grant it to the user: grant usage on schema public, grant select on all tables in schema public`,
+        `${name}: ${message}. Grant it to the user: grant usage on schema public, grant select on all tables in schema public`,
         { cause: error },
       )
     }
-    return explainPostgresError(this.name, error)
+    return explainPostgresError(name, error)
   }
+
+  return { name, open, close, rows, readByCursor }
 }
+
+type Database = ReturnType<typeof databaseAt>
 
 /** The columns of the tables that are read, by table. */
 async function readTableColumns(database: Database): Promise<Map<string, Set<string>>> {
@@ -316,7 +313,7 @@ async function* readBlocks(
 ): AsyncGenerator<SourceBlock[], void, undefined> {
   const text = `select height::text, vega_time::text from blocks where height >= ${from} order by blocks.height`
   let last = -1
-  for await (const rows of database.cursor(BLOCKS.table, text, FETCHED_ROWS)) {
+  for await (const rows of database.readByCursor(BLOCKS.table, text, FETCHED_ROWS)) {
     countRead(rows, progress)
     yield rows.map(([text, time]) => {
       const height = heightOf(database.name, text!)
@@ -350,7 +347,7 @@ async function* readHistory(
     left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
     order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
   const fetched = hasLists ? await fetchedRowsOf(database, query) : FETCHED_ROWS
-  for await (const rows of database.cursor(table, text, fetched)) {
+  for await (const rows of database.readByCursor(table, text, fetched)) {
     countRead(rows, progress)
     const found: HistoryRow[] = []
     for (const row of rows) {
@@ -411,7 +408,7 @@ async function* readState(
   const text = `select ${columnsAsText([...columns, ...named])}, ${heights.join(', ')}
     from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(table, text, await fetchedRowsOf(database, query))) {
+  for await (const rows of database.readByCursor(table, text, await fetchedRowsOf(database, query))) {
     countRead(rows, progress)
     yield rows.map((row): CurrentRow => {
       const found = row.splice(columns.length + named.length)

@@ -6,7 +6,7 @@ import { microsecondsOf } from './reference-values.ts'
 import { checkSchemaVersion } from './schema-versions.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { parseSegmentName } from './segment-name.ts'
-import { SortingDatabase } from './sorting-database.ts'
+import { openSortingDatabase, type SortingDatabase } from './sorting-database.ts'
 import type { CurrentRow, ImportSource, SourceOptions, SourceProgress, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 import { announceSize } from './temporary-file.ts'
@@ -59,7 +59,7 @@ export async function openSegmentSource(
 ): Promise<ImportSource> {
   const withoutBlock = new Map<string, number>()
   const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0 }
-  const sorting = new SortingDatabase(temp)
+  const sorting = openSortingDatabase(temp)
   const segments: Segment[] = []
   try {
     for (const path of paths) {

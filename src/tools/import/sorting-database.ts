@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import type { HistoryRow, SourceBlock, SourceRow } from './source.ts'
 import { openUnnamed, withDiskErrors } from './temporary-file.ts'
 
@@ -17,70 +17,60 @@ const SCHEMA = `
   create table times (time integer primary key, height integer not null);
 `
 
-/** A temporary database in which the rows of segments are sorted. */
-export class SortingDatabase {
-  /** Where its file is. */
-  readonly folder: string
-  readonly #database: DatabaseSync
-  readonly #findHeight: StatementSync
-  readonly #heightAt: StatementSync
-  readonly #heightsIn: StatementSync
-  readonly #insertBlock: StatementSync
-  readonly #insertTime: StatementSync
-
-  /** @throws {TemporaryFileError} for a folder in which no file can be made. */
-  constructor(folder: string = tmpdir()) {
-    this.folder = folder
-    const database = openUnnamed(this.folder, create)
-    this.#database = database
-    this.#findHeight = database.prepare('select height from blocks where time = ?')
-    this.#heightAt = database.prepare('select height from times where time = ?')
-    this.#heightsIn = database.prepare('select height from times where time >= ? and time < ? limit 2')
-    this.#insertBlock = database.prepare('insert into blocks values (?, ?)')
-    this.#insertTime = database.prepare('insert or replace into times values (?, ?)')
-  }
+/**
+ * Opens a temporary database in which the rows of segments are sorted.
+ *
+ * @throws {TemporaryFileError} for a folder in which no file can be made.
+ */
+export function openSortingDatabase(folder: string = tmpdir()) {
+  const database = openUnnamed(folder, create)
+  const findHeight = database.prepare('select height from blocks where time = ?')
+  const findAnyHeight = database.prepare('select height from times where time = ?')
+  const heightsIn = database.prepare('select height from times where time >= ? and time < ? limit 2')
+  const insertBlock = database.prepare('insert into blocks values (?, ?)')
+  const insertTime = database.prepare('insert or replace into times values (?, ?)')
 
   /** Forgets the blocks of the segment before. */
-  beginBlocks(): void {
-    this.#database.exec('delete from blocks')
+  function beginBlocks(): void {
+    database.exec('delete from blocks')
   }
 
   /** Adds a block. If the block or its time is already there, returns which; otherwise null. */
-  addBlock({ height, time }: SourceBlock): string | null {
+  function addBlock({ height, time }: SourceBlock): string | null {
     try {
-      withDiskErrors(this.folder, () => this.#insertBlock.run(height, time))
+      withDiskErrors(folder, () => insertBlock.run(height, time))
     } catch (error) {
       if ((error as { errcode?: number }).errcode === undefined) throw error
-      const other = this.heightOf(time)
+      const other = heightOf(time)
       return other === null || other === height ? `block ${height} twice` : sameTime(other, height)
     }
-    this.#insertTime.run(time, height)
+    insertTime.run(time, height)
     return null
   }
 
   /** The blocks from a height on, ascending. */
-  *blocks(from: number): Generator<SourceBlock[], void, undefined> {
-    const all = this.#database.prepare('select height, time from blocks where height >= ? order by height')
+  function* blocks(from: number): Generator<SourceBlock[], void, undefined> {
+    const all = database.prepare('select height, time from blocks where height >= ? order by height')
     yield* chunksOf(all.iterate(from) as Iterable<{ height: number; time: number }>, (block) => ({
       ...block,
     }))
   }
 
   /** The height of the block of a time in the segment; null if there is none. */
-  heightOf(time: number): number | null {
-    return Number.isNaN(time) ? null : heightIn(this.#findHeight.all(time))
+  function heightOf(time: number): number | null {
+    return Number.isNaN(time) ? null : heightIn(findHeight.all(time))
   }
 
   /** The height of the only block of a second of all segments; of a time that is not cut to a second, of that time. */
-  heightInSecond(time: number): number | null {
+  function heightInSecond(time: number): number | null {
     return time % MICROSECONDS_PER_SECOND === 0
-      ? heightIn(this.#heightsIn.all(time, time + MICROSECONDS_PER_SECOND))
-      : this.heightAt(time)
+      ? heightIn(heightsIn.all(time, time + MICROSECONDS_PER_SECOND))
+      : heightAt(time)
   }
 
   /** The height of the block of a time in any segment; null if there is none. */
-  heightAt(time: number): number | null {
-    return Number.isNaN(time) ? null : heightIn(this.#heightAt.all(time))
+  function heightAt(time: number): number | null {
+    return Number.isNaN(time) ? null : heightIn(findAnyHeight.all(time))
   }
 
   /**
@@ -89,29 +79,29 @@ export class SortingDatabase {
    * @param width the number of fields of a row
    * @param hasLists whether fields are kept whole, which are then handed on row by row
    */
-  sorter(table: string, width: number, hasLists = false): RowSorter {
+  function sorter(table: string, width: number, hasLists = false): RowSorter {
     const mostLength = hasLists ? undefined : MAX_FIELD_LENGTH
     const chunkRows = hasLists ? 1 : SORTED_CHUNK_ROWS
     const columns = Array.from({ length: width }, (_, column) => `c${column}`).join(', ')
-    this.#database.exec(`
+    database.exec(`
       create table if not exists "${table}" (
         height integer, place integer, ${columns}, primary key (height, place)
       ) without rowid;
       delete from "${table}";
     `)
-    const insert = this.#database.prepare(`insert into "${table}" values (?, ?${', ?'.repeat(width)})`)
-    const select = this.#database.prepare(`select height, ${columns} from "${table}" order by height, place`)
+    const insert = database.prepare(`insert into "${table}" values (?, ?${', ?'.repeat(width)})`)
+    const select = database.prepare(`select height, ${columns} from "${table}" order by height, place`)
     select.setReturnArrays(true)
     let count = 0
     // Rows of one block mostly follow on each other.
     let [lastTime, lastHeight] = [Number.NaN, null as number | null]
     return {
       heightOf: (time) => {
-        if (time !== lastTime) [lastTime, lastHeight] = [time, this.heightOf(time)]
+        if (time !== lastTime) [lastTime, lastHeight] = [time, heightOf(time)]
         return lastHeight
       },
       add: (height, row) => {
-        withDiskErrors(this.folder, () =>
+        withDiskErrors(folder, () =>
           insert.run(height, count++, ...row.map((field) => field?.slice(0, mostLength) ?? null)),
         )
       },
@@ -124,10 +114,15 @@ export class SortingDatabase {
     }
   }
 
-  close(): void {
-    this.#database.close()
+  return {
+    /** Where its file is. */
+    folder,
+    ...{ beginBlocks, addBlock, blocks, heightOf, heightInSecond, heightAt, sorter },
+    close: () => database.close(),
   }
 }
+
+export type SortingDatabase = ReturnType<typeof openSortingDatabase>
 
 export type RowSorter = {
   /** The height of the block of a time in the segment, Unix microseconds; null if there is none. */

@@ -25,15 +25,9 @@ export type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownR
  * Judges the payments and estimates of one market. A payment is recomputed from the TWAPs of the closing event,
  * so that a wrong TWAP is not reported twice; an estimate from the period's points.
  */
-export class FundingRun {
-  readonly #options: FundingRunOptions
-
-  constructor(options: FundingRunOptions) {
-    this.#options = options
-  }
-
+export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOptions) {
   /** A period has ended. `period` is its known state, null if it was not seen from its start. */
-  closed(
+  function closed(
     event: FundingPeriodEvent,
     place: Place,
     period: CurrentPeriod | null,
@@ -42,7 +36,7 @@ export class FundingRun {
     const end = event.end!
     const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
     if (!isPaid && event.fundingPayment === null && event.fundingRate === null) return
-    const { terms, doubt: termsDoubt } = this.#terms(place)
+    const { terms, doubt: termsDoubt } = termsAt(place)
     let values: FundingValue[] | null = null
     let reason: FundingUnknownReason | null = doubt ?? termsDoubt
     if (period === null || period.seq !== event.seq) {
@@ -52,11 +46,11 @@ export class FundingRun {
       if (expected === null) reason = 'not a number'
       else values = compared(event, expected)
     }
-    this.#add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
+    add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
   }
 
   /** The core sent an estimate in a block of this time (Unix nanoseconds). Arguments as of {@link closed}. */
-  estimated(
+  function estimated(
     data: PerpetualData,
     { blockTime, place }: { blockTime: bigint; place: Place },
     period: CurrentPeriod | null,
@@ -66,10 +60,10 @@ export class FundingRun {
     const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
     if (texts.length === 0) return
     if (!texts.every(isKeptNumber)) {
-      this.unreadable(place, blockTime, period)
+      unreadable(place, blockTime, period)
       return
     }
-    const { terms, doubt: termsDoubt } = this.#terms(place)
+    const { terms, doubt: termsDoubt } = termsAt(place)
     const at = wholeSecond(blockTime)
     let values: FundingValue[] | null = null
     if (period !== null && terms !== null) {
@@ -84,22 +78,21 @@ export class FundingRun {
       ]
     }
     const reason = period === null ? lost : (doubt ?? termsDoubt)
-    this.#add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
+    add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
   }
 
   /** The period's part of market data cannot be decoded, or has invalid numbers. */
-  unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
+  function unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
     const timestamp = wholeSecond(blockTime)
-    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
+    add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
   }
 
   /** @param values null if nothing is known to compare with; `doubt` says then why that is so */
-  #add(
+  function add(
     of: FundingDifference['of'],
     at: { seq: bigint; timestamp: bigint; place: Place; doubt: FundingUnknownReason | null },
     values: FundingValue[] | null,
   ): void {
-    const { marketId, tally } = this.#options
     const differing = values?.filter(({ sent, expected }) => sent !== expected) ?? null
     tally.funding.add({
       ...at,
@@ -111,13 +104,15 @@ export class FundingRun {
     })
   }
 
-  #terms(place: Place): Terms {
-    const standing = this.#options.parametersOf(this.#options.marketId, place)
+  function termsAt(place: Place): Terms {
+    const standing = parametersOf(marketId, place)
     if (standing === null) return { terms: null, doubt: 'parameters not known' }
     const terms = fundingTerms(standing.parameters)
     if (terms === null) return { terms, doubt: 'not a number' }
     return { terms, doubt: standing.mayHaveChanged ? 'parameters may have changed' : null }
   }
+
+  return { closed, estimated, unreadable }
 }
 
 type Paid = { fundingPayment: string | null; fundingRate: string | null }

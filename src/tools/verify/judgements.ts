@@ -55,52 +55,33 @@ export type Judgement<Kind, Reason, Difference> = {
 const MAX_REPORTED_DIFFERENCES = 1_000
 
 /** Counts judgements, and keeps the first that differs of each market, period and group. */
-export class Judgements<Kind extends string, Reason extends string, Difference extends { further: number }> {
-  readonly report: JudgedReport<Kind, Reason, Difference>
-  readonly #filter: VerifyFilter
+export function createJudgements<
+  Kind extends string,
+  Reason extends string,
+  Difference extends { further: number },
+>(filter: VerifyFilter, kinds: readonly Kind[]) {
+  const counts = kinds.map((kind): [Kind, Counts] => [kind, { agree: 0, differ: 0, unknown: 0 }])
+  const report: JudgedReport<Kind, Reason, Difference> = {
+    ...(Object.fromEntries(counts) as Record<Kind, Counts>),
+    ...{ unknownReasons: {}, differences: [], differenceCount: 0 },
+  }
+  const { differences, unknownReasons } = report
   /** Of each market the last period that differs: events come in the order of the periods. */
-  readonly #periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
-
-  constructor(filter: VerifyFilter, kinds: readonly Kind[]) {
-    this.#filter = filter
-    const counts = kinds.map((kind): [Kind, Counts] => [kind, { agree: 0, differ: 0, unknown: 0 }])
-    this.report = {
-      ...(Object.fromEntries(counts) as Record<Kind, Counts>),
-      ...{ unknownReasons: {}, differences: [], differenceCount: 0 },
-    }
-  }
-
-  add(judgement: Judgement<Kind, Reason, Difference>): void {
-    const { kind, seq, agrees, doubt } = judgement
-    if (agrees === null || (!agrees && doubt !== null)) this.addUnknown(kind, seq, 1, doubt!)
-    else if (this.#filter.seq !== null && this.#filter.seq !== seq) return
-    else if (agrees) this.report[kind].agree++
-    else {
-      this.report[kind].differ++
-      this.#addDifference(judgement)
-    }
-  }
+  const periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
 
   /** Counts unknown values. */
-  addUnknown(kind: Kind, seq: bigint, times: number, reason: Reason): void {
-    if (times === 0 || (this.#filter.seq !== null && this.#filter.seq !== seq)) return
-    const { [kind]: counts, unknownReasons } = this.report
-    counts.unknown += times
+  function addUnknown(kind: Kind, seq: bigint, times: number, reason: Reason): void {
+    if (times === 0 || (filter.seq ?? seq) !== seq) return
+    report[kind].unknown += times
     unknownReasons[reason] = (unknownReasons[reason] ?? 0) + times
   }
 
-  #addDifference({
-    marketId,
-    seq,
-    timestamp,
-    place,
-    group,
-    difference,
-  }: Judgement<Kind, Reason, Difference>): void {
-    let period = this.#periods.get(marketId)
+  function addDifference(judgement: Judgement<Kind, Reason, Difference>): void {
+    const { marketId, seq, timestamp, place, group, difference } = judgement
+    let period = periods.get(marketId)
     if (period?.seq !== seq) {
       period = { seq, first: new Map() }
-      this.#periods.set(marketId, period)
+      periods.set(marketId, period)
     }
     const known = period.first.get(group)
     if (known !== undefined) {
@@ -114,7 +95,20 @@ export class Judgements<Kind extends string, Reason extends string, Difference e
       further: 0,
     } as unknown as Difference
     period.first.set(group, first)
-    this.report.differenceCount++
-    if (this.report.differences.length < MAX_REPORTED_DIFFERENCES) this.report.differences.push(first)
+    report.differenceCount++
+    if (differences.length < MAX_REPORTED_DIFFERENCES) differences.push(first)
   }
+
+  function add(judgement: Judgement<Kind, Reason, Difference>): void {
+    const { kind, seq, agrees, doubt } = judgement
+    if (agrees === null || (!agrees && doubt !== null)) addUnknown(kind, seq, 1, doubt!)
+    else if ((filter.seq ?? seq) !== seq) return
+    else if (agrees) report[kind].agree++
+    else {
+      report[kind].differ++
+      addDifference(judgement)
+    }
+  }
+
+  return { report, add, addUnknown }
 }

@@ -7,13 +7,12 @@ import type {
 } from '#core/events/event'
 import {
   createMarketVerifier,
-  type MarketVerifier,
   type PeriodVerdict,
   type TwapMethod,
   type TwapVerdict,
 } from '#core/funding/market-verifier'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { FundingRun } from './funding-run.ts'
+import { createFundingRun } from './funding-run.ts'
 import type { UnknownReason } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { Tally, TwapKind } from './tally.ts'
@@ -53,81 +52,73 @@ const DIFFERENCE_CAUSES = {
  * Judges the TWAPs of one market from its events in stream order, and counts the results. A TWAP only counts as
  * different if nothing that affects it can be missing; otherwise it is unknown.
  */
-export class MarketRun {
-  readonly #options: MarketRunOptions
-  readonly #verifier: MarketVerifier
-  readonly #funding: FundingRun
-  #period: { seq: bigint; start: bigint; sources: [SourceState, SourceState] } | null = null
+export function createMarketRun(options: MarketRunOptions) {
+  const { marketId, method, tally, knowsMarketData } = options
+  const verifier = createMarketVerifier(method)
+  const funding = createFundingRun(options)
+  let period: { seq: bigint; start: bigint; sources: [SourceState, SourceState] } | null = null
   /** Whether it is known if an auction was in progress when the period began. */
-  #knowsAuctions = false
+  let knowsAuctions = false
   /** Whether an auction has begun or ended since then. */
-  #sawAuction = false
+  let sawAuction = false
   /** Why a source's points may not be all there, in the running period. */
-  #doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
-  #differs: [boolean, boolean] = [false, false]
+  let doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
+  let differs: [boolean, boolean] = [false, false]
   /** Number of correct TWAPs of each source in the period judged last. */
-  #agreed: { seq: bigint; counts: [number, number] } = { seq: -1n, counts: [0, 0] }
+  let agreed: { seq: bigint; counts: [number, number] } = { seq: -1n, counts: [0, 0] }
   /** Why a period was not seen from its beginning. */
-  #lost: UnknownReason = 'events missing'
+  let lost: UnknownReason = 'events missing'
 
-  constructor(options: MarketRunOptions) {
-    this.#options = options
-    this.#verifier = createMarketVerifier(options.method)
-    const { marketId, tally, parametersOf } = options
-    this.#funding = new FundingRun({ marketId, tally, parametersOf })
-  }
-
-  auction(event: AuctionEvent): void {
-    if (!event.openingAuction) this.#sawAuction = true
-    this.#verifier.auction(event)
+  function auction(event: AuctionEvent): void {
+    if (!event.openingAuction) sawAuction = true
+    verifier.auction(event)
   }
 
   /**
    * A period begins. `doubts`: why points of its external and its internal source may be missing; `isStored`:
    * whether its own TWAPs are known.
    */
-  open(
+  function open(
     event: FundingPeriodEvent,
     place: Place,
     {
-      doubts = [null, null],
+      doubts: ofSources = [null, null],
       isStored = true,
     }: { doubts?: [UnknownReason | null, UnknownReason | null]; isStored?: boolean } = {},
   ): void {
-    const verdict = this.#verifier.period(event)
-    this.#period = { seq: event.seq, start: event.start, sources: [null, null] }
+    const verdict = verifier.period(event)
+    period = { seq: event.seq, start: event.start, sources: [null, null] }
     // The carried-over point belongs to the previous period.
-    this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
-    this.#differs = [false, false]
+    doubts = [doubts[0] ?? ofSources[0], doubts[1] ?? ofSources[1]]
+    differs = [false, false]
     // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).
-    this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
-    for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
-    if (isStored) this.#judgePeriod(event, place, 'openingTwaps', verdict)
-    this.#doubts = doubts
+    knowsAuctions ||= event.seq === 0n || sawAuction
+    for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) seeMean(twap)
+    if (isStored) judgePeriod(event, place, 'openingTwaps', verdict)
+    doubts = ofSources
   }
 
-  close(event: FundingPeriodEvent, place: Place): void {
+  function close(event: FundingPeriodEvent, place: Place): void {
     const kind = event.end === event.start ? 'closingTwapsOfNoLength' : 'closingTwaps'
-    this.#judgePeriod(event, place, kind, this.#verifier.period(event))
-    const doubt = this.#knowsAuctions ? null : 'auctions not known'
-    this.#funding.closed(event, place, this.#verifier.running(), { doubt, lost: this.#lost })
+    judgePeriod(event, place, kind, verifier.period(event))
+    const doubt = knowsAuctions ? null : 'auctions not known'
+    funding.closed(event, place, verifier.running(), { doubt, lost })
   }
 
-  point(event: FundingPeriodDataPointEvent, place: Place): void {
+  function point(event: FundingPeriodDataPointEvent, place: Place): void {
     const { seq, source, timestamp } = event
-    const verdict = this.#verifier.point(event)
+    const verdict = verifier.point(event)
     // With such a price the verifier cannot reckon on either.
-    if (!/^\d+$/.test(event.price)) this.forget()
+    if (!/^\d+$/.test(event.price)) forget()
     // The core sends points of two sources only.
     if (source === 0) {
-      this.#options.tally.twaps.addUnknown('dataPoints', seq, 1, 'source unspecified')
+      tally.twaps.addUnknown('dataPoints', seq, 1, 'source unspecified')
       return
     }
-    const period = this.#period
     const state = period?.seq === seq ? (period.sources[source - 1] ?? null) : null
     const isMean = state !== null && timestamp > state.firstTime && timestamp > period!.start
-    if (isMean && verdict !== null) this.#seeMean(event.twap)
-    this.#judge({
+    if (isMean && verdict !== null) seeMean(event.twap)
+    judge({
       kind: 'dataPoints',
       seq,
       source,
@@ -150,36 +141,35 @@ export class MarketRun {
   }
 
   /** The core sent market data in a block of this time (Unix nanoseconds). */
-  marketDataSent(event: MarketDataEvent, blockTime: bigint, place: Place): void {
-    this.#verifier.marketDataSent(blockTime)
-    const running = this.#verifier.running()
-    const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
+  function marketDataSent(event: MarketDataEvent, blockTime: bigint, place: Place): void {
+    verifier.marketDataSent(blockTime)
+    const running = verifier.running()
+    const doubt = doubts[0] ?? doubts[1] ?? (knowsAuctions ? null : 'auctions not known')
     const { figures } = event
-    if (figures?.isMalformed) this.#funding.unreadable(place, blockTime, running)
+    if (figures?.isMalformed) funding.unreadable(place, blockTime, running)
     else if (figures?.perpetual) {
-      const doubts = { doubt, lost: this.#lost }
-      this.#funding.estimated(figures.perpetual, { blockTime, place }, running, doubts)
+      funding.estimated(figures.perpetual, { blockTime, place }, running, { doubt, lost })
     }
   }
 
   /** Events are missing here, for a reason. */
-  forget(reason: UnknownReason = 'events missing'): void {
-    this.#lost = reason
-    this.#verifier.forget()
-    this.#period = null
-    this.#knowsAuctions = false
-    this.#sawAuction = false
+  function forget(reason: UnknownReason = 'events missing'): void {
+    lost = reason
+    verifier.forget()
+    period = null
+    knowsAuctions = false
+    sawAuction = false
   }
 
   /**
    * A mean over some time was sent. It would be 0 if all that time were in an auction, so another value shows that none was
    * in progress, unless one has begun or ended since.
    */
-  #seeMean(twap: string): void {
-    if (!this.#sawAuction && twap !== '0') this.#knowsAuctions = true
+  function seeMean(twap: string): void {
+    if (!sawAuction && twap !== '0') knowsAuctions = true
   }
 
-  #judgePeriod(
+  function judgePeriod(
     event: FundingPeriodEvent,
     place: Place,
     kind: Exclude<keyof typeof KINDS, 'dataPoints'>,
@@ -191,29 +181,29 @@ export class MarketRun {
       const verdict = verdicts?.[source] ?? null
       // A source without points has no TWAP.
       if (sent[source - 1] === null && (verdict?.expected ?? null) === null) continue
-      const last = this.#period?.sources[source - 1]?.lastTime ?? null
+      const last = period?.sources[source - 1]?.lastTime ?? null
       const isDatedBack = isClosing && last !== null && last > event.end!
-      this.#judge({
+      judge({
         kind,
         seq: event.seq,
         source,
         timestamp: isClosing ? event.end! : event.start,
         place,
         verdict,
-        cause: isClosing ? this.#causeOf(source, isDatedBack) : DIFFERENCE_CAUSES.opening,
+        cause: isClosing ? causeOf(source, isDatedBack) : DIFFERENCE_CAUSES.opening,
         isDatedBack,
       })
     }
   }
 
-  #causeOf(source: 1 | 2, isDatedBack: boolean): string {
-    if (this.#differs[source - 1]) return DIFFERENCE_CAUSES.afterPoints
-    return isDatedBack && this.#options.method === 'plain-formula'
+  function causeOf(source: 1 | 2, isDatedBack: boolean): string {
+    if (differs[source - 1]) return DIFFERENCE_CAUSES.afterPoints
+    return isDatedBack && method === 'plain-formula'
       ? DIFFERENCE_CAUSES.carriedPast
       : DIFFERENCE_CAUSES.closing
   }
 
-  #judge({
+  function judge({
     cause,
     source,
     verdict,
@@ -231,22 +221,21 @@ export class MarketRun {
     dependsOnAuctions?: boolean
     isDatedBack?: boolean
   }): void {
-    const { marketId, tally, method, knowsMarketData } = this.#options
     const dependsOnMarketData = isDatedBack && method === 'running-sum' && !knowsMarketData
     const doubt =
-      this.#doubts[source - 1] ??
-      (this.#knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
+      doubts[source - 1] ??
+      (knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
       (dependsOnMarketData ? 'market data not kept' : null) ??
       (verdict?.followsRefusal ? 'message refused' : null)
-    if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[source - 1] = true
-    if (this.#agreed.seq !== judged.seq) this.#agreed = { seq: judged.seq, counts: [0, 0] }
-    const agreedBefore = this.#agreed.counts[source - 1]!
-    if (verdict?.agrees) this.#agreed.counts[source - 1]!++
+    if (verdict !== null && !verdict.agrees && doubt === null) differs[source - 1] = true
+    if (agreed.seq !== judged.seq) agreed = { seq: judged.seq, counts: [0, 0] }
+    const agreedBefore = agreed.counts[source - 1]!
+    if (verdict?.agrees) agreed.counts[source - 1]!++
     tally.twaps.add({
       ...judged,
       marketId,
       agrees: verdict?.agrees ?? null,
-      doubt: verdict === null ? this.#lost : doubt,
+      doubt: verdict === null ? lost : doubt,
       group: SOURCES[source],
       difference: () => ({
         ...{ source: SOURCES[source], of: KINDS[judged.kind] },
@@ -254,4 +243,6 @@ export class MarketRun {
       }),
     })
   }
+
+  return { auction, open, close, point, marketDataSent, forget }
 }

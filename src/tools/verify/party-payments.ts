@@ -16,58 +16,53 @@ type PaidAmounts = { amount: string; loss_amount: string }
 type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; place: Place }
 
 /** The payments of a market's parties for a period. */
-export class PeriodPayments {
-  readonly first: FirstPayment
-  #count = 0
-  #others = 0
-  #sum: Decimal | null = ZERO
+export function createPeriodPayments(first: FirstPayment) {
+  let [count, others] = [0, 0]
+  let sum: Decimal | null = ZERO
 
-  constructor(first: FirstPayment) {
-    this.first = first
-  }
+  return {
+    first,
+    add({ amount, loss_amount }: PaidAmounts): void {
+      const [paid, lost] = [parseDecimal(amount), parseDecimal(loss_amount)]
+      count++
+      if (paid?.digits !== 0n) others++
+      sum = sum && paid && lost && add(add(sum, paid), lost)
+    },
 
-  add({ amount, loss_amount }: PaidAmounts): void {
-    const [paid, lost] = [parseDecimal(amount), parseDecimal(loss_amount)]
-    this.#count++
-    if (paid === null || lost === null || this.#sum === null) {
-      this.#sum = null
-      return
-    }
-    if (paid.digits !== 0n) this.#others++
-    this.#sum = add(add(this.#sum, paid), lost)
-  }
-
-  /**
-   * Judges them: receipts must equal payments, apart from a unit cut off each; without a payment of the period, nobody pays.
-   *
-   * @param payment the period's, null if it is not known
-   */
-  judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
-    const values: FundingValue[] = []
-    if (this.#sum !== null) {
-      const { digits, scale } = this.#sum
-      const most = BigInt(this.#count) * 10n ** BigInt(scale)
-      if (digits > most || digits < -most) {
-        const expected = `0, or up to ${this.#count} apart for rounding`
-        values.push({ name: 'sum of payments and losses', sent: textOfDecimal(this.#sum), expected })
+    /**
+     * Judges them: receipts must equal payments, apart from a unit cut off each; without a payment of the period, nobody pays.
+     *
+     * @param payment the period's, null if it is not known
+     */
+    judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
+      const values: FundingValue[] = []
+      if (sum !== null) {
+        const { digits, scale } = sum
+        const most = BigInt(count) * 10n ** BigInt(scale)
+        if (digits > most || digits < -most) {
+          const expected = `0, or up to ${count} apart for rounding`
+          values.push({ name: 'sum of payments and losses', sent: textOfDecimal(sum), expected })
+        }
+        if (payment !== null && parseDecimal(payment)?.digits === 0n && others > 0)
+          values.push({
+            name: 'payments other than 0',
+            sent: `${others}`,
+            expected: 'none: the period pays 0',
+          })
       }
-      if (payment !== null && parseDecimal(payment)?.digits === 0n && this.#others > 0)
-        values.push({
-          name: 'payments other than 0',
-          sent: `${this.#others}`,
-          expected: 'none: the period pays 0',
-        })
-    }
-    tally.funding.add({
-      ...this.first,
-      kind: 'partyPayments',
-      agrees: this.#sum === null ? null : values.length === 0,
-      doubt: this.#sum === null ? 'not a number' : doubt,
-      group: 'payments of parties',
-      difference: () => ({ of: 'payments of parties', values }),
-    })
+      tally.funding.add({
+        ...first,
+        kind: 'partyPayments',
+        agrees: sum === null ? null : values.length === 0,
+        doubt: sum === null ? 'not a number' : doubt,
+        group: 'payments of parties',
+        difference: () => ({ of: 'payments of parties', values }),
+      })
+    },
   }
 }
+
+export type PeriodPayments = ReturnType<typeof createPeriodPayments>
 
 /** Judges the payments of a market's parties that a store holds, of all periods or of one. */
 export async function verifyStoredPayments(
@@ -87,7 +82,7 @@ export async function verifyStoredPayments(
       const seq = BigInt(named.seq!)
       if (only !== null && seq !== only) continue
       const first = { marketId, seq, timestamp: BigInt(named.timestamp!), place: placeOfRow(named) }
-      const period = periods.getOrInsertComputed(seq, () => new PeriodPayments(first))
+      const period = periods.getOrInsertComputed(seq, () => createPeriodPayments(first))
       period.add({ amount: named.amount!, loss_amount: named.loss_amount! })
     }
   }

@@ -9,11 +9,11 @@ import type {
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/readings/holdings'
 import type { TableReader } from '#core/store/table-reader'
-import { rowsOf, type TextCell, tableOf } from '#core/store/tables'
+import { rowsOf, tableOf } from '#core/store/tables'
 import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { RowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
-import { MarketRun } from './market-run.ts'
+import { createMarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { Tally } from './tally.ts'
 
@@ -49,109 +49,73 @@ type StoredPeriod = { event: FundingPeriodEvent; place: Place }
 type StoredPoint = { event: FundingPeriodDataPointEvent; place: Place }
 
 /**
- * The events of one market that bear on its TWAPs, in the order of the stream, as far as a store keeps them: no
- * more than the points of two periods are in memory. Of a period that has ended only the last event is stored;
- * it began right after the end of the one before, in the same block.
+ * Judges the TWAPs of every period of a market, or of one, for which only its points and those of the period before are
+ * read. Takes the events that bear on them in the order of the stream, as far as a store keeps them: no more than the
+ * points of two periods are in memory. Of a period that has ended only the last event is stored; it began right after the
+ * end of the one before, in the same block.
  */
-export class StoredMarket {
-  readonly #options: StoredMarketOptions
-  readonly #run: MarketRun
-  readonly #auctions: RowQueue<TextCell[]>
+export async function verifyStoredMarket(
+  { reader, stream, marketId, number, method, tally, parametersOf, signal }: StoredMarketOptions,
+  only: bigint | null,
+): Promise<void> {
+  const { gaps, pruned } = stream
+  const run = createMarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
+  const auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsOf(marketId), signal))
   /** The period before; null if its end is not stored. */
-  #ended: StoredPeriod | null = null
+  let ended: StoredPeriod | null = null
   /** The height of the last event; null before the first. */
-  #height: bigint | null = null
+  let lastHeight: bigint | null = null
   /** Whether the market's opening auction was seen, and nothing is missing since. */
-  #sawOpeningAuction = false
+  let sawOpeningAuction = false
 
-  constructor(options: StoredMarketOptions) {
-    const { reader, marketId, method, tally, parametersOf, signal } = options
-    this.#options = options
-    this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
-    this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsOf(marketId), signal))
-  }
-
-  /** Judges the TWAPs of every period, or of one, for which only its points and those of the period before are read. */
-  async verify(only: bigint | null): Promise<void> {
-    const { reader, marketId, number, signal } = this.#options
-    const periods = new RowQueue(walkTable(reader, PERIODS, rowsOf(marketId), signal))
-    const spans = new RowQueue(walkTable(reader, SPANS, rowsOf(number ?? '-1'), signal))
-    for (;;) {
-      const periodRow = await periods.next()
-      const spanRow = await spans.next()
-      if (periodRow === null && spanRow === null) return
-      const period = periodRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, periodRow))
-      const span = spanRow === null ? null : namedRow(SPANS, spanRow)
-      const seqs = [period?.event.seq, span === null ? undefined : BigInt(span.seq!)]
-      const seq = seqs.filter((value) => value !== undefined).reduce((a, b) => (a < b ? a : b))
-      if (only !== null && seq > only) return
-      const isPeriods = period?.event.seq === seq
-      const isSpans = span !== null && BigInt(span.seq!) === seq
-      if (isPeriods) periods.drop()
-      if (isSpans) spans.drop()
-      if (only === null || seq === 0n || seq + 1n >= only) {
-        const nextRow = await periods.next()
-        const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
-        await this.#takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
-      } else if (isPeriods) {
-        // For the auctions still in progress when the next one begins.
-        await this.#open(period, [])
-      }
-      this.#ended = isPeriods && period.event.end !== null ? period : null
-    }
-  }
-
-  async #takePeriod(
+  async function takePeriod(
     seq: bigint,
     period: StoredPeriod | null,
     span: NamedRow | null,
     next: StoredPeriod | null,
   ): Promise<void> {
     if (period === null) {
-      this.#options.tally.twaps.addUnknown('dataPoints', seq, Number(span!.points), 'events missing')
-      this.#forget()
+      tally.twaps.addUnknown('dataPoints', seq, Number(span!.points), 'events missing')
+      forget()
       return
     }
-    const points = span === null ? [] : await this.#readPoints(seq, span)
-    const opening = await this.#open(period, points)
+    const points = span === null ? [] : await readPoints(seq, span)
+    const opening = await open(period, points)
     const { event, place } = period
     const end = event.end !== null ? place : next?.event.end === null ? next.place : null
     for (const point of points) {
-      await this.#takeAuctions(point.place)
-      const isWhole = this.#reach(point.place.height)
+      await takeAuctions(point.place)
+      const isWhole = reach(point.place.height)
       const isWithin = !isBefore(point.place, opening) && (end === null || !isBefore(end, point.place))
-      if (isWhole && isWithin) this.#run.point(point.event, point.place)
-      else this.#options.tally.twaps.addUnknown('dataPoints', seq, 1, this.#reasonAt(point.place.height))
+      if (isWhole && isWithin) run.point(point.event, point.place)
+      else tally.twaps.addUnknown('dataPoints', seq, 1, reasonAt(point.place.height))
     }
     if (event.end === null) return
-    await this.#takeAuctions(place)
-    this.#reach(place.height)
-    this.#run.close(event, place)
+    await takeAuctions(place)
+    reach(place.height)
+    run.close(event, place)
   }
 
   /** Begins a period, if it is known to have been seen; returns where in the stream. */
-  async #open({ event, place }: StoredPeriod, points: readonly StoredPoint[]): Promise<Place> {
+  async function open({ event, place }: StoredPeriod, points: readonly StoredPoint[]): Promise<Place> {
     const isStored = event.end === null
     // The core begins a period at the time at which it ends the one before.
-    const follows =
-      this.#ended !== null &&
-      this.#ended.event.seq + 1n === event.seq &&
-      this.#ended.event.end === event.start
+    const follows = ended !== null && ended.event.seq + 1n === event.seq && ended.event.end === event.start
     const before = points[0]?.place ?? place
     const opening = isStored
       ? place
       : follows
-        ? { height: this.#ended!.place.height, index: this.#ended!.place.index + 0.5 }
+        ? { height: ended!.place.height, index: ended!.place.index + 0.5 }
         : { height: before.height, index: before.index - 0.5 }
-    await this.#takeAuctions(opening)
-    const isWhole = this.#reach(opening.height)
-    if (!isWhole || !(isStored || follows || (event.seq === 0n && this.#sawTheBeginning(event, points)))) {
+    await takeAuctions(opening)
+    const isWhole = reach(opening.height)
+    if (!isWhole || !(isStored || follows || (event.seq === 0n && sawTheBeginning(event, points)))) {
       // It may have begun before the store did, or where something is missing.
-      this.#forget(isWhole ? 'events missing' : this.#reasonAt(opening.height))
+      forget(isWhole ? 'events missing' : reasonAt(opening.height))
       return opening
     }
     const opened = isStored ? event : { ...event, end: null, internalTwap: null, externalTwap: null }
-    this.#run.open(opened, opening, { isStored, doubts: this.#doubts(event, opening, points) })
+    run.open(opened, opening, { isStored, doubts: doubtsOf(event, opening, points) })
     return opening
   }
 
@@ -159,25 +123,23 @@ export class StoredMarket {
    * Whether everything of the market is there from before its first period on, and its first point, which the
    * core sends when that begins, has not been pruned.
    */
-  #sawTheBeginning({ start }: FundingPeriodEvent, [first]: readonly StoredPoint[]): boolean {
-    const { stream } = this.#options
+  function sawTheBeginning({ start }: FundingPeriodEvent, [first]: readonly StoredPoint[]): boolean {
     const isUnpruned =
-      stream.pruned === null ||
-      (stream.pruned.height === null && first?.event.source === 2 && first.event.timestamp <= start)
-    const isFromTheStart = stream.first <= 1n && !stream.gaps.some(({ from }) => from <= this.#height!)
-    return isUnpruned && (this.#sawOpeningAuction || isFromTheStart)
+      pruned === null ||
+      (pruned.height === null && first?.event.source === 2 && first.event.timestamp <= start)
+    const isFromTheStart = stream.first <= 1n && !gaps.some(({ from }) => from <= lastHeight!)
+    return isUnpruned && (sawOpeningAuction || isFromTheStart)
   }
 
   /**
    * Why points of the external and the internal source may be missing: pruned points. None are missing if the period
    * began after the bound, and the last point before it, which was carried over, is there too.
    */
-  #doubts(
+  function doubtsOf(
     { start }: FundingPeriodEvent,
     opening: Place,
     points: readonly StoredPoint[],
   ): [UnknownReason | null, UnknownReason | null] {
-    const { pruned } = this.#options.stream
     const doubt = (source: 1 | 2): UnknownReason | null => {
       if (pruned === null) return null
       const { timestamp, height } = pruned
@@ -192,28 +154,27 @@ export class StoredMarket {
   }
 
   /** Takes the auctions before a place. */
-  async #takeAuctions(before: Place): Promise<void> {
+  async function takeAuctions(before: Place): Promise<void> {
     for (;;) {
-      const row = this.#auctions.head ?? (await this.#auctions.next())
+      const row = auctions.head ?? (await auctions.next())
       if (row === null) return
       const named = namedRow(AUCTIONS, row)
       const place = placeOfRow(named)
       if (!isBefore(place, before)) return
-      this.#auctions.drop()
-      if (!this.#reach(place.height)) continue
-      const event = storedAuction(this.#options.marketId, named)
-      if (event.openingAuction) this.#sawOpeningAuction = true
-      this.#run.auction(event)
+      auctions.drop()
+      if (!reach(place.height)) continue
+      const event = storedAuction(marketId, named)
+      if (event.openingAuction) sawOpeningAuction = true
+      run.auction(event)
     }
   }
 
   /** Continues to a height, and forgets everything before missing events; false for an incomplete block. */
-  #reach(height: bigint): boolean {
-    const { gaps } = this.#options.stream
-    const from = this.#height ?? height
-    this.#height = height
+  function reach(height: bigint): boolean {
+    const from = lastHeight ?? height
+    lastHeight = height
     if (!hasBlock(height)) {
-      this.#forget('imported')
+      forget('imported')
       return false
     }
     const first = firstGapFrom(gaps, from)
@@ -222,26 +183,27 @@ export class StoredMarket {
     const last = gaps[end]
     const isWhole = last === undefined || last.from > height
     const passed = gaps.slice(first, isWhole ? end : end + 1)
-    this.#forget(passed.some(({ kind }) => kind === 'imported') ? 'imported' : 'events missing')
+    forget(passed.some(({ kind }) => kind === 'imported') ? 'imported' : 'events missing')
     return isWhole
   }
 
   /** Why an incomplete block is unknown. */
-  #reasonAt(height: bigint): UnknownReason {
-    const { gaps } = this.#options.stream
+  function reasonAt(height: bigint): UnknownReason {
     const gap = gaps[firstGapFrom(gaps, height)]
     const isImported = !hasBlock(height) || (gap?.kind === 'imported' && gap.from <= height)
     return isImported ? 'imported' : 'events missing'
   }
 
-  #forget(reason: UnknownReason = 'events missing'): void {
-    this.#run.forget(reason)
-    this.#sawOpeningAuction = false
+  function forget(reason: UnknownReason = 'events missing'): void {
+    run.forget(reason)
+    sawOpeningAuction = false
   }
 
   /** The points of a period, in the order of the stream. */
-  async #readPoints(seq: bigint, { first_timestamp, last_timestamp }: NamedRow): Promise<StoredPoint[]> {
-    const { reader, marketId, number, signal } = this.#options
+  async function readPoints(
+    seq: bigint,
+    { first_timestamp, last_timestamp }: NamedRow,
+  ): Promise<StoredPoint[]> {
     const points: StoredPoint[] = []
     for (const source of ['0', '1', '2']) {
       const range = { after: [number, source, first_timestamp!], upTo: [number, source, last_timestamp!] }
@@ -253,6 +215,32 @@ export class StoredMarket {
       }
     }
     return points.sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+  }
+
+  const periods = new RowQueue(walkTable(reader, PERIODS, rowsOf(marketId), signal))
+  const spans = new RowQueue(walkTable(reader, SPANS, rowsOf(number ?? '-1'), signal))
+  for (;;) {
+    const periodRow = await periods.next()
+    const spanRow = await spans.next()
+    if (periodRow === null && spanRow === null) return
+    const period = periodRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, periodRow))
+    const span = spanRow === null ? null : namedRow(SPANS, spanRow)
+    const seqs = [period?.event.seq, span === null ? undefined : BigInt(span.seq!)]
+    const seq = seqs.filter((value) => value !== undefined).reduce((a, b) => (a < b ? a : b))
+    if (only !== null && seq > only) return
+    const isPeriods = period?.event.seq === seq
+    const isSpans = span !== null && BigInt(span.seq!) === seq
+    if (isPeriods) periods.drop()
+    if (isSpans) spans.drop()
+    if (only === null || seq === 0n || seq + 1n >= only) {
+      const nextRow = await periods.next()
+      const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
+      await takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
+    } else if (isPeriods) {
+      // For the auctions still in progress when the next one begins.
+      await open(period, [])
+    }
+    ended = isPeriods && period.event.end !== null ? period : null
   }
 }
 

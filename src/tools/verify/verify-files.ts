@@ -9,10 +9,10 @@ import type { EventInput } from '#core/records/event-paths'
 import { type CutOffNotice, type FilesRead, readEventFiles } from '#core/records/read-records'
 import { paymentRowsOf } from '#core/resources/funding-payments/arrival'
 import type { VerifyFilter } from './judgements.ts'
-import { MarketRun } from './market-run.ts'
+import { createMarketRun } from './market-run.ts'
 import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
-import { PeriodPayments } from './party-payments.ts'
-import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
+import { createPeriodPayments, type PeriodPayments } from './party-payments.ts'
+import { createTally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyFilesOptions = {
   input: EventInput
@@ -49,8 +49,8 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
 /** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
   const { input, method, filter, log, signal } = options
-  const tally = new Tally(filter)
-  const runs = new Map<string, MarketRun>()
+  const tally = createTally(filter)
+  const runs = new Map<string, ReturnType<typeof createMarketRun>>()
   const markets = new MarketParameters()
   const parametersOf = withGiven(markets.source, options.parameters ?? {})
   let lastHeight: bigint | null = null
@@ -58,10 +58,10 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   /** Whether a skipped event of the block might have changed funding parameters. */
   let lacksParameters = false
 
-  const runOf = (marketId: string): MarketRun =>
+  const runOf = (marketId: string) =>
     runs.getOrInsertComputed(marketId, () => {
       tally.markets++
-      return new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
+      return createMarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
     })
 
   function forgetAll(): void {
@@ -91,7 +91,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       const { market_id: marketId, seq, timestamp, height, event_index: index } = row
       if (!marketId.startsWith(filter.marketId ?? '')) continue
       const start = { marketId, seq, timestamp, place: { height, index } }
-      periods.getOrInsertComputed(`${marketId} ${seq}`, () => new PeriodPayments(start)).add(row)
+      periods.getOrInsertComputed(`${marketId} ${seq}`, () => createPeriodPayments(start)).add(row)
     }
     for (const payments of periods.values()) {
       const { marketId, seq } = payments.first
@@ -157,10 +157,10 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
       log,
       signal,
-      onChunk: () => options.onProgress?.(tally.report),
+      onChunk: () => options.onProgress?.(tally.report()),
     })
   } catch (error) {
     failure = error as Error
   }
-  return { report: tally.report, cutOff: reading.cutOff, failure }
+  return { report: tally.report(), cutOff: reading.cutOff, failure }
 }

@@ -13,8 +13,8 @@ import { withOpen } from '#core/with-open'
 import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { verifyStoredPayments } from './party-payments.ts'
-import { StoredMarket, type StoredStream } from './stored-market.ts'
-import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
+import { type StoredStream, verifyStoredMarket } from './stored-market.ts'
+import { createTally, severalMarkets, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
   method: TwapMethod
@@ -34,29 +34,22 @@ export type VerifyStoreOptions = {
 export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
   await refuseOldSchema(store)
   const { method, filter, signal, onProgress, parameters = {} } = options
-  const tally = new Tally(filter)
+  const tally = createTally(filter)
   await withOpen(store.openTableReader(), async (reader) => {
     const stream = await readStream(reader)
     if (stream === null) return
     const parametersOf = withGiven(await storedParameters(reader), parameters)
     for (const [marketId, number] of await storedMarkets(reader, filter)) {
       tally.markets++
-      const market = new StoredMarket({
-        reader,
-        stream,
-        marketId,
-        number,
-        method,
-        tally,
-        parametersOf,
-        signal,
-      })
-      await market.verify(filter.seq)
+      await verifyStoredMarket(
+        { reader, stream, marketId, number, method, tally, parametersOf, signal },
+        filter.seq,
+      )
       await verifyStoredPayments(reader, marketId, { stream, tally, only: filter.seq, signal })
-      onProgress?.(tally.report)
+      onProgress?.(tally.report())
     }
   })
-  return tally.report
+  return tally.report()
 }
 
 /** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
