@@ -75,7 +75,7 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
           writer,
           allowGap: options.allowGap,
           signal,
-          onProgress: ({ rows, ...progress }) => view.show({ ...progress, records: rows, bytesTotal: null }),
+          onProgress: view.show,
         })
         view.end()
         const whole: ImportReport = { ...report, foreignFiles: foreign }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Coverage } from '#core/domain/coverage'
 import { describeDuration } from '#core/domain/duration'
 import { count } from '#core/domain/words'
+import type { IngestionProgress } from '#core/ingest/ingest-files'
 import { formatBytes } from './figures.ts'
 
 const BAR_INTERVAL_MS = 100
@@ -37,19 +37,8 @@ export function rowProgress(log: Logger): { rows: number; add(count: number): vo
   }
 }
 
-/** Progress of an ingestion or an import. */
-export type Progress = {
-  source: string
-  bytesRead: number
-  /** Bytes of all files; null if that is not known. */
-  bytesTotal: number | null
-  /** Records or rows read. */
-  records: number
-  /** The last block committed; null before the first. */
-  coverage: Coverage | null
-  /** The share that is done, 0 to 1, if it does not follow from bytes. */
-  share?: number
-}
+/** Progress of an ingestion or an import; with the share that is done, 0 to 1, if it does not follow from bytes. */
+export type Progress = Omit<IngestionProgress, 'leftOut'> & { share?: number }
 
 /** Shows progress; `end` leaves the terminal's line clean. */
 export type ProgressView = { show(progress: Progress): void; end(): void }

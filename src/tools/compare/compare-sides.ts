@@ -101,40 +101,36 @@ async function compareResource(
   resource: Resource,
   { signal }: CompareOptions,
 ): Promise<ResourceComparison> {
-  const counts = { same: 0, notCovered: 0, lost: 0 }
-  const resultWith = (rest: Partial<ResourceComparison>): ResourceComparison => ({
-    ...{ resource: resource.name, ...counts, difference: null, notCompared: null, ...rest },
-  })
+  let result: ResourceComparison = {
+    ...{ resource: resource.name, same: 0, notCovered: 0, lost: 0 },
+    ...{ difference: null, notCompared: null },
+  }
   const foreign = [a, b].find((side) => side.isReference && resource.grpcMethod === undefined)
-  if (foreign !== undefined) return resultWith({ notCompared: `${foreign.name} does not list them` })
+  if (foreign !== undefined) return { ...result, notCompared: `${foreign.name} does not list them` }
   const partial = [a, b].find((side) => side.isLive && isByPartyAlone(resource))
   if (partial !== undefined)
-    return resultWith({ notCompared: `${partial.name} lists only those of one party` })
+    return { ...result, notCompared: `${partial.name} lists only those of one party` }
   const markets = isByMarket(resource)
     ? [...new Set([...a.held.markets(resource), ...b.held.markets(resource)])].sort()
     : [null]
   for (const marketId of markets) {
     const compare = (atHeight: bigint | null) =>
-      compareRowsOf({ a, b, heights, resource, marketId, atHeight })
-    const part = resource.rowsStay ? await compare(null) : await atOneHeight(a, b, compare, signal)
-    if (typeof part === 'string') return resultWith({ notCompared: part })
-    counts.same += part.same
-    counts.notCovered += part.notCovered
-    counts.lost += part.lost
-    if (part.difference !== null) return resultWith({ difference: part.difference })
+      compareRowsOf({ a, b, heights, resource, marketId, atHeight }, result)
+    const further = resource.rowsStay ? await compare(null) : await atOneHeight(a, b, compare, signal)
+    if (typeof further === 'string') return { ...result, notCompared: further }
+    result = further
+    if (result.difference !== null) break
   }
-  return resultWith({})
+  return result
 }
-
-type PartialComparison = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
 
 /** Compares changing rows at a common height; returns the reason if that is impossible. */
 async function atOneHeight(
   a: Side,
   b: Side,
-  compare: (height: bigint) => Promise<PartialComparison>,
+  compare: (height: bigint) => Promise<ResourceComparison>,
   signal: AbortSignal,
-): Promise<PartialComparison | string> {
+): Promise<ResourceComparison | string> {
   let roundsLeft = a.isReference || b.isReference ? REFERENCE_ROUNDS : 1
   for (let tried = 1; ; tried++) {
     const [ofA, ofB] = await Promise.all([a.height(), b.height()])
@@ -165,7 +161,11 @@ type RowsCompared = {
   atHeight: bigint | null
 }
 
-async function compareRowsOf(compared: RowsCompared): Promise<PartialComparison> {
+/** Continues a comparison with further rows. */
+async function compareRowsOf(
+  compared: RowsCompared,
+  before: ResourceComparison,
+): Promise<ResourceComparison> {
   const { a, b, resource, marketId, atHeight } = compared
   const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
   const [rowsA, rowsB] = [a, b].map((side) =>
@@ -173,18 +173,25 @@ async function compareRowsOf(compared: RowsCompared): Promise<PartialComparison>
   )
   const rules: RowRules<ComparedRow, Pair<ComparedRow>> = {
     order: (x, y) => compareResourceKeys(x.key, y.key),
-    fieldsOf: (x, y) => differingFields(resource.fields, x.node, y.node, cutsTimes),
+    fieldsOf: (x, y) =>
+      resource.fields.flatMap(({ name, form }) =>
+        isSame(form, x.node[name], y.node[name], cutsTimes) ? [] : [name],
+      ),
     describe: (pair) => pair,
     allowances: {
       lost: (pair) => isLost(compared, pair),
       notCovered: async (pair) => !(await isCovered(compared, pair)),
     },
   }
-  const counts = { same: 0, notCovered: 0, lost: 0 }
-  for await (const pair of compareRows(rowsA!, rowsB!, rules, counts)) {
-    return { ...counts, difference: differenceOf(compared, pair) }
+  const { same, notCovered, lost } = before
+  const counts = { same, notCovered, lost }
+  for await (const { a, b, fields } of compareRows(rowsA!, rowsB!, rules, counts)) {
+    const values = (a ?? b)!.key.map(String)
+    const key = Object.fromEntries(resource.key.map(({ column }, index) => [column, values[index]!]))
+    const difference = { marketId, key, a: a?.node ?? null, b: b?.node ?? null, fields }
+    return { ...before, ...counts, difference }
   }
-  return { ...counts, difference: null }
+  return { ...before, ...counts }
 }
 
 /** Rows with their times cut to the microsecond, if one side is a data node of the reference: it keeps no more digits. */
@@ -273,7 +280,7 @@ async function isCovered(
           left === null ? null : a.blockOf(resource, marketId, exactKey(left)),
           right === null ? null : b.blockOf(resource, marketId, exactKey(right)),
         ])
-  const known = blocks.filter((height): height is bigint => height !== null)
+  const known = blocks.filter((height) => height !== null)
   if (known.length > 0) {
     if (!known.every((height) => isWithin(heights, height))) return false
     return !(isLackedByOne && known.some(isImported))
@@ -292,25 +299,7 @@ function hasGap(heights: readonly HeightRange[]): boolean {
   return heights.some(({ from }, index) => index > 0 && from > heights[index - 1]!.to + 1n)
 }
 
-function differenceOf({ resource, marketId }: RowsCompared, { a, b, fields }: Pair<ComparedRow>): Difference {
-  const { key } = (a ?? b)!
-  return {
-    marketId,
-    key: Object.fromEntries(resource.key.map(({ column }, index) => [column, String(key[index])])),
-    ...{ a: a?.node ?? null, b: b?.node ?? null, fields },
-  }
-}
-
-/** The fields of a node that are not the same in two, numbers compared as numbers. */
-function differingFields(
-  fields: readonly Field[],
-  a: ComparedRow['node'],
-  b: ComparedRow['node'],
-  cutsTimes: boolean,
-): string[] {
-  return fields.filter(({ name, form }) => !isSame(form, a[name], b[name], cutsTimes)).map(({ name }) => name)
-}
-
+/** Whether two values of a field are the same, numbers compared as numbers. */
 function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean): boolean {
   if (a === b) return true
   if (typeof a === 'string' && typeof b === 'string') {

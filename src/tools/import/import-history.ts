@@ -1,7 +1,7 @@
 import { type Coverage, importedText } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
 import { BatchWriter } from '#core/ingest/batch-writer'
-import { missingBelow } from '#core/ingest/ingest-files'
+import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
 import type { Writer } from '#core/store/store'
 import { createImportCoverage } from './import-coverage.ts'
@@ -25,15 +25,8 @@ const OF_BLOCKS = [
   ['paidLiquidityFees', HISTORY.paidFees],
 ] as const
 
-export type ImportProgress = {
-  source: string
-  bytesRead: number
-  rows: number
-  /** The share of the source's heights that is done, 0 to 1. */
-  share: number
-  /** The last block committed; null before the first. */
-  coverage: Coverage | null
-}
+/** `share`: of the source's heights, how many are done, 0 to 1. The records are rows. */
+export type ImportProgress = Omit<IngestionProgress, 'leftOut'> & { share: number }
 
 export type ImportOptions = {
   source: ImportSource
@@ -66,9 +59,10 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   let failure: Error | null = null
 
   const showProgress = (height: number) => {
-    const { source: name, bytesRead, rows } = source.progress
+    const { source: name, bytesRead, rows: records } = source.progress
     const share = highest > lowest ? Math.min(1, Math.max(0, (height - lowest) / (highest - lowest))) : 1
-    options.onProgress?.({ source: name, bytesRead, rows, share, coverage: batches.committed ?? before })
+    const coverage = batches.committed ?? before
+    options.onProgress?.({ source: name, bytesRead, bytesTotal: null, records, share, coverage })
   }
 
   async function importPart(part: HistoryPart): Promise<void> {
@@ -145,8 +139,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   failure = await batches.finish(failure, failure instanceof ImportError, held.coverage, options.signal)
   const coverage = batches.committed ?? before
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
-  for (const count of source.withoutBlock.values())
-    tally.leaveOutRows('its block is not in the source', count)
+  const { withoutBlock } = source.progress
+  if (withoutBlock > 0) tally.leaveOut('its block is not in the source', withoutBlock)
   const report: ImportResult['report'] = {
     source: source.name,
     chainId: source.chainId,

@@ -96,8 +96,7 @@ export async function openPostgresSource(
     checkSchemaVersion(name, version, force)
     const chainId = await chainOf(database)
     const [ends] = await database.rows('select min(height)::text, max(height)::text from blocks')
-    const progress: SourceProgress = { source: name, bytesRead: 0, rows: 0 }
-    const withoutBlock = new Map<string, number>()
+    const progress: SourceProgress = { source: name, bytesRead: 0, rows: 0, withoutBlock: 0 }
     const lacks = (query: TableQuery) => {
       const missing = lackOf(columns, query)
       return missing === null ? null : `${name} has no ${missing}`
@@ -107,7 +106,7 @@ export async function openPostgresSource(
       ends: ends?.[0] == null ? null : { from: heightOf(name, ends[0]), to: heightOf(name, ends[1]!) },
       lacks,
       blocks: (from) => readBlocks(database, from, progress),
-      history: (query, from) => readHistory(database, query, from, { progress, withoutBlock }),
+      history: (query, from) => readHistory(database, query, from, progress),
     }
     return {
       name,
@@ -115,7 +114,6 @@ export async function openPostgresSource(
       parts: [part],
       lacks,
       state: (query) => readState(database, query, progress),
-      withoutBlock,
       progress,
       close: () => database.close(),
     }
@@ -335,7 +333,7 @@ async function* readHistory(
   database: Database,
   query: TableQuery,
   from: number,
-  { progress, withoutBlock }: { progress: SourceProgress; withoutBlock: Map<string, number> },
+  progress: SourceProgress,
 ): AsyncGenerator<HistoryRow[], void, undefined> {
   const { table, columns, times, key, stamps = [], hasLists, isInState } = query
   const stampAt = stamps.map((column) => columns.indexOf(column))
@@ -355,7 +353,7 @@ async function* readHistory(
       if (height != null) {
         for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
         found.push({ height: Number(height), row })
-      } else if (!isInState) withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
+      } else if (!isInState) progress.withoutBlock++
     }
     if (found.length > 0) yield found
   }

@@ -57,15 +57,11 @@ export async function openSegmentSource(
   paths: readonly string[],
   { force = false, signal, temp, onNotice }: SourceOptions = {},
 ): Promise<ImportSource> {
-  const withoutBlock = new Map<string, number>()
-  const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0 }
+  const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0, withoutBlock: 0 }
   const sorting = openSortingDatabase(temp)
   const segments: Segment[] = []
   try {
-    for (const path of paths) {
-      const onNoBlock = (table: string) => withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
-      segments.push(await openSegment(path, { progress, signal, onNoBlock, sorting }))
-    }
+    for (const path of paths) segments.push(await openSegment(path, { progress, signal, sorting }))
     segments.sort((a, b) => a.from - b.from || a.to - b.to)
     const last = lastSegment(segments)
     for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
@@ -78,7 +74,6 @@ export async function openSegmentSource(
       parts: segments.map(({ part }) => part),
       lacks: last.lacks,
       state: (query) => readCurrentState(last, sorting, query),
-      withoutBlock,
       progress,
       close: async () => sorting.close(),
     }

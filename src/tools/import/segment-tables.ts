@@ -1,4 +1,4 @@
-import { CsvError, CsvReader } from './csv-reader.ts'
+import { CsvError, type CsvReader, createCsvReader } from './csv-reader.ts'
 import { ImportError } from './import-error.ts'
 import { METADATA } from './segment-metadata.ts'
 import type { SourceProgress } from './source.ts'
@@ -23,20 +23,17 @@ export async function readHeaderLines(path: string, zip: ZipDirectory): Promise<
   const columns = new Map<string, string[]>()
   for (const entry of zip.names) {
     if (entry === METADATA) continue
-    const reader = new CsvReader(() => {})
-    const piecesOfEntry = zip.read(entry)
+    const reader = createCsvReader(() => {})
     try {
-      while (reader.header === null) {
-        const piece = await piecesOfEntry.next()
-        if (piece.done) reader.end()
-        else reader.push(piece.value.subarray(0, MAX_HEADER_LINE_BYTES))
-        if (piece.done) break
+      for await (const piece of zip.read(entry)) {
+        reader.push(piece.subarray(0, MAX_HEADER_LINE_BYTES))
+        if (reader.header() !== null) break
       }
-      if (reader.header !== null) columns.set(entry, sharedHeader(reader.header))
+      if (reader.header() === null) reader.end()
+      const header = reader.header()
+      if (header !== null) columns.set(entry, sharedHeader(header))
     } catch (error) {
       throw explainCsvError(path, entry, error)
-    } finally {
-      await piecesOfEntry.return()
     }
   }
   return columns
@@ -50,7 +47,7 @@ export async function* readEntryRows(
   { progress, signal }: { progress: SourceProgress; signal: AbortSignal | undefined },
   onRow: (row: CsvReader) => void,
 ): AsyncGenerator<void, void, undefined> {
-  const reader = new CsvReader(() => {
+  const reader = createCsvReader(() => {
     progress.rows++
     onRow(reader)
   })

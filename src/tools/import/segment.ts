@@ -40,8 +40,6 @@ export type SegmentOptions = {
   progress: SourceProgress
   /** Ends reading with an error. */
   signal: AbortSignal | undefined
-  /** Called with each row of history whose block the segment does not have. */
-  onNoBlock: (table: string) => void
   /** Where rows and blocks are sorted; of one segment at a time. */
   sorting: SortingDatabase
 }
@@ -130,7 +128,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
           read(query, (textOf) => {
             const height = sorter.heightOf(microsecondsOf(textOf(wanted.length)))
             if (height === null) {
-              if (!query.isInState) options.onNoBlock(query.table)
+              if (!query.isInState) options.progress.withoutBlock++
             } else if (heights === null ? height >= from && isWanted(height) : heights.has(height)) {
               const row = wanted.map((_, column) => textOf(column))
               for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))

@@ -58,6 +58,8 @@ export type SourceProgress = {
   source: string
   bytesRead: number
   rows: number
+  /** Rows of history that were left out since their block is not in the source. */
+  withoutBlock: number
 }
 
 /** Options of opening a source. */
@@ -83,8 +85,6 @@ export type ImportSource = {
   lacks(query: TableQuery): string | null
   /** The rows of a table of current state. The blocks of all parts must have been read before. */
   state(query: TableQuery): AsyncIterable<readonly CurrentRow[]>
-  /** Rows of history that were left out since their block is not in the source, by table. */
-  withoutBlock: ReadonlyMap<string, number>
   progress: SourceProgress
   close(): Promise<void>
 }

@@ -8,10 +8,8 @@ export class ImportTally {
   readonly missing = new Map<string, string>()
   readonly #first = new Map<string, bigint>()
 
-  /** Counts a row that is left out. */
-  readonly leaveOut = (reason: LeftOutRowReason): void => this.leaveOutRows(reason, 1)
-
-  leaveOutRows(reason: LeftOutRowReason, count: number): void {
+  /** Counts rows that are left out. */
+  readonly leaveOut = (reason: LeftOutRowReason, count = 1): void => {
     this.leftOut[reason] = (this.leftOut[reason] ?? 0) + count
   }
 
