@@ -1,6 +1,10 @@
 import { InvalidArgumentError } from 'commander'
 import { formatTime, readTime } from '#core/domain/time'
+import type { Position } from '#core/store/pages/page'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
+import { readStore } from '#core/store/read-store'
+import { readPosition } from '#core/store/readings/coverage'
+import { type Store, StoreError } from '#core/store/store'
 
 /** No time, which has 16 digits or more since 1970-01-12: a height, or a slip. */
 const FEW_DIGITS = /^\d{1,15}$/
@@ -25,6 +29,18 @@ function timeOf(text: string, allowed: string): GivenTime {
   const read = readTime(text)
   if ('fault' in read) throw new InvalidArgumentError(`${read.fault} Allowed: ${allowed}.`)
   return 'age' in read ? { by: 'age', age: read.age } : { by: 'time', before: read.time }
+}
+
+/**
+ * The last block of a store, from which ages are counted back.
+ *
+ * @param purpose what is impossible without one
+ * @throws {StoreError} for an empty store
+ */
+export async function lastBlockOf(store: Store, purpose: string): Promise<Position> {
+  const position = await readStore(store, readPosition)
+  if (position !== null) return position
+  throw new StoreError(`${store.name}: the store is empty; there is nothing to ${purpose}`)
 }
 
 /** Reads an age in nanoseconds, of a text such as `36h`, `90d` or `12w`. */

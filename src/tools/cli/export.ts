@@ -8,7 +8,6 @@ import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { findStore } from '#core/store/open-store'
 import { readStore, withSnapshot } from '#core/store/read-store'
-import { readPosition } from '#core/store/readings/coverage'
 import { isKnownMarket } from '#core/store/readings/ids'
 import { type Snapshot, type Store, StoreError } from '#core/store/store'
 import { ApiError } from '#service/api/http/errors'
@@ -17,7 +16,7 @@ import { exportQuery, fullExportParametersOf, fullExportQuery } from '#service/a
 import { EXPORT_TYPES, exportBytes } from '#service/export/export-bytes'
 import type { ExportQuery } from '#service/export/export-rows'
 import { createLogger } from '#service/log'
-import { type GivenTime, parseTime } from './bound.ts'
+import { type GivenTime, lastBlockOf, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
 import type { ExportCommandOptions, GivenFilters } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
@@ -176,9 +175,7 @@ async function givenValues(store: Store, options: ExportCommandOptions): Promise
 
 async function timeOf(store: Store, given: GivenTime): Promise<bigint> {
   if (given.by === 'time') return given.before
-  const position = await readStore(store, readPosition)
-  if (position === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to export`)
-  return BigInt(position.timestamp) - given.age
+  return BigInt((await lastBlockOf(store, 'export')).timestamp) - given.age
 }
 
 /** Refuses options that the resource does not take, whatever their values are. */

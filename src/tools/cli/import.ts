@@ -1,9 +1,6 @@
 import { Command } from 'commander'
-import { findStore } from '#core/store/open-store'
-import { withOpen } from '#core/with-open'
 import { createLogger } from '#service/log'
 import { importHistory } from '../import/import-history.ts'
-import type { ImportReport } from '../import/import-report.ts'
 import { openSource } from '../import/open-source.ts'
 import { describeImport } from './describe-import.ts'
 import { EXIT } from './exit.ts'
@@ -17,8 +14,7 @@ import {
   storeOption,
   tempOption,
 } from './options.ts'
-import { showFailure, showReport } from './outcome.ts'
-import { createProgressView } from './progress.ts'
+import { runWriting } from './run-writing.ts'
 
 type ImportCommandOptions = CommonOptions & {
   allowGap: boolean
@@ -58,7 +54,7 @@ export function command(): Command {
 async function importSources(sources: string[], options: ImportCommandOptions): Promise<void> {
   const log = createLogger(options.logLevel)
   const signal = stopAfterBatch(log)
-  const { force, temp } = options
+  const { force, temp, allowGap } = options
   try {
     const { source, foreign } = await openSource(sources, {
       ...{ force, temp, signal },
@@ -66,24 +62,10 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
     })
     for (const path of foreign) log.warn(`${path}: skipped, not named like a segment`)
     try {
-      const view = createProgressView(log, options.json, 'rows')
-      const onNotice = (message: string) => log.warn(message)
-      const opening = findStore(options.store).openWriter({ signal, onNotice })
-      const ended = await withOpen(opening, async (writer) => {
-        const { report, failure } = await importHistory({
-          source,
-          writer,
-          allowGap: options.allowGap,
-          signal,
-          onProgress: view.show,
-        })
-        view.end()
-        const whole: ImportReport = { ...report, foreignFiles: foreign }
-        showReport(whole, failure, { json: options.json, describe: describeImport })
-        return [failure, report] as const
+      await runWriting(log, options, signal, 'rows', describeImport, async (writer, onProgress) => {
+        const result = await importHistory({ source, writer, allowGap, signal, onProgress })
+        return { ...result, report: { ...result.report, foreignFiles: foreign } }
       })
-      // As in `lyra ingest`: shown after the last flush.
-      showFailure(...ended)
     } finally {
       await source.close().catch(() => {})
     }

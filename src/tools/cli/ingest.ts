@@ -1,12 +1,8 @@
 import { Command } from 'commander'
 import { ingestFiles } from '#core/ingest/ingest-files'
-import { findStore } from '#core/store/open-store'
-import type { Writer } from '#core/store/store'
-import { withOpen } from '#core/with-open'
 import { createLogger } from '#service/log'
 import { describeReport } from './describe-report.ts'
 import { findInput } from './event-input.ts'
-import { EXIT } from './exit.ts'
 import { stopAfterBatch } from './interrupt.ts'
 import {
   allowGapOption,
@@ -16,8 +12,7 @@ import {
   storeOption,
   strictOption,
 } from './options.ts'
-import { showFailure, showReport } from './outcome.ts'
-import { createProgressView } from './progress.ts'
+import { runWriting } from './run-writing.ts'
 
 type IngestOptions = CommonOptions & {
   allowGap: boolean
@@ -51,32 +46,8 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   const log = createLogger(options.logLevel)
   const input = findInput(paths, log)
   const signal = stopAfterBatch(log)
-  let writer: Writer
-  try {
-    writer = await findStore(options.store).openWriter({
-      signal,
-      onNotice: (message) => log.warn(message),
-    })
-  } catch (error) {
-    if (!signal.aborted) throw error
-    process.exitCode = EXIT.interrupted
-    return
-  }
-  const view = createProgressView(log, options.json)
-  const ingestAll = async () => {
-    const { report, failure } = await ingestFiles({
-      input,
-      writer,
-      log,
-      allowGap: options.allowGap,
-      strict: options.strict,
-      signal,
-      onProgress: view.show,
-    })
-    view.end()
-    showReport(report, failure, { json: options.json, describe: describeReport })
-    return [failure, report] as const
-  }
-  // Shown after the last flush, which a full disk fails again: report that only once.
-  showFailure(...(await withOpen(Promise.resolve(writer), ingestAll)))
+  const { allowGap, strict } = options
+  await runWriting(log, options, signal, 'events', describeReport, (writer, onProgress) =>
+    ingestFiles({ input, writer, log, allowGap, strict, signal, onProgress }),
+  )
 }

@@ -48,7 +48,7 @@ export type ProgressView = { show(progress: Progress): void; end(): void }
  *
  * @param noun name of the records
  */
-export function createProgressView(log: Logger, json: boolean, noun = 'events'): ProgressView {
+export function createProgressView(log: Logger, json: boolean, noun: string): ProgressView {
   const startedAt = performance.now()
   let hasShown = false
   const terminal = process.stderr.isTTY && !json

@@ -2,12 +2,10 @@ import { Command, Option } from 'commander'
 import { findStore } from '#core/store/open-store'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { describePruned, pruneStore } from '#core/store/pruning/prune-store'
-import { readStore } from '#core/store/read-store'
-import { readPosition } from '#core/store/readings/coverage'
 import { type Store, StoreError } from '#core/store/store'
 import { PRUNED_ROWS } from '#core/store/tables'
 import { createLogger } from '#service/log'
-import { describeBound, type GivenBound, parseBound } from './bound.ts'
+import { describeBound, type GivenBound, lastBlockOf, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, jsonOption, logLevelOption, storeOption } from './options.ts'
@@ -72,8 +70,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
  * @throws {StoreError} for one that would delete everything, probably by mistake: a time in seconds, a wrong year.
  */
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
-  const position = await readStore(store, readPosition)
-  if (position === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to prune`)
+  const position = await lastBlockOf(store, 'prune')
   const bound: PruneBound =
     given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given
   const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)

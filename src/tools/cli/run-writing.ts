@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import { printable } from '#core/domain/printable'
+import { findStore } from '#core/store/open-store'
+import type { Writer } from '#core/store/store'
+import { withOpen } from '#core/with-open'
+import { EXIT, exitCodeOf } from './exit.ts'
+import type { CommonOptions } from './options.ts'
+import { createProgressView, type ProgressView } from './progress.ts'
+
+/**
+ * Runs work that writes to a store, shows its progress, and prints its result, as a line of JSON or in words. Prints the error
+ * that stopped it, if any, and sets the exit status.
+ *
+ * @param noun name of the records that it reads
+ */
+export async function runWriting<Report extends { interrupted: boolean }>(
+  log: Logger,
+  { store, json }: CommonOptions & { json: boolean },
+  signal: AbortSignal,
+  noun: string,
+  describe: (report: Report) => string,
+  run: (
+    writer: Writer,
+    onProgress: ProgressView['show'],
+  ) => Promise<{ report: Report; failure: Error | null }>,
+): Promise<void> {
+  const opening = findStore(store).openWriter({ signal, onNotice: (message) => log.warn(message) })
+  const writer = await opening.catch((error) => {
+    if (!signal.aborted) throw error
+    return null
+  })
+  if (writer === null) {
+    process.exitCode = EXIT.interrupted
+    return
+  }
+  const view = createProgressView(log, json, noun)
+  const { report, failure } = await withOpen(Promise.resolve(writer), async () => {
+    const result = await run(writer, view.show)
+    const { report, failure } = result
+    view.end()
+    if (json) console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
+    else console.log(describe(report))
+    return result
+  })
+  // Shown after the last flush, which a full disk fails again: report that only once.
+  if (failure !== null) {
+    console.error(`lyra: ${printable(failure.message)}`)
+    process.exitCode = exitCodeOf(failure)
+  } else if (report.interrupted) {
+    process.exitCode = EXIT.interrupted
+  }
+}
