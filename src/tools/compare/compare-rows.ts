@@ -1,4 +1,4 @@
-import { RowQueue } from '../import/row-queue.ts'
+import { createRowQueue } from '../import/row-queue.ts'
 
 /** Two rows of one key that differ in fields, or a row that only one side has. */
 export type Pair<Row> = {
@@ -38,13 +38,13 @@ export async function* compareRows<Row, Of>(
   { order, fieldsOf, describe, allowances }: RowRules<Row, Of>,
   counts: PairCounts,
 ): AsyncGenerator<Of, void, undefined> {
-  const [ofA, ofB] = [new RowQueue(a), new RowQueue(b)]
+  const [ofA, ofB] = [createRowQueue(a), createRowQueue(b)]
   let [hasA, hasB] = [false, false]
   const names = Object.keys(allowances)
   try {
     for (;;) {
-      const left = ofA.head ?? (await ofA.next())
-      const right = ofB.head ?? (await ofB.next())
+      const left = ofA.head() ?? (await ofA.next())
+      const right = ofB.head() ?? (await ofB.next())
       if (left === null && right === null) return
       const first = left === null ? 1 : right === null ? -1 : order(left, right)
       if (first <= 0) ofA.drop()

@@ -12,7 +12,7 @@ import { createOtherKindsFeed } from './other-kinds.ts'
 import { createPointFeed } from './points.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
-import { RecordWriter } from './record-writer.ts'
+import { createRecordWriter } from './record-writer.ts'
 import type { SentBlock } from './send-to.ts'
 import { createTraders } from './traders.ts'
 
@@ -56,16 +56,10 @@ export function generateBlocks(
 }
 
 /** Blocks as they are written, and the writer that holds their records until they are taken. */
-function createGenerator(
-  options: GenerateOptions,
-  startSecond?: number,
-): {
-  out: RecordWriter
-  blocks: Generator<BlockHead, void, undefined>
-} {
+function createGenerator(options: GenerateOptions, startSecond?: number) {
   const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
   const random = createRandom(seed)
-  const out = new RecordWriter(chain)
+  const out = createRecordWriter(chain)
   const clock = createClock(start, random, startSecond ?? FIRST_SECOND + start - 1)
   const assets = createAssets(random)
   const positionsOf = createTraders(seed)

@@ -18,25 +18,21 @@ const BUS_EVENT_VERSION = 1
  * Writes framed records: 4-byte big-endian size of the rest, 8-byte big-endian sequence number, BusEvent
  * (docs/events.md, event files). Numbers the records and, within a block, the events.
  */
-export class RecordWriter {
-  readonly #out = new ByteWriter(BUFFER_BYTES)
-  readonly #chainId: Buffer
+export function createRecordWriter(chainId: string) {
+  const out = new ByteWriter(BUFFER_BYTES)
+  const chain = Buffer.from(chainId, 'latin1')
   /** The block hash as events carry it, in upper case. */
-  readonly #blockHash = Buffer.alloc(HEX_LENGTH)
-  #full: Buffer[] = []
-  #sequence = 0n
-  #height = ''
-  #index = 0
-
-  constructor(chainId: string) {
-    this.#chainId = Buffer.from(chainId, 'latin1')
-  }
+  const blockHash = Buffer.alloc(HEX_LENGTH)
+  let full: Buffer[] = []
+  let sequence = 0n
+  let blockHeight = 0
+  let index = 0
 
   /** Events from here on belong to this block; their ids count from 1. */
-  beginBlock(height: number, upperCaseHash: Uint8Array): void {
-    this.#height = String(height)
-    this.#blockHash.set(upperCaseHash)
-    this.#index = 0
+  function beginBlock(height: number, upperCaseHash: Uint8Array): void {
+    blockHeight = height
+    blockHash.set(upperCaseHash)
+    index = 0
   }
 
   /**
@@ -44,18 +40,17 @@ export class RecordWriter {
    *
    * @param parts the event's fields: as such, or as bytes
    */
-  write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void {
-    const out = this.#out
+  function write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void {
     out.reserve(USUAL_RECORD_BYTES)
     const recordStart = out.length
     out.length += HEADER_BYTES
     // One by one, because most records are of this kind.
-    out.field(1, `${this.#height}-${++this.#index}`)
-    out.field(2, this.#blockHash)
+    out.field(1, `${blockHeight}-${++index}`)
+    out.field(2, blockHash)
     out.field(3, event.type)
     out.field(4, BUS_EVENT_VERSION)
-    out.field(5, this.#chainId)
-    out.field(6, txHash ?? this.#blockHash)
+    out.field(5, chain)
+    out.field(6, txHash ?? blockHash)
     const bodyStart = out.open(event.kind)
     for (const part of parts) {
       if (!ArrayBuffer.isView(part)) out.message(part)
@@ -67,21 +62,25 @@ export class RecordWriter {
     out.close(bodyStart)
     const size = out.length - recordStart - HEADER_BYTES + SEQUENCE_BYTES
     out.bytes.writeUInt32BE(size, recordStart)
-    out.bytes.writeBigUInt64BE(this.#sequence++, recordStart + 4)
-    if (out.length >= RECORD_CHUNK_BYTES) this.#full.push(out.take(BUFFER_BYTES))
+    out.bytes.writeBigUInt64BE(sequence++, recordStart + 4)
+    if (out.length >= RECORD_CHUNK_BYTES) full.push(out.take(BUFFER_BYTES))
   }
 
   /** Hands out the chunks that are full. */
-  takeFull(): Buffer[] {
-    const chunks = this.#full
-    this.#full = []
+  function takeFull(): Buffer[] {
+    const chunks = full
+    full = []
     return chunks
   }
 
   /** Hands out all that is written. */
-  takeAll(): Buffer[] {
-    const chunks = this.takeFull()
-    if (this.#out.length > 0) chunks.push(this.#out.take(BUFFER_BYTES))
+  function takeAll(): Buffer[] {
+    const chunks = takeFull()
+    if (out.length > 0) chunks.push(out.take(BUFFER_BYTES))
     return chunks
   }
+
+  return { beginBlock, write, takeFull, takeAll }
 }
+
+export type RecordWriter = ReturnType<typeof createRecordWriter>

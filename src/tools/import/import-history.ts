@@ -9,10 +9,10 @@ import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { takeRows } from './read-by-block.ts'
 import { fromMicroseconds } from './reference-values.ts'
-import { RowQueue } from './row-queue.ts'
+import { createRowQueue } from './row-queue.ts'
 import type { HistoryPart, ImportSource, SourceBlock, SourceRow, TableQuery } from './source.ts'
 import { HISTORY, OF_STATE, PAYMENTS_WITHOUT_LOSSES } from './tables.ts'
-import { ImportTally } from './tally.ts'
+import { createImportTally } from './tally.ts'
 import { type BlockRows, writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
@@ -52,7 +52,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const startedAt = performance.now()
   const before = await writer.coverage()
   const held = createImportCoverage(before, source.chainId, options.allowGap)
-  const tally = new ImportTally()
+  const tally = createImportTally()
   const batches = new BatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)
   let heldBlocks = 0
@@ -88,7 +88,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     const tables = (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
       const query = name === 'payments' && part.lacks(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
       const rows = () => part.history(query, from, (height) => held.wants(BigInt(height)))
-      return { name, queue: part.lacks(query) === null ? new RowQueue(rows()) : null }
+      return { name, queue: part.lacks(query) === null ? createRowQueue(rows()) : null }
     })
     try {
       for await (const blocks of part.blocks(from)) {

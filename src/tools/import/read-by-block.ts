@@ -18,7 +18,7 @@ export async function takeRows(queue: RowQueue<HistoryRow>, height: number): Pro
   const found: SourceRow[] = []
   let bytes = 0
   for (;;) {
-    const next = queue.head ?? (await queue.next())
+    const next = queue.head() ?? (await queue.next())
     if (next === null || next.height > height) return found
     queue.drop()
     if (next.height < height) continue

@@ -52,7 +52,7 @@ type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'forwa
 /** The answer of `/ready`, as far as it has the expected shape. */
 function readinessIn(base: string, answer: Answer): ReadinessBody {
   const { status, reasons, forward = null, cluster } = objectIn(parsedAnswer(base, answer))
-  if (typeof status !== 'string' || (forward !== null && !isForward(objectIn(forward))))
+  if (!isText(status) || !orNone(isForward)(forward))
     throw new ServiceError(`${base}/ready: not a response of a Lyra service of this version`)
   return {
     status,
@@ -65,16 +65,6 @@ function readinessIn(base: string, answer: Answer): ReadinessBody {
     forward: forward as ReadinessBody['forward'],
     cluster: listIn(cluster).map(String),
   }
-}
-
-function isForward({ height, failure, droppedBlocks, missingBlocks, ...figures }: Record<string, unknown>) {
-  const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
-  const isRangeOrNull = (value: unknown) => value == null || areDigits(objectIn(value), ['from', 'to'])
-  return (
-    [height, failure].every(isTextOrNull) &&
-    [droppedBlocks, missingBlocks].every(isRangeOrNull) &&
-    ['lagBytes', 'lagBlocks', 'lagSeconds', 'droppedBytes'].every((name) => Number.isFinite(figures[name]))
-  )
 }
 
 /** A coverage's lists of resources. */
@@ -123,41 +113,48 @@ function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
   throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service of this version`)
 }
 
-function isCoverage(coverage: unknown): boolean {
-  const { chainId, blocks, since, next, prunedBefore, ...lists } = objectIn(coverage)
-  const { ranges, gaps, imported, lastTimestamp } = objectIn(blocks)
-  const isRange = (range: unknown) => areDigits(objectIn(range), ['from', 'to'])
-  return (
-    typeof chainId === 'string' &&
-    [ranges, gaps, imported].every((some) => Array.isArray(some) && some.every(isRange)) &&
-    listIn(gaps).every((gap) => typeof objectIn(gap).kind === 'string') &&
-    listIn(imported).every((range) => areTexts(objectIn(range).lacks ?? [])) &&
-    listIn(since)
-      .map(objectIn)
-      .every((one) => typeof one.resource === 'string' && areDigits(one, ['height'])) &&
-    areDigits({ lastTimestamp }, ['lastTimestamp']) &&
-    (next === null || typeof next === 'string') &&
-    areDigits(objectIn(prunedBefore ?? {}), ['timestamp', 'height'], true) &&
-    RESOURCES.every(({ name }) => [lists[name] ?? []].flat().every((row) => isHeld(objectIn(row))))
-  )
-}
+/** Whether a value has a shape. */
+type Shape = (value: unknown) => boolean
+
+const isText = (value: unknown) => typeof value === 'string'
+const isNumber = (value: unknown) => Number.isFinite(value)
+/** An integer as text. */
+const isInteger = (value: unknown) => typeof value === 'string' && /^-?\d{1,20}$/.test(value)
+const orNull = (shape: Shape) => (value: unknown) => value === null || shape(value)
+const orNone = (shape: Shape) => (value: unknown) => value == null || shape(value)
+const isListOf = (shape: Shape) => (value: unknown) => Array.isArray(value) && value.every(shape)
+const isObject = (shapes: Record<string, Shape>) => (value: unknown) =>
+  Object.entries(shapes).every(([name, shape]) => shape(objectIn(value)[name]))
+
+const RANGE = { from: isInteger, to: isInteger }
+
+const isForward = isObject({
+  ...{ height: orNull(isText), failure: orNull(isText) },
+  ...{ lagBytes: isNumber, lagBlocks: isNumber, lagSeconds: isNumber, droppedBytes: isNumber },
+  ...{ droppedBlocks: orNone(isObject(RANGE)), missingBlocks: orNone(isObject(RANGE)) },
+})
 
 /** The rows of a resource, or of one of its markets. */
-function isHeld({ marketId = '', ...held }: Record<string, unknown>): boolean {
-  const beside = ['firstTimestamp', 'lastTimestamp', 'atBlock']
-  return typeof marketId === 'string' && areDigits(held, ['count']) && areDigits(held, beside, true)
-}
+const isHeld = isObject({
+  ...{ marketId: orNone(isText), count: isInteger, atBlock: orNone(isInteger) },
+  ...{ firstTimestamp: orNone(isInteger), lastTimestamp: orNone(isInteger) },
+})
 
-/** Whether values are integers as text; if they are optional, or none. */
-function areDigits(values: Record<string, unknown>, names: readonly string[], areOptional = false): boolean {
-  return names.every((name) => {
-    const value = values[name] ?? null
-    return value === null ? areOptional : typeof value === 'string' && /^-?\d{1,20}$/.test(value)
-  })
-}
-
-const areTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((text) => typeof text === 'string')
+const isCoverage = isObject({
+  chainId: isText,
+  blocks: isObject({
+    ranges: isListOf(isObject(RANGE)),
+    gaps: isListOf(isObject({ ...RANGE, kind: isText })),
+    imported: isListOf(isObject({ ...RANGE, lacks: orNone(isListOf(isText)) })),
+    lastTimestamp: isInteger,
+  }),
+  since: orNone(isListOf(isObject({ resource: isText, height: isInteger }))),
+  next: orNull(isText),
+  prunedBefore: orNone(isObject({ timestamp: orNone(isInteger), height: orNone(isInteger) })),
+  ...Object.fromEntries(
+    RESOURCES.map(({ name }) => [name, (held: unknown) => [held ?? []].flat().every(isHeld)]),
+  ),
+})
 
 const objectIn = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

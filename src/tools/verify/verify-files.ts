@@ -10,7 +10,7 @@ import { type CutOffNotice, type FilesRead, readEventFiles } from '#core/records
 import { paymentRowsOf } from '#core/resources/funding-payments/arrival'
 import type { VerifyFilter } from './judgements.ts'
 import { createMarketRun } from './market-run.ts'
-import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
+import { createMarketParameters, type GivenParameters, withGiven } from './parameters.ts'
 import { createPeriodPayments, type PeriodPayments } from './party-payments.ts'
 import { createTally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
@@ -51,7 +51,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const { input, method, filter, log, signal } = options
   const tally = createTally(filter)
   const runs = new Map<string, ReturnType<typeof createMarketRun>>()
-  const markets = new MarketParameters()
+  const markets = createMarketParameters()
   const parametersOf = withGiven(markets.source, options.parameters ?? {})
   let lastHeight: bigint | null = null
   let isDamaged = false

@@ -97,7 +97,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
     return stored === null ? false : undefined
   })
   const totals = stored && {
-    ...{ count: Number(count), ...ends, completeFrom: stored.completeFrom, missing: stored.missing.least },
+    ...{ count: Number(count), ...ends, completeFrom: stored.completeFrom, missing: stored.missing.least() },
     ...{ total: textOfDecimal(total), sumOfRates: textOfDecimal(rates) },
     averageRate: count === 0n ? null : textOfDecimal(divide(rates, ofInteger(count))),
   }
@@ -105,10 +105,10 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
 }
 
 /** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
-type StoredPeriods = { completeFrom: bigint | null; missing: MissingPeriods }
+type StoredPeriods = { completeFrom: bigint | null; missing: ReturnType<typeof missingPeriods> }
 
 function* readStored(marketId: string, upTo: bigint): Reading<StoredPeriods> {
-  const missing = new MissingPeriods()
+  const missing = missingPeriods()
   const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
   const [lastEnded] = yield { text: READ_LAST_ENDED, values: [marketId] }
@@ -123,22 +123,22 @@ function* readStored(marketId: string, upTo: bigint): Reading<StoredPeriods> {
 const MINUS_ONE = ofInteger(-1n)
 
 /** The numbers between those that are given in descending order. */
-class MissingPeriods {
-  #before: bigint | null = null
-  #gaps: { from: bigint; to: bigint }[] = []
+function missingPeriods() {
+  let before: bigint | null = null
+  const gaps: { from: bigint; to: bigint }[] = []
+  return {
+    add(seq: bigint): void {
+      if (before !== null && seq + 1n < before) gaps.push({ from: seq + 1n, to: before - 1n })
+      before = seq
+    },
 
-  add(seq: bigint): void {
-    if (this.#before !== null && seq + 1n < this.#before)
-      this.#gaps.push({ from: seq + 1n, to: this.#before - 1n })
-    this.#before = seq
-  }
-
-  /** The smallest, ascending. */
-  get least(): bigint[] {
-    const all: bigint[] = []
-    for (const { from, to } of this.#gaps.toReversed()) {
-      for (let seq = from; seq <= to && all.length < MAX_MISSING; seq++) all.push(seq)
-    }
-    return all
+    /** The smallest, ascending. */
+    least(): bigint[] {
+      const all: bigint[] = []
+      for (const { from, to } of gaps.toReversed()) {
+        for (let seq = from; seq <= to && all.length < MAX_MISSING; seq++) all.push(seq)
+      }
+      return all
+    },
   }
 }
