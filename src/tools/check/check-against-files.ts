@@ -130,18 +130,10 @@ async function compareStores(
   const result: FilesComparison = { heights: heights.map(inText), rows: {}, allowed: {} }
   for (const table of TABLES.filter(keepsPlaces)) {
     onStep?.(`${table.name}, against the event files`)
-    const sides = [
-      walkTable(store.reader, table, {}, signal),
-      walkTable(files.reader, table, {}, signal),
-    ] as const
+    const [held, others] = [store, files].map(({ reader }) => walkTable(reader, table, {}, signal))
     const rules = rulesOf(comparison, table)
-    const { same, ...allowed } = await compareTables(
-      table,
-      sides,
-      ['in the store', 'in the files'],
-      rules,
-      problems,
-    )
+    const counts = await compareTables(table, held!, others!, 'in the files', rules, problems)
+    const { same, ...allowed } = counts
     result.rows[table.name] = same
     result.allowed[table.name] = allowed
   }

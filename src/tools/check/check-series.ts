@@ -5,11 +5,10 @@ import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-leve
 import { type BucketRow, bucketRows } from '#core/store/derived/make-series'
 import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-points'
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
-import type { TableReader } from '#core/store/table-reader'
 import { rowsOf, type TextCell, tableOf } from '#core/store/tables'
 import { walkTable } from '#core/store/walk-table'
 import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
-import type { Problems } from './problems.ts'
+import type { Checking } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
 const RULES = tableRules(SERIES)
@@ -20,28 +19,21 @@ const RULES = tableRules(SERIES)
  *
  * @returns how many rows of the market there are
  */
-export async function checkSeries(
-  reader: TableReader,
-  market: TextCell,
-  problems: Problems,
-  signal: AbortSignal | undefined,
-): Promise<number> {
+export async function checkSeries(checking: Checking, market: TextCell): Promise<number> {
   let rows = 0
   for (const source of SOURCE_NUMBERS) {
     const run = { market: BigInt(market!), source }
-    const made = await reader.run(readMade(run))
-    for (const level of LEVELS) rows += await checkLevel(reader, { run, level, made }, problems, signal)
+    const made = await checking.reader.run(readMade(run))
+    for (const level of LEVELS) rows += await checkLevel(checking, run, level, made)
   }
   return rows
 }
 
-type Checked = { run: SeriesRun; level: Level; made: MadeSeries }
-
 async function checkLevel(
-  reader: TableReader,
-  { run, level, made }: Checked,
-  problems: Problems,
-  signal: AbortSignal | undefined,
+  { reader, problems, signal }: Checking,
+  run: SeriesRun,
+  level: Level,
+  made: MadeSeries,
 ): Promise<number> {
   const key = [String(run.market), String(run.source), String(level.seconds)]
   const to = indexAt(made.to, level.seconds / BASE.seconds)
@@ -55,13 +47,7 @@ async function checkLevel(
       const range = { from: part.from, to: part.to + 1n }
       await reader.run(bucketRows(run, level, range, (row) => made.push(bucketCells(row))))
       const held = stored.filter((row) => bucketStart(row) >= part.from && bucketStart(row) <= part.to)
-      await compareTables(
-        SERIES,
-        [givenRows(held), givenRows(made)],
-        ['in the store', inMade],
-        RULES,
-        problems,
-      )
+      await compareTables(SERIES, givenRows(held), givenRows(made), inMade, RULES, problems)
     }
     if (end > from) from = end
   }

@@ -1,9 +1,8 @@
-import type { TableReader } from '#core/store/table-reader'
 import type { RowRange, Table, TextCell } from '#core/store/tables'
 import { type NamedRow, walkTable } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 import { type Cells, compareTables, givenRows, tableRules } from './compare-tables.ts'
-import type { Problems } from './problems.ts'
+import type { Checking } from './problems.ts'
 
 /** Times between which some points lie, and how many these are. */
 type SpanTimes = { first: bigint; last: bigint; points: number }
@@ -30,16 +29,11 @@ export type SpanCheck = {
 /** Compares spans with points. Keeps only the points between two comparisons in memory. */
 export function createSpanCheck(
   { table, ofPoint, rangeOf, columnsOf, allowances }: SpanRules,
-  reader: TableReader,
-  problems: Problems,
+  { reader, problems }: Checking,
 ): SpanCheck {
   const markets = new Map<TextCell, Map<bigint, SpanTimes>>()
   const rules = { ...tableRules(table), allowances }
-  const expect = (market: TextCell) => {
-    const found = markets.get(market) ?? new Map<bigint, SpanTimes>()
-    markets.set(market, found)
-    return found
-  }
+  const expect = (market: TextCell) => markets.getOrInsertComputed(market, () => new Map<bigint, SpanTimes>())
   return {
     expect,
     add(point) {
@@ -61,14 +55,9 @@ export function createSpanCheck(
           ...others(of, points),
         ])
         const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)
-        const sides = [walkTable(reader, table, range), givenRows(made)] as const
-        await compareTables(
-          table,
-          sides,
-          ['in the store', 'in a calculation from the points'],
-          rules,
-          problems,
-        )
+        const held = walkTable(reader, table, range)
+        const inMade = 'in a calculation from the points'
+        await compareTables(table, held, givenRows(made), inMade, rules, problems)
       }
       markets.clear()
     },

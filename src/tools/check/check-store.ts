@@ -10,7 +10,7 @@ import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
 import { createSpanCheck, type SpanRules } from './check-spans.ts'
 import { compareKeys, describeRow } from './compare-tables.ts'
-import { Problems } from './problems.ts'
+import { type Checking, Problems } from './problems.ts'
 import { faultsOfRow, isUnplacedRow } from './row-rules.ts'
 
 export type CheckOptions = {
@@ -54,7 +54,9 @@ export async function checkStore(
     const database = await store.checkDatabase()
     for (const problem of database.problems) check.problems.add('database', problem)
     check.notes.push(...database.notes)
-    await withOpen(store.openTableReader(), (reader) => checkTables(reader, check, onStep, signal))
+    await withOpen(store.openTableReader(), (reader) =>
+      checkTables({ reader, problems: check.problems, signal }, check, onStep),
+    )
   } catch (error) {
     // Damage that keeps the tables from being read.
     if (!(error instanceof StoreError)) throw error
@@ -65,18 +67,18 @@ export async function checkStore(
 }
 
 async function checkTables(
-  reader: TableReader,
-  { problems, notes, rows }: StoreCheck,
+  checking: Checking,
+  { notes, rows }: StoreCheck,
   onStep: (what: string) => void,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
-  const heights = await checkStream(reader, problems, signal)
+  const { reader, problems, signal } = checking
+  const heights = await checkStream(checking)
   const markets: MarketIds = new Map(
     (await allRows(reader, tableOf('markets'))).map(([number, id]) => [number!, id!]),
   )
   const lists = new Set<TextCell>()
-  const spans = createSpanCheck(periodSpans(reader, markets), reader, problems)
-  const spansOfBlocks = createSpanCheck(BLOCK_SPANS, reader, problems)
+  const spans = createSpanCheck(periodSpans(reader, markets), checking)
+  const spansOfBlocks = createSpanCheck(BLOCK_SPANS, checking)
   const withPoints = new Set<TextCell>()
   let unplaced = 0
   for (const table of TABLES) {
@@ -118,7 +120,7 @@ async function checkTables(
     notes.push(`${count(unplaced)} rows come from unknown blocks before the imported ones`)
   }
   let series = 0
-  for (const number of markets.keys()) series += await checkSeries(reader, number, problems, signal)
+  for (const number of markets.keys()) series += await checkSeries(checking, number)
   const astray = rows.funding_period_series! - series
   if (astray > 0)
     problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)
@@ -131,11 +133,8 @@ async function checkTables(
 }
 
 /** Checks the position and the gaps; null for an empty store. */
-async function checkStream(
-  reader: TableReader,
-  problems: Problems,
-  signal: AbortSignal | undefined,
-): Promise<Heights | null> {
+async function checkStream(checking: Checking): Promise<Heights | null> {
+  const { reader, problems, signal } = checking
   const [row, ...others] = await allRows(reader, tableOf('stream'), {}, signal)
   if (row === undefined) return null
   if (others.length > 0) problems.add('stream', 'more than one row')
@@ -145,10 +144,10 @@ async function checkStream(
   if (first > last) problems.add('stream', `the first height, ${first}, is above the last, ${last}`)
   if (stream.chain_id === '') problems.add('stream', 'the chain has no id')
   const ends = { first, last }
-  const gaps = await checkRanges(reader, tableOf('gaps'), ends, problems, signal)
+  const gaps = await checkRanges(checking, tableOf('gaps'), ends)
   const missing = new GapList<HeightRange>(gaps.filter(({ kind }) => kind === 'missing'))
   const imported = tableOf('imported')
-  const ranges = await checkRanges(reader, imported, ends, problems, signal)
+  const ranges = await checkRanges(checking, imported, ends)
   for (const { from, to } of missing.all) {
     const range = ranges[firstGapFrom(ranges, from)]
     if (range === undefined || range.from > to) continue
@@ -162,11 +161,9 @@ async function checkStream(
 
 /** Checks ranges of heights; returns those that follow on each other. */
 async function checkRanges(
-  reader: TableReader,
+  { reader, problems, signal }: Checking,
   table: Table,
   { first, last }: Pick<Heights, 'first' | 'last'>,
-  problems: Problems,
-  signal: AbortSignal | undefined,
 ) {
   const ranges: (HeightRange & { kind: TextCell | undefined })[] = []
   for (const row of await allRows(reader, table, {}, signal)) {

@@ -44,17 +44,19 @@ export function namedPair(table: Table, { a, b, ...pair }: Pair<Cells>): Pair<Na
   return { ...pair, a: a && namedRow(table, a), b: b && namedRow(table, b) }
 }
 
-/** Compares two sequences of a table's rows, adds the differences to problems, and returns the number of equal rows. */
+/** Compares the rows of a table with others, adds the differences to problems, and returns the number of equal rows. */
 export async function compareTables<Of extends Pair<NamedRow>>(
   table: Table,
-  [a, b]: readonly [AsyncGenerator<Cells[]>, AsyncGenerator<Cells[]>],
-  [inA, inB]: readonly [string, string],
+  held: AsyncGenerator<Cells[]>,
+  others: AsyncGenerator<Cells[]>,
+  inOthers: string,
   rules: TableRules<Of>,
   problems: Problems,
 ): Promise<PairCounts> {
   const counts: PairCounts = { same: 0 }
-  for await (const pair of compareRows(a, b, rules, counts)) {
-    problems.add(describeRow(table, Object.values((pair.a ?? pair.b)!)), describePair(pair, inA, inB))
+  for await (const pair of compareRows(held, others, rules, counts)) {
+    const where = describeRow(table, Object.values((pair.a ?? pair.b)!))
+    problems.add(where, describePair(pair, 'in the store', inOthers))
   }
   return counts
 }

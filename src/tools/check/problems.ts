@@ -1,3 +1,8 @@
+import type { TableReader } from '#core/store/table-reader'
+
+/** What every check of a store's tables is given. */
+export type Checking = { reader: TableReader; problems: Problems; signal: AbortSignal | undefined }
+
 /** A problem: its place and description. */
 export type Problem = { where: string; what: string }
 

@@ -1,10 +1,14 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
-import { MARKET_IDS } from '../../events/known-ids.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import { decoderOf, flag, int64, marketId } from '../../events/message-fields.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { auctionTable } from './table.ts'
+
+const decodeAuction = decoderOf<AuctionEvent>(
+  { kind: 'auction' },
+  { marketId: marketId(1), openingAuction: flag(2), leave: flag(3), start: int64(4), end: int64(5) },
+)
 
 export const auctionArrival: Arrival<AuctionEvent> = {
   kind: 'auction',
@@ -23,25 +27,4 @@ export const auctionArrival: Arrival<AuctionEvent> = {
       end_timestamp: end,
     })
   },
-}
-
-function decodeAuction(reader: WireReader): AuctionEvent {
-  const event: AuctionEvent = {
-    kind: 'auction',
-    marketId: '',
-    openingAuction: false,
-    leave: false,
-    start: 0n,
-    end: 0n,
-  }
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
-    else if (tag === uint(2)) event.openingAuction = reader.uint32() !== 0
-    else if (tag === uint(3)) event.leave = reader.uint32() !== 0
-    else if (tag === uint(4)) event.start = reader.int64()
-    else if (tag === uint(5)) event.end = reader.int64()
-    else reader.skip(tag)
-  }
-  return event
 }

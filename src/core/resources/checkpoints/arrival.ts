@@ -2,10 +2,15 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { CheckpointEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import { decoderOf, text, uint64 } from '../../events/message-fields.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { checkpointTable } from './table.ts'
+
+const decodeCheckpoint = decoderOf<CheckpointEvent>(
+  { kind: 'checkpoint' },
+  { hash: text(1), blockHash: text(2), atBlock: uint64(3) },
+)
 
 export const checkpointArrival: Arrival<CheckpointEvent> = {
   kind: 'checkpoint',
@@ -23,18 +28,6 @@ export const checkpointArrival: Arrival<CheckpointEvent> = {
       event_index: index,
     })
   },
-}
-
-function decodeCheckpoint(reader: WireReader): CheckpointEvent {
-  const event: CheckpointEvent = { kind: 'checkpoint', hash: '', blockHash: '', atBlock: 0n }
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.hash = reader.text()
-    else if (tag === bytesOf(2)) event.blockHash = reader.text()
-    else if (tag === uint(3)) event.atBlock = reader.uint64()
-    else reader.skip(tag)
-  }
-  return event
 }
 
 /** Why a checkpoint is left out, whatever source it is from; null if it is kept. */

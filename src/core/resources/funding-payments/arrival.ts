@@ -1,8 +1,9 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent } from '../../events/event.ts'
-import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
+import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
+import { decoderOf, marketId, partyId, text, uint32 } from '../../events/message-fields.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
 import { createBatch, put, rowsOf } from '../batch.ts'
@@ -27,6 +28,11 @@ export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId
 type WritablePayment = {
   -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
 }
+
+const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
+  { kind: 'funding-loss' },
+  { marketId: marketId(1), partyId: partyId(2), amount: text(3), type: uint32(4) },
+)
 
 export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
   kind: 'funding-payments',
@@ -155,15 +161,6 @@ function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPayme
 
 /** Losses of other types are not stored. */
 function decodeLoss(reader: WireReader): FundingLossEvent | null {
-  const event: FundingLossEvent = { kind: 'funding-loss', marketId: '', partyId: '', amount: '' }
-  let type = 0
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
-    else if (tag === bytesOf(2)) event.partyId = reader.id(PARTY_IDS) ?? ''
-    else if (tag === bytesOf(3)) event.amount = reader.text()
-    else if (tag === uint(4)) type = reader.uint32()
-    else reader.skip(tag)
-  }
+  const { type, ...event } = decodeAnyLoss(reader)
   return type === FUNDING_PAYMENT ? event : null
 }

@@ -2,9 +2,8 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { FundingPeriodEvent } from '../../events/event.ts'
-import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, isStorable, type LeftOutReason, numberFault } from '../../events/left-out.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import { decoderOf, int64, marketId, optional, text, uint64 } from '../../events/message-fields.ts'
 import type { Arrival } from '../arrival.ts'
 import { type Batch, put } from '../batch.ts'
 import { fundingPeriodTable } from './table.ts'
@@ -13,6 +12,15 @@ import { fundingPeriodTable } from './table.ts'
  * A store upgraded from version 0.1.0 does not have the places of periods' starts. They follow from the blocks of its
  * market data.
  */
+const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
+  { kind: 'funding-period' },
+  {
+    ...{ marketId: marketId(1), seq: uint64(2), start: int64(3), end: optional(int64(4)) },
+    ...{ fundingPayment: optional(text(5)), fundingRate: optional(text(6)) },
+    ...{ internalTwap: optional(text(7)), externalTwap: optional(text(8)) },
+  },
+)
+
 export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],
@@ -38,33 +46,6 @@ export function putFundingPeriod(batch: Batch, event: FundingPeriodEvent, first:
     height: last.height,
     event_index: last.index,
   })
-}
-
-function decodeFundingPeriod(reader: WireReader): FundingPeriodEvent {
-  const event: FundingPeriodEvent = {
-    kind: 'funding-period',
-    marketId: '',
-    seq: 0n,
-    start: 0n,
-    end: null,
-    fundingPayment: null,
-    fundingRate: null,
-    internalTwap: null,
-    externalTwap: null,
-  }
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
-    else if (tag === uint(2)) event.seq = reader.uint64()
-    else if (tag === uint(3)) event.start = reader.int64()
-    else if (tag === uint(4)) event.end = reader.int64()
-    else if (tag === bytesOf(5)) event.fundingPayment = reader.text()
-    else if (tag === bytesOf(6)) event.fundingRate = reader.text()
-    else if (tag === bytesOf(7)) event.internalTwap = reader.text()
-    else if (tag === bytesOf(8)) event.externalTwap = reader.text()
-    else reader.skip(tag)
-  }
-  return event
 }
 
 /** Why a period is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */

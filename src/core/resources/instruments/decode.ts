@@ -17,6 +17,7 @@ import {
   MAX_TEXT_LENGTH,
 } from '../../events/left-out.ts'
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
+import { decoderOf, int64, optional, readerOf, text, uint64 } from '../../events/message-fields.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 
 /** An asset's id if it is not a name. */
@@ -37,6 +38,18 @@ const TO_INSTRUMENT = [bytesOf(1)]
 
 /** From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers. */
 const TO_TRIGGERS = [bytesOf(4), bytesOf(1), bytesOf(2), bytesOf(2)]
+
+const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64(1)), every: int64(2) })
+
+const decodeSla = decoderOf<SlaParameters>(
+  {},
+  {
+    ...{ priceRange: text(1), commitmentMinTimeFraction: text(2) },
+    ...{ performanceHysteresisEpochs: uint64(4), slaCompetitionFactor: text(5) },
+  },
+)
+
+const readDetails = readerOf<AssetEvent>({ name: text(1), symbol: text(2), decimals: uint64(4) })
 
 /** Decodes the reader's `Market`. */
 export function decodeInstrument(reader: WireReader): InstrumentEvent {
@@ -69,6 +82,7 @@ export function decodeInstrument(reader: WireReader): InstrumentEvent {
     else if (tag === uint(9)) event.state = reader.uint32()
     else if (tag === uint(11)) event.positionDecimalPlaces = reader.int64()
     else if (tag === bytesOf(18)) {
+      reader.enter()
       event.sla = slaOf(decodeSla(reader))
       reader.leave(end)
     } else reader.skip(tag)
@@ -132,7 +146,10 @@ function decodeProduct(reader: WireReader, event: InstrumentEvent): void {
     else if (tag === bytesOf(5)) funding.clampLowerBound = reader.text()
     else if (tag === bytesOf(6)) funding.clampUpperBound = reader.text()
     else if (tag === bytesOf(7)) {
-      visitNested(reader, TO_TRIGGERS, () => triggers.push(decodeTrigger(reader)))
+      visitNested(reader, TO_TRIGGERS, () => {
+        reader.enter()
+        triggers.push(decodeTrigger(reader))
+      })
       reader.leave(end)
     } else if (tag === bytesOf(10)) funding.scalingFactor = reader.text()
     else if (tag === bytesOf(11)) funding.lowerBound = reader.text()
@@ -145,18 +162,6 @@ function decodeProduct(reader: WireReader, event: InstrumentEvent): void {
 /** A time trigger as it is sent, in seconds. */
 export type SentTrigger = { initial: bigint | null; every: bigint }
 
-function decodeTrigger(reader: WireReader): SentTrigger {
-  const trigger: SentTrigger = { initial: null, every: 0n }
-  const end = reader.enter()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === uint(1)) trigger.initial = reader.int64()
-    else if (tag === uint(2)) trigger.every = reader.int64()
-    else reader.skip(tag)
-  }
-  return trigger
-}
-
 /** The schedule of one trigger; null for several, or one whose times no payment has. */
 export function scheduleOf([trigger, ...others]: readonly SentTrigger[]): FundingSchedule | null {
   if (trigger === undefined || others.length > 0) return null
@@ -164,25 +169,6 @@ export function scheduleOf([trigger, ...others]: readonly SentTrigger[]): Fundin
   const every = trigger.every * SECOND
   const isTime = (value: bigint) => value >= MIN_INT64 && value <= MAX_INT64
   return every > 0n && isTime(every) && isTime(initial ?? 0n) ? { initial, every } : null
-}
-
-function decodeSla(reader: WireReader): SlaParameters {
-  const sla: SlaParameters = {
-    priceRange: '',
-    commitmentMinTimeFraction: '',
-    performanceHysteresisEpochs: 0n,
-    slaCompetitionFactor: '',
-  }
-  const end = reader.enter()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) sla.priceRange = reader.text()
-    else if (tag === bytesOf(2)) sla.commitmentMinTimeFraction = reader.text()
-    else if (tag === uint(4)) sla.performanceHysteresisEpochs = reader.uint64()
-    else if (tag === bytesOf(5)) sla.slaCompetitionFactor = reader.text()
-    else reader.skip(tag)
-  }
-  return sla
 }
 
 /** The parameters; null if all are zero or unset, as in markets from before SLAs. */
@@ -200,24 +186,14 @@ export function decodeAsset(reader: WireReader): AssetEvent {
     const tag = reader.tag()
     if (tag === bytesOf(1)) event.assetId = reader.text()
     else if (tag === bytesOf(2)) {
-      decodeAssetDetails(reader, event)
+      reader.enter()
+      readDetails(reader, event)
       reader.leave(end)
     } else if (tag === uint(3)) event.status = reader.uint32()
     else reader.skip(tag)
   }
   event.assetId = assetId(event.assetId)
   return event
-}
-
-function decodeAssetDetails(reader: WireReader, event: AssetEvent): void {
-  const end = reader.enter()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.name = reader.text()
-    else if (tag === bytesOf(2)) event.symbol = reader.text()
-    else if (tag === uint(4)) event.decimals = reader.uint64()
-    else reader.skip(tag)
-  }
 }
 
 /** Why a market is left out; null if it is kept. */

@@ -1,6 +1,7 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent, MarketDataEvent } from '../../events/event.ts'
-import { uint, type WireReader } from '../../events/wire-reader.ts'
+import { decoderOf, uint32, uint64 } from '../../events/message-fields.ts'
+import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import type { PaidFeesEvent } from '../paid-liquidity-fees/arrival.ts'
@@ -12,6 +13,11 @@ const EPOCH_END = 2
 
 /** The end of an epoch of the network. */
 export type EpochEndEvent = { kind: 'epoch-end'; seq: bigint }
+
+const decodeEpoch = decoderOf<EpochEndEvent & { action: number }>(
+  { kind: 'epoch-end' },
+  { seq: uint64(1), action: uint32(2) },
+)
 
 export const epochEndArrival: Arrival<EpochEndEvent> = {
   kind: 'epoch-end',
@@ -66,13 +72,6 @@ function isMarketData(event: DecodedEvent): event is MarketDataEvent {
 
 /** Of a beginning nothing is kept. */
 function decodeEpochEnd(reader: WireReader): EpochEndEvent | null {
-  const event: EpochEndEvent = { kind: 'epoch-end', seq: 0n }
-  let action = 0
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === uint(1)) event.seq = reader.uint64()
-    else if (tag === uint(2)) action = reader.uint32()
-    else reader.skip(tag)
-  }
+  const { action, ...event } = decodeEpoch(reader)
   return action === EPOCH_END ? event : null
 }

@@ -1,11 +1,16 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
-import type { LiquidityProvisionEvent, ProvisionStatus } from '../../events/event.ts'
-import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
+import type { LiquidityProvisionEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import { decoderOf, marketId, partyId, text, uint32 } from '../../events/message-fields.ts'
+import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { provisionTable } from './table.ts'
+
+const decodeFields = decoderOf<LiquidityProvisionEvent>(
+  { kind: 'liquidity-provision' },
+  { provisionId: text(1), partyId: partyId(2), marketId: marketId(5), status: uint32(11) },
+)
 
 export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   kind: 'liquidity-provision',
@@ -26,25 +31,8 @@ export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
 }
 
 function decodeProvision(reader: WireReader): LiquidityProvisionEvent {
-  let provisionId = ''
-  let partyId = ''
-  let marketId = ''
-  let status = 0
-  while (reader.at < reader.end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) provisionId = reader.text()
-    else if (tag === bytesOf(2)) partyId = reader.id(PARTY_IDS) ?? ''
-    else if (tag === bytesOf(5)) marketId = reader.id(MARKET_IDS) ?? ''
-    else if (tag === uint(11)) status = reader.uint32()
-    else reader.skip(tag)
-  }
-  const event: LiquidityProvisionEvent = {
-    kind: 'liquidity-provision',
-    provisionId: provisionId.toLowerCase(),
-    marketId,
-    partyId,
-    status: status as ProvisionStatus,
-  }
+  const event = decodeFields(reader)
+  event.provisionId = event.provisionId.toLowerCase()
   return event
 }
 

@@ -16,13 +16,8 @@ import {
   MAX_PENALTIES,
 } from '../../events/left-out.ts'
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import {
-  bytesOf,
-  LENGTH_DELIMITED,
-  MalformedMessageError,
-  uint,
-  WireReader,
-} from '../../events/wire-reader.ts'
+import { int64, readerOf, text, textOrNull, uint32, uint64 } from '../../events/message-fields.ts'
+import { bytesOf, LENGTH_DELIMITED, MalformedMessageError, WireReader } from '../../events/wire-reader.ts'
 import { type KeptBytes, keepBytes } from './kept-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 
@@ -47,6 +42,48 @@ type Lists = { feeShares: FeeShare[]; slas: ProviderSla[] }
 
 const reader = new WireReader()
 const plainElements = new KnownElements()
+
+const readFeeShare = readerOf<FeeShare>({
+  ...{ party: text(1), equityLikeShare: text(2), averageEntryValuation: text(3) },
+  ...{ averageScore: text(4), virtualStake: text(5) },
+})
+
+const readSla = readerOf<ProviderSla>({
+  party: text(1),
+  currentEpochFractionOfTimeOnBook: text(2),
+  lastEpochFractionOfTimeOnBook: text(3),
+  lastEpochFeePenalty: text(4),
+  lastEpochBondPenalty: text(5),
+  hysteresisPeriodFeePenalties: {
+    ...{ tag: PENALTIES, initial: [] },
+    read: (reader, known) => {
+      known.push(reader.text())
+      return known
+    },
+  },
+  requiredLiquidity: text(7),
+  notionalVolumeBuys: text(8),
+  notionalVolumeSells: text(9),
+})
+
+const readPerpetual = readerOf<PerpetualData>({
+  ...{ fundingPayment: textOrNull(1), fundingRate: textOrNull(2) },
+  ...{ internalTwap: textOrNull(3), externalTwap: textOrNull(4), seq: uint64(5), start: int64(6) },
+})
+
+const readFigures = readerOf<MarketFigures>({
+  ...{ markPrice: text(1), timestamp: int64(13), openInterest: uint64(14) },
+  ...{ tradingMode: uint32(19), state: uint32(27) },
+  perpetual: {
+    ...{ tag: PRODUCT_DATA, initial: null },
+    read: (reader, known) => {
+      const { end } = reader
+      const data = decodeProductData(reader.enter()) ?? known
+      reader.leave(end)
+      return data
+    },
+  },
+})
 
 /**
  * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream are market data, and
@@ -163,10 +200,12 @@ function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
     if (tag === MARKET) {
       marketId = reader.id(MARKET_IDS)
     } else if (tag === FEE_SHARE) {
-      keepElement(lists.feeShares, decodeFeeShare(reader.enter()), leaveOut)
+      reader.enter()
+      keepElement(lists.feeShares, readFeeShare(reader, noFeeShare()), leaveOut)
       reader.leave(end)
     } else if (tag === SLA) {
-      keepElement(lists.slas, decodeProviderSla(reader.enter()), leaveOut)
+      reader.enter()
+      keepElement(lists.slas, readSla(reader, noSla()), leaveOut)
       reader.leave(end)
     } else {
       reader.skip(tag)
@@ -232,38 +271,6 @@ export function noSla(): ProviderSla {
   }
 }
 
-function decodeFeeShare(end: number): FeeShare {
-  const share = noFeeShare()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) share.party = reader.text()
-    else if (tag === bytesOf(2)) share.equityLikeShare = reader.text()
-    else if (tag === bytesOf(3)) share.averageEntryValuation = reader.text()
-    else if (tag === bytesOf(4)) share.averageScore = reader.text()
-    else if (tag === bytesOf(5)) share.virtualStake = reader.text()
-    else reader.skip(tag)
-  }
-  return share
-}
-
-function decodeProviderSla(end: number): ProviderSla {
-  const sla = noSla()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) sla.party = reader.text()
-    else if (tag === bytesOf(2)) sla.currentEpochFractionOfTimeOnBook = reader.text()
-    else if (tag === bytesOf(3)) sla.lastEpochFractionOfTimeOnBook = reader.text()
-    else if (tag === bytesOf(4)) sla.lastEpochFeePenalty = reader.text()
-    else if (tag === bytesOf(5)) sla.lastEpochBondPenalty = reader.text()
-    else if (tag === bytesOf(6)) sla.hysteresisPeriodFeePenalties.push(reader.text())
-    else if (tag === bytesOf(7)) sla.requiredLiquidity = reader.text()
-    else if (tag === bytesOf(8)) sla.notionalVolumeBuys = reader.text()
-    else if (tag === bytesOf(9)) sla.notionalVolumeSells = reader.text()
-    else reader.skip(tag)
-  }
-  return sla
-}
-
 /** Malformed bytes end the figures: the lists have been checked, and stand without them. */
 function decodeFigures(): MarketFigures {
   const figures: MarketFigures = {
@@ -271,19 +278,7 @@ function decodeFigures(): MarketFigures {
     ...{ perpetual: null, isMalformed: false },
   }
   try {
-    const { end } = reader
-    while (reader.at < end) {
-      const tag = reader.tag()
-      if (tag === bytesOf(1)) figures.markPrice = reader.text()
-      else if (tag === uint(13)) figures.timestamp = reader.int64()
-      else if (tag === uint(14)) figures.openInterest = reader.uint64()
-      else if (tag === uint(19)) figures.tradingMode = reader.uint32()
-      else if (tag === uint(27)) figures.state = reader.uint32()
-      else if (tag === PRODUCT_DATA) {
-        figures.perpetual = decodeProductData(reader.enter()) ?? figures.perpetual
-        reader.leave(end)
-      } else reader.skip(tag)
-    }
+    readFigures(reader, figures)
   } catch (error) {
     if (!(error instanceof MalformedMessageError)) throw error
     figures.isMalformed = true
@@ -315,21 +310,9 @@ function decodeProductData(end: number): PerpetualData | null {
       ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
       ...{ seq: 0n, start: 0n },
     }
-    decodePerpetual(reader.enter(), data)
+    reader.enter()
+    readPerpetual(reader, data)
     reader.leave(end)
   }
   return data
-}
-
-function decodePerpetual(end: number, data: PerpetualData): void {
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) data.fundingPayment = reader.text() || null
-    else if (tag === bytesOf(2)) data.fundingRate = reader.text() || null
-    else if (tag === bytesOf(3)) data.internalTwap = reader.text() || null
-    else if (tag === bytesOf(4)) data.externalTwap = reader.text() || null
-    else if (tag === uint(5)) data.seq = reader.uint64()
-    else if (tag === uint(6)) data.start = reader.int64()
-    else reader.skip(tag)
-  }
 }
