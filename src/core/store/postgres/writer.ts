@@ -39,175 +39,163 @@ export function writerLockName({ schema }: PostgresAddress): string {
   return `lyra writer ${schema}`
 }
 
+/** A connection that holds the writer's lock, and whether the tables are spread over a cluster. */
+type Locked = { client: Client; spread: boolean }
+
 /**
  * Opens a writer. There is one at a time for each schema, by advisory lock: another one waits here, as a
  * standby, until the first is gone. A lost connection, a restart or a failover of the server is waited out.
  */
-export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
-  const writer = new PostgresWriter(address, options)
-  await withPostgresErrors(address.name, () => withFreshConnections(() => writer.lock()))
-  return writer
-}
-
-/** A connection that holds the writer's lock, and whether the tables are spread over a cluster. */
-type Locked = { client: Client; spread: boolean }
-
-class PostgresWriter implements Writer {
-  readonly #address: PostgresAddress
-  readonly #signal: AbortSignal | undefined
-  readonly #onNotice: (message: string) => void
-  readonly #onStandby: (isStandby: boolean) => void
+export async function openPostgresWriter(
+  address: PostgresAddress,
+  { signal, onNotice = () => {}, onStandby = () => {} }: WriterOptions,
+): Promise<Writer> {
+  const { name, schema } = address
   /** Cleared with the connection: an uncommitted transaction may have numbered some. */
-  readonly #markets: MarketNumbers = new Map()
-  readonly #unmade = new UnmadeSeries()
-  #locked: Locked | null = null
-  #known: Coverage | null | undefined
+  const markets: MarketNumbers = new Map()
+  const unmade = new UnmadeSeries()
+  let held: Locked | null = null
+  /** The coverage at the last commit, or as it was read; undefined before that. */
+  let lastKnown: Coverage | null | undefined
 
-  constructor(
-    address: PostgresAddress,
-    { signal, onNotice = () => {}, onStandby = () => {} }: WriterOptions,
-  ) {
-    this.#address = address
-    this.#signal = signal
-    this.#onNotice = onNotice
-    this.#onStandby = onStandby
+  async function coverage(): Promise<Coverage | null> {
+    lastKnown = await persist(({ client }) => runPostgresReading(client, readCoverage()))
+    return lastKnown
   }
 
-  async coverage(): Promise<Coverage | null> {
-    this.#known = await this.#persist(({ client }) => runPostgresReading(client, readCoverage()))
-    return this.#known
+  async function commit(batch: Batch, coverage: Coverage): Promise<void> {
+    await persist((locked) => tryCommit(locked, batch, coverage))
+    lastKnown = coverage
   }
 
-  async commit(batch: Batch, coverage: Coverage): Promise<void> {
-    await this.#persist((locked) => this.#tryCommit(locked, batch, coverage))
-    this.#known = coverage
-  }
-
-  async makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    if (which === 'all') await this.#run(() => this.#unmade.learn([]))
-    for (const some of this.#unmade.take(which)) {
+  async function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    if (which === 'all') await run(() => unmade.learn([]))
+    for (const some of unmade.take(which)) {
       if (signal?.aborted) return
-      await this.#run(() => this.#unmade.make(some))
+      await run(() => unmade.make(some))
     }
   }
 
   /** Runs steps in a transaction of their own. */
-  #run(steps: () => Steps): Promise<void> {
-    return this.#persist(async ({ client, spread }) => {
+  function run(steps: () => Steps): Promise<void> {
+    return persist(async ({ client, spread }) => {
       await client.query('begin')
       await runPostgresSteps(client, steps(), spread)
-      if (spread) await commitEverywhere(client, { signal: this.#signal, onNotice: this.#onNotice })
+      if (spread) await commitEverywhere(client, { signal, onNotice })
       else await client.query('commit')
     })
   }
 
-  async close(): Promise<void> {
-    const lost = this.#locked
-    this.#locked = null
-    this.#forget()
+  async function close(): Promise<void> {
+    const lost = held
+    held = null
+    forget()
     await lost?.client.end().catch(() => {})
   }
 
   /** Forgets the state of a lost transaction. */
-  #forget(): void {
-    this.#markets.clear()
-    this.#unmade.clear()
+  function forget(): void {
+    markets.clear()
+    unmade.clear()
   }
 
   /** Connects and waits for the lock, unless it is held. */
-  async lock(): Promise<Locked> {
-    if (this.#locked !== null) return this.#locked
-    const client = await connect(writerConfig(this.#address))
+  async function lock(): Promise<Locked> {
+    if (held !== null) return held
+    const client = await connect(writerConfig(address))
     try {
-      await this.#waitForLock(client)
-      await this.#refuseReadOnly(client)
-      const spread = await isSpread(client, this.#address.schema)
-      if (spread) await this.#finishOthers(client)
-      this.#locked = { client, spread }
+      await waitForLock(client)
+      await refuseReadOnly(client)
+      const spread = await isSpread(client, schema)
+      if (spread) await finishOthers(client)
+      held = { client, spread }
     } catch (error) {
       await client.end().catch(() => {})
       throw error
     }
-    return this.#locked
+    return held
   }
 
-  async #waitForLock(client: Client): Promise<void> {
+  async function waitForLock(client: Client): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(this.#address)])
+      const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(address)])
       if ((row![0] as unknown) === true) {
-        if (attempt > 0) this.#onStandby(false)
+        if (attempt > 0) onStandby(false)
         return
       }
       if (attempt === 0) {
-        this.#onNotice(`${this.#address.name}: another writer is active; standing by`)
-        this.#onStandby(true)
+        onNotice(`${name}: another writer is active; standing by`)
+        onStandby(true)
       }
-      await sleep(STANDBY_INTERVAL_MS, undefined, { signal: this.#signal })
+      await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
     }
   }
 
-  async #refuseReadOnly(client: Client): Promise<void> {
+  async function refuseReadOnly(client: Client): Promise<void> {
     const [right] = await queryRows(client, MAY_WRITE)
     if ((right![0] as unknown) !== false) return
     throw new StoreRefusedError(
-      `${this.#address.name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
+      `${name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
     )
   }
 
   /** Publishes the state that a previous writer or connection left unpublished. */
-  async #finishOthers(client: Client): Promise<void> {
+  async function finishOthers(client: Client): Promise<void> {
     const session = await unpublishedSession(client)
-    if (session !== null) await settle(client, session, { signal: this.#signal })
+    if (session !== null) await settle(client, session, { signal })
     await finish(client)
   }
 
   /** Does work, and retries it after temporary faults; the signal ends the waiting. */
-  async #persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
+  async function persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
     for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LONGEST_RETRY_MS)) {
       try {
-        return await work(await this.lock())
+        return await work(await lock())
       } catch (error) {
-        const explanation = explainPostgresError(this.#address.name, error)
+        const explanation = explainPostgresError(name, error)
         if (!isPassing(error)) {
           // Closing the connection ends the transaction that the error left open.
-          await this.close()
+          await close()
           throw explanation
         }
-        if (isConnectionLost(error) || this.#locked === null) await this.close()
+        if (isConnectionLost(error) || held === null) await close()
         else {
-          this.#forget()
-          await this.#locked.client.query('rollback').catch(() => this.close())
+          forget()
+          await held.client.query('rollback').catch(() => close())
         }
-        this.#onNotice(`${explanation.message}; trying again`)
-        await sleep(wait, undefined, { signal: this.#signal })
+        onNotice(`${explanation.message}; trying again`)
+        await sleep(wait, undefined, { signal })
       }
     }
   }
 
-  async #tryCommit({ client, spread }: Locked, batch: Batch, coverage: Coverage): Promise<void> {
-    const known = this.#known
+  async function tryCommit({ client, spread }: Locked, batch: Batch, coverage: Coverage): Promise<void> {
+    const known = lastKnown
     const begun = Promise.all([client.query('begin'), runPostgresReading(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresSteps(client, writeSteps(batch, this.#markets, this.#unmade), spread, sent)
+    await runPostgresSteps(client, writeSteps(batch, markets, unmade), spread, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
       await client.query('rollback')
       throw new StoreError(
-        `${this.#address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
+        `${name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
       )
     }
     const publication = publicationOf(batch, known ?? null, coverage)
     if (spread) {
       await Promise.all(sent)
       await keepUnpublished(client, publication)
-      await commitEverywhere(client, { signal: this.#signal, onNotice: this.#onNotice })
+      await commitEverywhere(client, { signal, onNotice })
       await finish(client)
     } else {
       await Promise.all([...sent, publish(client, publication, true)])
     }
   }
+
+  await withPostgresErrors(name, () => withFreshConnections(lock))
+  return { coverage, commit, makeSeries, close }
 }
 
 /** Publishes rows that are committed and visible everywhere, if there are any. */

@@ -3,7 +3,7 @@ import { type TableReader, tableReader } from '../table-reader.ts'
 import { insertText, type TextCell, tableOf } from '../tables.ts'
 import { Connection, withSqliteErrors } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
-import { SqliteWriter } from './writer.ts'
+import { createSqliteWriter } from './writer.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export function openSqliteTableReader(path: string): TableReader {
@@ -36,6 +36,6 @@ export function openTemporaryStore(
 ): { writer: Writer; tables: TableReader } {
   const connection = Connection.openAlone(path)
   for (const market of markets) connection.run(insertText(tableOf('markets')), market)
-  const writer = Object.assign(new SqliteWriter(path, connection), { makeSeries: async () => {} })
+  const writer = Object.assign(createSqliteWriter(path, connection), { makeSeries: async () => {} })
   return { writer, tables: tablesOf(connection) }
 }

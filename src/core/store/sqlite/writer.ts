@@ -35,78 +35,63 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   refuseReadOnly(path)
   const connection = Connection.openMigrated(path, onNotice)
   if (durable) connection.flushEveryCommit()
-  return new SqliteWriter(path, connection)
+  return createSqliteWriter(path, connection)
 }
 
 /** Writes over a connection that it closes. */
-export class SqliteWriter implements Writer {
-  readonly #path: string
-  readonly #connection: Connection
-  readonly #log: WriterLog
+export function createSqliteWriter(path: string, connection: Connection): Writer {
+  const keepLogShort = logKeeper(path, connection)
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
-  readonly #markets: MarketNumbers = new Map()
-  readonly #unmade = new UnmadeSeries()
-  #known: Known
+  const markets: MarketNumbers = new Map()
+  const unmade = new UnmadeSeries()
+  let known = withSqliteErrors(path, readKnown)
 
-  constructor(path: string, connection: Connection) {
-    this.#path = path
-    this.#connection = connection
-    this.#log = new WriterLog(path, connection)
-    this.#known = withSqliteErrors(path, () => this.#readKnown())
+  async function coverage(): Promise<Coverage | null> {
+    known = withSqliteErrors(path, readKnown)
+    return known.coverage
   }
 
-  async coverage(): Promise<Coverage | null> {
-    this.#known = withSqliteErrors(this.#path, () => this.#readKnown())
-    return this.#known.coverage
-  }
-
-  async commit(batch: Batch, coverage: Coverage): Promise<void> {
-    this.#write(() => {
-      runSqliteSteps(this.#connection, writeSteps(batch, this.#markets, this.#unmade))
-      this.#writeCoverage(coverage)
-      this.#connection.runAll(noteChanges(changesOf(batch)))
+  async function commit(batch: Batch, coverage: Coverage): Promise<void> {
+    write(() => {
+      runSqliteSteps(connection, writeSteps(batch, markets, unmade))
+      writeCoverage(coverage)
+      connection.runAll(noteChanges(changesOf(batch)))
     })
-    this.#known.coverage = coverage
+    known.coverage = coverage
   }
 
-  async makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    if (which === 'all') this.#write(() => runSqliteSteps(this.#connection, this.#unmade.learn([])))
-    for (const some of this.#unmade.take(which)) {
+  async function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    if (which === 'all') write(() => runSqliteSteps(connection, unmade.learn([])))
+    for (const some of unmade.take(which)) {
       if (signal?.aborted) return
-      this.#write(() => runSqliteSteps(this.#connection, this.#unmade.make(some)))
+      write(() => runSqliteSteps(connection, unmade.make(some)))
     }
   }
 
-  #write(work: () => void): void {
-    const connection = this.#connection
+  function write(work: () => void): void {
     try {
-      withSqliteErrors(this.#path, () => {
-        this.#refuseOtherFile()
-        if (this.#log.keepShort()) this.#known.logFrom = this.#known.commits
+      withSqliteErrors(path, () => {
+        refuseOtherFile()
+        if (keepLogShort()) known.logFrom = known.commits
         connection.transaction('immediate', () => {
-          this.#refuseOtherWriter()
+          refuseOtherWriter()
           work()
-          connection.run(COUNT_COMMIT, [this.#known.logFrom])
+          connection.run(COUNT_COMMIT, [known.logFrom])
         })
       })
-      this.#known.commits += 1n
+      known.commits += 1n
     } catch (error) {
-      this.#markets.clear()
-      this.#unmade.clear()
+      markets.clear()
+      unmade.clear()
       throw error
     }
   }
 
-  async close(): Promise<void> {
-    this.#connection.closeWritten()
-  }
-
-  #readKnown(): Known {
-    const connection = this.#connection
+  function readKnown(): Known {
     return connection.transaction('deferred', () => {
       const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS) as [string, string, string]
       // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
-      const isLogEmpty = logBytes(this.#path) === 0
+      const isLogEmpty = logBytes(path) === 0
       return {
         coverage: runSqliteReading(connection, readCoverage()),
         commits: BigInt(commits),
@@ -116,67 +101,59 @@ export class SqliteWriter implements Writer {
     })
   }
 
-  #writeCoverage(coverage: Coverage): void {
-    this.#connection.run(WRITE_STREAM, streamValues(coverage))
-    this.#writeRanges('gaps', coverage)
-    this.#writeRanges('imported', coverage)
+  function writeCoverage(coverage: Coverage): void {
+    connection.run(WRITE_STREAM, streamValues(coverage))
+    writeRanges('gaps', coverage)
+    writeRanges('imported', coverage)
   }
 
-  #writeRanges(name: RangesName, after: Coverage): void {
-    if (after[name] === this.#known.coverage?.[name]) return
+  function writeRanges(name: RangesName, after: Coverage): void {
+    if (after[name] === known.coverage?.[name]) return
     const { remove, insert, valuesOf } = RANGES[name]
-    this.#connection.run(remove)
-    for (const values of valuesOf(after)) this.#connection.run(insert, values)
+    connection.run(remove)
+    for (const values of valuesOf(after)) connection.run(insert, values)
   }
 
   /** Two programs that write to one store would each continue from the other's changes. */
-  #refuseOtherWriter(): void {
-    const known = this.#known
-    const [commits, , upkeep] = this.#connection.row(READ_COMMITS) as [string, string, string]
+  function refuseOtherWriter(): void {
+    const [commits, , upkeep] = connection.row(READ_COMMITS) as [string, string, string]
     const upkeepCommits = BigInt(upkeep)
     if (BigInt(commits) - upkeepCommits === known.commits - known.upkeepCommits) {
-      this.#known = { ...known, commits: BigInt(commits), upkeepCommits }
+      known = { ...known, commits: BigInt(commits), upkeepCommits }
       return
     }
-    throw new StoreError(`${this.#path}: another program writes to this store; let it finish first`)
+    throw new StoreError(`${path}: another program writes to this store; let it finish first`)
   }
 
-  #refuseOtherFile(): void {
-    if (this.#connection.isInPlace) return
+  function refuseOtherFile(): void {
+    if (connection.isInPlace) return
     throw new StoreError(
-      `${this.#path}: the store was deleted or replaced while in use; nothing more is written. Restart`,
+      `${path}: the store was deleted or replaced while in use; nothing more is written. Restart`,
     )
   }
+
+  return { coverage, commit, makeSeries, close: async () => connection.closeWritten() }
 }
 
-/** The log of a store that is written to. */
-class WriterLog {
-  readonly #path: string
-  readonly #connection: Connection
+/**
+ * Creates the function that copies a long WAL to the file, and returns whether the WAL is empty. It keeps growing while an
+ * older snapshot is being read.
+ */
+function logKeeper(path: string, connection: Connection): () => boolean {
   /** The size at which it is to be copied to the file. */
-  #copyAt = MAX_LOG_BYTES
-  #retryAt = 0
-
-  constructor(path: string, connection: Connection) {
-    this.#path = path
-    this.#connection = connection
-  }
-
-  /**
-   * Copies a long WAL to the file; returns whether the WAL is empty. It keeps growing while an older snapshot is being
-   * read.
-   */
-  keepShort(): boolean {
-    const bytes = logBytes(this.#path)
+  let copyAt = MAX_LOG_BYTES
+  let retryAt = 0
+  return () => {
+    const bytes = logBytes(path)
     if (bytes === 0) {
       // Someone who has read for long has emptied it (shorten-log.ts).
-      this.#copyAt = MAX_LOG_BYTES
+      copyAt = MAX_LOG_BYTES
       return true
     }
-    if (bytes < this.#copyAt && (bytes < MAX_LOG_BYTES || performance.now() < this.#retryAt)) return false
-    const isEmpty = this.#connection.truncateLog()
-    this.#copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
-    this.#retryAt = performance.now() + EMPTY_LOG_RETRY_MS
+    if (bytes < copyAt && (bytes < MAX_LOG_BYTES || performance.now() < retryAt)) return false
+    const isEmpty = connection.truncateLog()
+    copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
+    retryAt = performance.now() + EMPTY_LOG_RETRY_MS
     return isEmpty
   }
 }

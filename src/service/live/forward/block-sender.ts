@@ -17,45 +17,31 @@ export const START_POSITION: SendPosition = { file: 0, offset: 0, block: null }
  */
 type SendRange = { at: FilePosition; first: bigint; upTo: bigint | null }
 
-/** Forwards kept blocks in one connection, in consecutive order. */
-export class BlockSender {
-  readonly connection: PairConnection
+/**
+ * Forwards kept blocks in one connection, in consecutive order.
+ *
+ * @param firstHeight chooses the height to begin with, if nothing has been passed on before
+ */
+export function createBlockSender(
+  connection: PairConnection,
+  files: KeptFiles,
+  from: SendPosition,
+  firstHeight: (runs: readonly BlockRun[]) => bigint,
+) {
   /** The last block forwarded, the reading position, and the end of the last block. */
-  sent: BeginBlock | null
-  reading: FilePosition
-  blockEnd: FilePosition
-  readonly #files: KeptFiles
-  readonly #firstHeight: (runs: readonly BlockRun[]) => bigint
-  readonly #envelope = createEnvelope()
-  #range: SendRange | null
-  #isSending: boolean
-  #isBetween = true
-  #messages: Buffer[] = []
-  #framer: RecordFramer | null = null
-  #framedUpTo: FilePosition = START_POSITION
+  let sent = from.block
+  let reading: FilePosition = from
+  let blockEnd: FilePosition = from
+  let range: SendRange | null =
+    from.block === null ? null : { at: from, first: from.block.height, upTo: null }
+  let isSending = from.block !== null
+  const envelope = createEnvelope()
+  let isBetween = true
+  let messages: Buffer[] = []
+  let framer: RecordFramer | null = null
+  let framedUpTo: FilePosition = START_POSITION
   /** The block sent last, when it was last looked for the next one. */
-  #triedFor: BeginBlock | null = null
-
-  /** @param firstHeight chooses the height to begin with, if nothing has been passed on before */
-  constructor(
-    connection: PairConnection,
-    files: KeptFiles,
-    from: SendPosition,
-    firstHeight: (runs: readonly BlockRun[]) => bigint,
-  ) {
-    this.connection = connection
-    this.#files = files
-    this.#firstHeight = firstHeight
-    this.sent = from.block
-    this.reading = this.blockEnd = from
-    this.#range = from.block === null ? null : { at: from, first: from.block.height, upTo: null }
-    this.#isSending = from.block !== null
-  }
-
-  /** Whether no block is passed on in part. */
-  get isBetweenBlocks(): boolean {
-    return this.#isBetween || !this.#isSending
-  }
+  let triedFor: BeginBlock | null = null
 
   /**
    * Reads the next part of the files, and sends due blocks. Returns the number of messages sent; null if there is
@@ -63,56 +49,52 @@ export class BlockSender {
    *
    * @throws {ConnectionError} if the next block is missing or cannot be read.
    */
-  async sendNext(): Promise<number | null> {
-    if (this.#range === null) {
-      if (this.#triedFor !== null && this.#triedFor === this.sent) {
-        throw new ConnectionError(`the kept events of block ${this.#triedFor.height + 1n} cannot be read`)
+  async function sendNext(): Promise<number | null> {
+    if (range === null) {
+      if (triedFor !== null && triedFor === sent) {
+        throw new ConnectionError(`the kept events of block ${triedFor.height + 1n} cannot be read`)
       }
-      this.#triedFor = this.sent
-      this.#range = this.#nextRange()
-      this.reading = this.#range?.at ?? this.reading
-      this.#isSending = false
+      triedFor = sent
+      range = nextRange()
+      reading = range?.at ?? reading
+      isSending = false
     }
-    const piece = this.#files.next(this.reading)
-    if (this.#range === null || piece === null) return null
+    const piece = files.next(reading)
+    if (range === null || piece === null) return null
     const { stretch, start, end } = piece
     const { file } = stretch
-    if (this.#framer === null || this.#framedUpTo.file !== file || this.#framedUpTo.offset !== start) {
-      this.#framer = new RecordFramer(`forward ${file}`, this.#sinkOf(file), start)
+    if (framer === null || framedUpTo.file !== file || framedUpTo.offset !== start) {
+      framer = new RecordFramer(`forward ${file}`, sinkOf(file), start)
     }
-    this.#framer.push(await this.#files.read(file, start, end))
-    this.#framedUpTo = this.reading = { file, offset: end }
-    const messages = this.#messages
-    this.#messages = []
-    if (messages.length > 0) await this.connection.write(Buffer.concat(messages))
-    return messages.length
+    framer.push(await files.read(file, start, end))
+    framedUpTo = reading = { file, offset: end }
+    const due = messages
+    messages = []
+    if (due.length > 0) await connection.write(Buffer.concat(due))
+    return due.length
   }
 
   /** Gathers the messages of the blocks that are due. */
-  #sinkOf(file: number): RecordSink {
-    const envelope = this.#envelope
+  function sinkOf(file: number): RecordSink {
     return (bytes, start, end, position) => {
       readEnvelope(bytes, start, end, envelope)
       if (envelope.kind === EVENT_KIND.beginBlock) {
-        this.#beginBlock(decodeBeginBlock(envelope))
+        beginBlock(decodeBeginBlock(envelope))
       } else if (envelope.kind === EVENT_KIND.endBlock) {
-        this.#isBetween = true
-        if (this.#isSending && this.#range?.upTo === this.sent?.height) this.#range = null
+        isBetween = true
+        if (isSending && range?.upTo === sent?.height) range = null
       }
-      if (this.#isBetween)
-        this.blockEnd = { file, offset: position.offset + end - start + RECORD_HEADER_BYTES }
-      if (this.#isSending) this.#messages.push(messageOf(bytes, start, end))
+      if (isBetween) blockEnd = { file, offset: position.offset + end - start + RECORD_HEADER_BYTES }
+      if (isSending) messages.push(messageOf(bytes, start, end))
     }
   }
 
-  #beginBlock(block: BeginBlock): void {
-    const { sent } = this
-    const range = this.#range
+  function beginBlock(block: BeginBlock): void {
     const isDue = sent === null ? block.height === range?.first : isNext(block, sent)
-    this.#isSending = isDue && range !== null && (range.upTo === null || block.height <= range.upTo)
-    if (this.#isSending) this.sent = block
-    else if (sent !== null && block.height > sent.height) this.#range = null
-    this.#isBetween = false
+    isSending = isDue && range !== null && (range.upTo === null || block.height <= range.upTo)
+    if (isSending) sent = block
+    else if (sent !== null && block.height > sent.height) range = null
+    isBetween = false
   }
 
   /**
@@ -120,11 +102,11 @@ export class BlockSender {
    *
    * @throws {ConnectionError} if it is missing, but later ones are there.
    */
-  #nextRange(): SendRange | null {
-    const runs = this.#files.stretches.runs()
+  function nextRange(): SendRange | null {
+    const runs = files.stretches.runs()
     const newest = runs.at(-1)
     if (newest === undefined) return null
-    const first = this.sent === null ? this.#firstHeight(runs) : this.sent.height + 1n
+    const first = sent === null ? firstHeight(runs) : sent.height + 1n
     const run = runs.findLast(({ from, to }) => from <= first && first <= to)
     if (run === undefined) {
       if (runs.some(({ from }) => from > first)) {
@@ -140,4 +122,16 @@ export class BlockSender {
     }
     return { at: { file, offset: start }, first, upTo }
   }
+
+  return {
+    connection,
+    sent: () => sent,
+    reading: () => reading,
+    blockEnd: () => blockEnd,
+    /** Whether no block is passed on in part. */
+    isBetweenBlocks: () => isBetween || !isSending,
+    sendNext,
+  }
 }
+
+export type BlockSender = ReturnType<typeof createBlockSender>

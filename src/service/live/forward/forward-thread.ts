@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLogger } from '../../log.ts'
 import type { ForwardTask, ToForwarder } from './forward-state.ts'
-import { Forwarder } from './forwarder.ts'
+import { createForwarder } from './forwarder.ts'
 
 const UPKEEP_MS = 1_000
 
@@ -10,7 +10,7 @@ const port = parentPort!
 const task = workerData as ForwardTask
 
 const stop = new AbortController()
-const forwarder = new Forwarder(task, createLogger(task.logLevel), () => port.postMessage(forwarder.state))
+const forwarder = createForwarder(task, createLogger(task.logLevel), () => port.postMessage(forwarder.state))
 
 async function run(): Promise<void> {
   const keepUp = async () => {
