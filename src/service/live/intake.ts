@@ -20,110 +20,111 @@ export type IntakeOptions = {
   onChange: () => void
 }
 
-/** The listening side of live ingestion: checks the core's events, and writes them to the buffer. */
-export class Intake {
+export type IntakeState = {
   /** The core that is connected; null if there is none. */
-  peer: string | null = null
+  peer: string | null
   /** Events received since the start. */
-  received = 0
+  received: number
   /** Connections closed by this side since the start, by reason. */
-  readonly faults: Partial<Record<ConnectionFault, number>> = {}
+  faults: Partial<Record<ConnectionFault, number>>
   /** Fault in the core's events; null once a later block is committed. */
-  failure: string | null = null
-  readonly #options: IntakeOptions
-  readonly #check: IncomingCheck
-  readonly #faultLog: FaultLog
-  /** The first whole block since the failure. */
-  #recoveryHeight: bigint | null = null
-  #socket!: PairSocket
+  failure: string | null
+}
 
-  constructor(options: IntakeOptions) {
-    this.#options = options
-    this.#faultLog = new FaultLog(options.log)
-    this.#check = new IncomingCheck(options.chain, ({ height }) => {
-      if (this.failure !== null) this.#recoveryHeight ??= height
-    })
-  }
+/** The listening side of live ingestion: checks the core's events, and writes them to the buffer. */
+export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
+  const state: IntakeState = { peer: null, received: 0, faults: {}, failure: null }
+  const faultLog = new FaultLog(log)
+  const check = new IncomingCheck(chain, ({ height }) => {
+    if (state.failure !== null) recoveryHeight ??= height
+  })
+  /** The first whole block since the failure. */
+  let recoveryHeight: bigint | null = null
+  let socket: PairSocket
 
   /**
    * Listens for the core, and returns the port.
    *
    * @throws the error of listening (EADDRINUSE, ...).
    */
-  async listen(options: PairOptions): Promise<number> {
-    this.#socket = await listenPair(options, {
-      onConnected: (peer) => this.#connected(peer),
-      onDisconnected: (peer, reason) => this.#disconnected(peer, reason),
-      onMessage: (message) => this.#take(message),
-      onRead: () => this.#write(),
-      onFault: (fault, message) => this.#closedFor(fault, message),
+  async function listen(options: PairOptions): Promise<number> {
+    socket = await listenPair(options, {
+      onConnected: connected,
+      onDisconnected: disconnected,
+      onMessage: take,
+      onRead: write,
+      onFault: closedFor,
     })
-    return this.#socket.port
+    return socket.port
   }
 
   /** The store holds blocks: events must be of their chain. */
-  pinChain(id: string): void {
-    this.#check.pinned ??= { id, pinnedBy: 'the store contains chain' }
+  function pinChain(id: string): void {
+    check.pinned ??= { id, pinnedBy: 'the store contains chain' }
   }
 
-  committed({ chainId, height }: Pick<Coverage, 'chainId' | 'height'>): void {
-    this.pinChain(chainId)
-    if (this.#recoveryHeight === null || height < this.#recoveryHeight) return
-    this.failure = null
-    this.#recoveryHeight = null
-  }
-
-  /** Logs the faults that are counted, not logged one by one; called every second. */
-  logFaults(): void {
-    this.#faultLog.flush()
+  function committed({ chainId, height }: Pick<Coverage, 'chainId' | 'height'>): void {
+    pinChain(chainId)
+    if (recoveryHeight === null || height < recoveryHeight) return
+    state.failure = null
+    recoveryHeight = null
   }
 
   /** Ends the connection between two messages, and writes all that the core had sent. */
-  async close(): Promise<void> {
-    await this.#socket.close()
-    this.#faultLog.flush(true)
+  async function close(): Promise<void> {
+    await socket.close()
+    faultLog.flush(true)
   }
 
-  #connected(peer: string): void {
-    this.#options.log.info(`core connected from ${peer}`)
-    this.peer = peer
-    this.#check.connected()
-    this.#options.onChange()
+  function connected(peer: string): void {
+    log.info(`core connected from ${peer}`)
+    state.peer = peer
+    check.connected()
+    onChange()
   }
 
-  #disconnected(peer: string, reason: string): void {
-    this.#options.log.warn(`core at ${peer} disconnected: ${reason}`)
-    this.peer = null
-    this.#options.onChange()
+  function disconnected(peer: string, reason: string): void {
+    log.warn(`core at ${peer} disconnected: ${reason}`)
+    state.peer = null
+    onChange()
   }
 
-  #take(message: Buffer): void {
-    const { buffer } = this.#options
-    const { isWhole, dropsBlock } = this.#check.check(message)
+  function take(message: Buffer): void {
+    const { isWhole, dropsBlock } = check.check(message)
     if (dropsBlock) buffer.dropOpenBlock()
-    this.received++
+    state.received++
     buffer.append(message, isWhole)
   }
 
   /** Nothing more is read before this is written: a killed process loses as little as possible. */
-  #write(): void {
-    const blocked = this.#options.buffer.write()
+  function write(): void {
+    const blocked = buffer.write()
     if (blocked === null) return
-    this.#socket.pause()
-    void blocked.then(this.#socket.resume)
+    socket.pause()
+    void blocked.then(socket.resume)
   }
 
-  #closedFor(fault: ConnectionFault, message: string): void {
-    this.faults[fault] = (this.faults[fault] ?? 0) + 1
-    this.#faultLog.add(fault, message)
+  function closedFor(fault: ConnectionFault, message: string): void {
+    state.faults[fault] = (state.faults[fault] ?? 0) + 1
+    faultLog.add(fault, message)
     if (isFaultOfCore(fault)) {
       // The open block of the connection may be incomplete; the core sends it again.
-      this.#check.dropOpenBlock()
-      this.#options.buffer.dropOpenBlock()
-      this.failure = withoutAddress(message)
-      this.#recoveryHeight = null
+      check.dropOpenBlock()
+      buffer.dropOpenBlock()
+      state.failure = withoutAddress(message)
+      recoveryHeight = null
     }
-    this.#options.onChange()
+    onChange()
+  }
+
+  return {
+    state,
+    listen,
+    pinChain,
+    committed,
+    /** Logs the faults that are counted, not logged one by one; called every second. */
+    logFaults: () => faultLog.flush(),
+    close,
   }
 }
 

@@ -4,7 +4,7 @@ import { createAllowList } from './allow-list.ts'
 import { takeFolder } from './buffer-folder.ts'
 import { type BufferPosition, EventBuffer } from './event-buffer.ts'
 import { startForwarding } from './forward/start-forwarding.ts'
-import { Intake } from './intake.ts'
+import { createIntake } from './intake.ts'
 import type { FromReceiver, ReceiverTask, ToReceiver } from './receiver.ts'
 import { repairLastFile } from './repair.ts'
 
@@ -31,11 +31,11 @@ const buffer = new EventBuffer({
   onFile: (file) => post({ type: 'file', file }),
   follower: forwarding?.follower ?? null,
 })
-const intake = new Intake({ buffer, chain: task.chain, log, onChange: report })
+const intake = createIntake({ buffer, chain: task.chain, log, onChange: report })
 
 function report(): void {
-  const { peer, received, faults } = intake
-  const failure = buffer.fault ?? intake.failure
+  const { peer, received, faults } = intake.state
+  const failure = buffer.fault ?? intake.state.failure
   const forward = forwarding?.state() ?? null
   post({ type: 'state', state: { peer, received, faults, failure, bufferedBytes: buffer.bytes, forward } })
 }

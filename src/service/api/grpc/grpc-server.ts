@@ -13,7 +13,7 @@ import '../questions/page-message.ts'
 import { createAnswerTurns } from './answer-turns.ts'
 import type { MethodHandler } from './call.ts'
 import { healthMethods } from './health.ts'
-import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'
+import { type Calls, closeUnread, createOpenCall, type OpenCall, REQUEST_IS_LATE } from './open-call.ts'
 import type { GrpcOptions } from './options.ts'
 import { createReflection } from './reflection.ts'
 import { tradingDataMethods } from './trading-data.ts'
@@ -105,7 +105,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
       return
     }
     const path = headers[':path'] ?? ''
-    const call = new OpenCall(calls, { stream, session, socket, address, path, method: methods.get(path) })
+    const call = createOpenCall(calls, { stream, session, socket, address, path, method: methods.get(path) })
     void call.run(headers)
   }
 

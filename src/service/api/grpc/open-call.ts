@@ -57,68 +57,62 @@ type Caller = {
 }
 
 /** A call from its request to its status. */
-export class OpenCall {
+export type OpenCall = {
   /** Deadline of its request, by the process's clock; infinite once it has arrived. */
   dueAt: number
-  readonly #calls: Calls
-  readonly #caller: Caller
-  readonly #startedAt = performance.now()
-  readonly #metadata = [':status', '200', 'content-type', 'application/grpc']
-  readonly #holds = new Set<() => void>()
-  /** Final status code of the call. */
-  #code: number | null = null
-  #isRefused = false
-  #isUnread = false
-
-  constructor(calls: Calls, caller: Caller) {
-    this.#calls = calls
-    this.#caller = caller
-    this.dueAt = this.#startedAt + REQUEST_ARRIVAL_TIMEOUT_MS
-  }
-
   /** Whether it ends only if one side wants it to. */
-  get isEndless(): boolean {
-    const { method } = this.#caller
-    return method !== undefined && 'stream' in method
-  }
+  isEndless: boolean
+  /** Ends it with an error, unless it has ended. */
+  end(error: ApiError): void
+  /** Answers it. */
+  run(headers: IncomingHttpHeaders): Promise<void>
+}
+
+export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
+  const { stream, session, socket, address, path, method } = caller
+  const { shares, open, answerTurns, countCall, mayGoOn } = calls
+  const { countRequest, backlog, trustProxy, known, explainError } = calls
+  const startedAt = performance.now()
+  const metadata = [':status', '200', 'content-type', 'application/grpc']
+  const holds = new Set<() => void>()
+  /** Final status code of the call. */
+  let finalCode: number | null = null
+  let isRefused = false
+  let isUnread = false
 
   /** Ends it with an error, unless it has ended. */
-  end(error: ApiError): void {
-    this.#finish(error.code, trailersOf(error))
+  function end(error: ApiError): void {
+    finish(error.code, trailersOf(error))
   }
 
   /** Answers it. */
-  async run(headers: IncomingHttpHeaders): Promise<void> {
-    const { stream } = this.#caller
-    this.#calls.open.add(this)
+  async function run(headers: IncomingHttpHeaders): Promise<void> {
+    open.add(call)
     stream.once('end', () => {
-      this.dueAt = Number.POSITIVE_INFINITY
+      call.dueAt = Number.POSITIVE_INFINITY
     })
     const limit = timeoutMs(headers['grpc-timeout'])
     const deadline =
       limit === null
         ? undefined
-        : setTimeout(() => this.end(tooLate('the deadline of the call has passed')), limit)
+        : setTimeout(() => end(tooLate('the deadline of the call has passed')), limit)
     stream.once('close', () => {
       clearTimeout(deadline)
-      this.#close()
+      close()
     })
     try {
-      await this.#answer(String(headers['grpc-encoding'] ?? 'identity'))
+      await answer(String(headers['grpc-encoding'] ?? 'identity'))
     } catch (error) {
-      this.#fail(error)
+      fail(error)
     }
   }
 
-  async #answer(encoding: string): Promise<void> {
-    const { stream, session, address, path, method } = this.#caller
-    const { countRequest, shares } = this.#calls
-    const metadata = this.#metadata
+  async function answer(encoding: string): Promise<void> {
     for (const [name, value] of Object.entries(countRequest(address)))
       metadata.push(name.toLowerCase(), value)
-    const result = shares.take(address, this)
+    const result = shares.take(address, call)
     if (result === 'refused') {
-      this.#refuse()
+      refuse()
       return
     }
     result?.end(tooManyCalls())
@@ -129,104 +123,102 @@ export class OpenCall {
     }
     const given = { stream, address, metadata }
     if ('stream' in method) {
-      await method.stream(given, (message) => this.#send(message))
-      this.#finish(GRPC.ok, OK)
+      await method.stream(given, (message) => send(message))
+      finish(GRPC.ok, OK)
     } else {
       const request = await readRequest(stream)
-      const endTurn = await this.#calls.answerTurns(session)
-      if (this.#isGone) endTurn()
+      const endTurn = await answerTurns(session)
+      if (isGone()) endTurn()
       else {
-        this.#holds.add(endTurn)
-        this.#finish(GRPC.ok, OK, await method.unary(given, request))
+        holds.add(endTurn)
+        finish(GRPC.ok, OK, await method.unary(given, request))
       }
     }
   }
 
   /** Whether nothing can be sent any more: Node throws then. */
-  get #isGone(): boolean {
-    const { stream } = this.#caller
+  function isGone(): boolean {
     return stream.closed || stream.destroyed
   }
 
-  #respond(): void {
-    const { stream } = this.#caller
-    if (!stream.headersSent) stream.respond(this.#metadata, { waitForTrailers: true })
+  function respond(): void {
+    if (!stream.headersSent) stream.respond(metadata, { waitForTrailers: true })
   }
 
   /** Counts bytes that are kept for the client, until they are sent or the call is over. */
-  #hold(bytes: number): () => void {
-    const { stream, session, address } = this.#caller
-    const { backlog, trustProxy } = this.#calls
+  function hold(bytes: number): () => void {
     const release = backlog.hold(address, trustProxy ? stream : session, bytes)
-    this.#holds.add(release)
+    holds.add(release)
     return () => {
       release()
-      this.#holds.delete(release)
+      holds.delete(release)
     }
   }
 
-  async #send(message: Buffer): Promise<void> {
-    if (this.#code !== null || this.#isGone) return
-    const { stream } = this.#caller
-    this.dueAt = Number.POSITIVE_INFINITY
-    this.#respond()
+  async function send(message: Buffer): Promise<void> {
+    if (finalCode !== null || isGone()) return
+    call.dueAt = Number.POSITIVE_INFINITY
+    respond()
     const frame = framed(message)
-    stream.write(frame, this.#hold(frame.length))
+    stream.write(frame, hold(frame.length))
     await drained(stream)
   }
 
-  #finish(code: number, trailers: Record<string, string>, body?: Buffer): void {
-    if (this.#code !== null || this.#isGone) return
-    const { stream } = this.#caller
-    this.#code = code
+  function finish(code: number, trailers: Record<string, string>, body?: Buffer): void {
+    if (finalCode !== null || isGone()) return
+    finalCode = code
     // A request that is here is read to its end, though nobody wants it any more.
     stream.resume()
-    this.#respond()
+    respond()
     stream.once('wantTrailers', () => {
-      if (this.#isGone) return
+      if (isGone()) return
       stream.sendTrailers(trailers)
-      this.#isUnread = !stream.readableEnded
+      isUnread = !stream.readableEnded
       closeUnread(stream)
     })
     if (body === undefined) stream.end()
-    else stream.end(body, this.#hold(body.length))
+    else stream.end(body, hold(body.length))
   }
 
-  #fail(error: unknown): void {
-    if (this.#isGone) return
+  function fail(error: unknown): void {
+    if (isGone()) return
     if (error === TOO_MANY_FRAMES) {
-      this.#caller.session.destroy()
+      session.destroy()
       return
     }
-    const { known, explainError } = this.#calls
-    withPosition(this.#metadata, known.position, known)
-    const { remoteAddress, remotePort } = this.#caller.socket
-    this.end(explainError(error, { peer: `${remoteAddress}:${remotePort}` }))
+    withPosition(metadata, known.position, known)
+    const { remoteAddress, remotePort } = socket
+    end(explainError(error, { peer: `${remoteAddress}:${remotePort}` }))
   }
 
   /** As cheaply as can be: clients take it for UNAVAILABLE. */
-  #refuse(): void {
-    const { stream, session, address } = this.#caller
-    this.#code = GRPC.unavailable
-    this.#isRefused = true
-    if (this.#calls.mayGoOn(address)) stream.close(constants.NGHTTP2_REFUSED_STREAM)
+  function refuse(): void {
+    finalCode = GRPC.unavailable
+    isRefused = true
+    if (mayGoOn(address)) stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else session.destroy()
   }
 
-  #close(): void {
-    const { stream, session, address, path, method } = this.#caller
-    const { open, shares, countCall, mayGoOn } = this.#calls
-    open.delete(this)
-    shares.release(this)
-    for (const release of this.#holds) release()
-    const seconds = (performance.now() - this.#startedAt) / 1000
-    const code = codeName(this.#code ?? GRPC.cancelled)
+  function close(): void {
+    open.delete(call)
+    shares.release(call)
+    for (const release of holds) release()
+    const seconds = (performance.now() - startedAt) / 1000
+    const code = codeName(finalCode ?? GRPC.cancelled)
     countCall(seconds, method === undefined ? 'unknown' : path, code)
-    if (this.#isRefused) return
+    if (isRefused) return
     // Many calls are answered before it is seen that the client has reset them, or sends more than is read.
-    const isCostly = stream.rstCode !== constants.NGHTTP2_NO_ERROR || this.#isUnread
+    const isCostly = stream.rstCode !== constants.NGHTTP2_NO_ERROR || isUnread
     if (isCostly && !mayGoOn(address)) session.destroy()
   }
+
+  const call: OpenCall = {
+    dueAt: startedAt + REQUEST_ARRIVAL_TIMEOUT_MS,
+    isEndless: method !== undefined && 'stream' in method,
+    end,
+    run,
+  }
+  return call
 }
 
 /** Closes a stream that is answered without waiting for the rest of its request, once the answer is sent. */

@@ -6,7 +6,7 @@ import { type BlockSender, createBlockSender, type SendPosition, START_POSITION 
 import { type BlockRun, startOfRuns } from './block-stretches.ts'
 import { ConnectionError, dialPair } from './dial-pair.ts'
 import { type ForwardSettings, noForwardState } from './forward-state.ts'
-import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept-files.ts'
+import { createKeptFiles, type Dropped, type FilePosition, type Trimmed } from './kept-files.ts'
 
 /** Wait before reconnecting to an unreachable receiver: first, and maximum. */
 const FIRST_RECONNECT_MS = 1_000
@@ -35,7 +35,7 @@ export function createForwarder(
   const { host, port } = settings
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const state = noForwardState()
-  const files = new KeptFiles(settings.folder, settings.limitBytes, log)
+  const files = createKeptFiles(settings.folder, settings.limitBytes, log)
   const stopping = new AbortController()
   /** Of the connection that there is. */
   let sender: BlockSender | null = null

@@ -42,33 +42,24 @@ export type Trimmed = { files: number[]; lost: Dropped | null }
  * own. Forwarded ones are kept up to a share of the limit; if the limit or the disk is full, the oldest file is
  * deleted.
  */
-export class KeptFiles {
-  readonly stretches = new BlockStretches()
-  readonly #folder: string
-  readonly #limitBytes: number
-  readonly #log: Logger
-  readonly #files: KeptFile[] = []
-  #scanning: Promise<void> | null = null
+export function createKeptFiles(folder: string, limitBytes: number, log: Logger) {
+  const stretches = new BlockStretches()
+  const kept: KeptFile[] = []
+  let scanning: Promise<void> | null = null
 
-  constructor(folder: string, limitBytes: number, log: Logger) {
-    this.#folder = folder
-    this.#limitBytes = limitBytes
-    this.#log = log
-  }
-
-  grown(number: number, safeBytes: number): void {
-    const file = this.#files.find((known) => known.number === number)
+  function grown(number: number, safeBytes: number): void {
+    const file = kept.find((known) => known.number === number)
     if (file !== undefined) {
       file.safeBytes = safeBytes
       return
     }
-    const framer = new RecordFramer(this.#pathOf(number), this.stretches.sinkOf(number))
-    this.#files.push({ number, safeBytes, scannedBytes: 0, framer })
+    const framer = new RecordFramer(pathOf(number), stretches.sinkOf(number))
+    kept.push({ number, safeBytes, scannedBytes: 0, framer })
   }
 
   /** Bytes of whole blocks from a place on. */
-  blockBytesFrom({ file, offset }: FilePosition): number {
-    return this.stretches.all.reduce(
+  function blockBytesFrom({ file, offset }: FilePosition): number {
+    return stretches.all.reduce(
       (sum, { file: of, start, end }) =>
         of < file ? sum : sum + Math.max(0, end - (of === file ? Math.max(start, offset) : start)),
       0,
@@ -76,8 +67,8 @@ export class KeptFiles {
   }
 
   /** Bytes of the files from a place on. */
-  bytesFrom({ file, offset }: FilePosition): number {
-    return this.#files.reduce(
+  function bytesFrom({ file, offset }: FilePosition): number {
+    return kept.reduce(
       (sum, { number, safeBytes }) =>
         number < file ? sum : sum + safeBytes - (number === file ? offset : 0),
       0,
@@ -85,26 +76,26 @@ export class KeptFiles {
   }
 
   /** Finds the blocks in new events. */
-  scan(): Promise<void> {
-    this.#scanning ??= this.#scanAll().finally(() => {
-      this.#scanning = null
+  function scan(): Promise<void> {
+    scanning ??= scanAll().finally(() => {
+      scanning = null
     })
-    return this.#scanning
+    return scanning
   }
 
-  async #scanAll(): Promise<void> {
-    for (let file = this.#unscanned(); file !== undefined; file = this.#unscanned()) {
+  async function scanAll(): Promise<void> {
+    for (let file = unscanned(); file !== undefined; file = unscanned()) {
       const { number, scannedBytes, safeBytes, framer } = file
       try {
         const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
-        const bytes = await readFileRange(this.#pathOf(number), scannedBytes, length)
-        if (!this.#files.includes(file)) continue
+        const bytes = await readFileRange(pathOf(number), scannedBytes, length)
+        if (!kept.includes(file)) continue
         // The file is shorter than reported: this is its end.
         file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
         framer.push(bytes)
       } catch (error) {
         if (isDamage(error)) {
-          this.#log.error(`forwarding: ${error.message}. The rest of this file is not forwarded`)
+          log.error(`forwarding: ${error.message}. The rest of this file is not forwarded`)
           file.scannedBytes = Number.POSITIVE_INFINITY
         } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
           // It is forgotten once its deletion is reported.
@@ -117,13 +108,13 @@ export class KeptFiles {
     }
   }
 
-  #unscanned(): KeptFile | undefined {
-    return this.#files.find(({ scannedBytes, safeBytes }) => scannedBytes < safeBytes)
+  function unscanned(): KeptFile | undefined {
+    return kept.find(({ scannedBytes, safeBytes }) => scannedBytes < safeBytes)
   }
 
   /** The next piece of whole blocks from a place on; null if there is none yet. */
-  next({ file, offset }: FilePosition): { stretch: Stretch; start: number; end: number } | null {
-    const stretch = this.stretches.all.find(
+  function next({ file, offset }: FilePosition): { stretch: Stretch; start: number; end: number } | null {
+    const stretch = stretches.all.find(
       (some) => some.file > file || (some.file === file && some.end > offset),
     )
     if (stretch === undefined) return null
@@ -131,67 +122,67 @@ export class KeptFiles {
     return { stretch, start, end: Math.min(stretch.end, start + PIECE_BYTES) }
   }
 
-  read(file: number, start: number, end: number): Promise<Buffer> {
-    return readFileRange(this.#pathOf(file), start, end - start)
+  function read(file: number, start: number, end: number): Promise<Buffer> {
+    return readFileRange(pathOf(file), start, end - start)
   }
 
   /**
    * Deletes forwarded files beyond their share, except those from `reading` on, which a connection still needs; and the
    * oldest file if the limit or the disk is full.
    */
-  async trim(passedOn: FilePosition, reading: number): Promise<Trimmed> {
+  async function trim(passedOn: FilePosition, reading: number): Promise<Trimmed> {
     const trimmed: Trimmed = { files: [], lost: null }
     for (;;) {
-      const [oldest] = this.#files
+      const [oldest] = kept
       // The newest one is being written to: deleting its name would make no room.
-      if (oldest === undefined || this.#files.length === 1) return trimmed
-      const bytes = this.bytesFrom({ file: 0, offset: 0 })
+      if (oldest === undefined || kept.length === 1) return trimmed
+      const bytes = bytesFrom({ file: 0, offset: 0 })
       const isPassedOn = oldest.number < passedOn.file
       const isSpare =
         isPassedOn &&
         oldest.number < reading &&
-        bytes - this.bytesFrom(passedOn) - oldest.safeBytes >= this.#limitBytes * KEPT_SHARE
+        bytes - bytesFrom(passedOn) - oldest.safeBytes >= limitBytes * KEPT_SHARE
       const reason =
-        bytes > this.#limitBytes || this.stretches.all.length > MAX_STRETCHES
+        bytes > limitBytes || stretches.all.length > MAX_STRETCHES
           ? 'the buffer for it is full (--forward-mb)'
-          : (await this.#isDiskFull())
+          : (await isDiskFull())
             ? 'the disk is nearly full'
             : null
       if (reason === null && !isSpare) return trimmed
       const { number, safeBytes } = oldest
-      await rm(this.#pathOf(number), { force: true })
+      await rm(pathOf(number), { force: true })
       trimmed.files.push(number)
-      const lost = this.dropped({ number, bytes: safeBytes, reason: reason ?? '' }, passedOn)
+      const lost = dropped({ number, bytes: safeBytes, reason: reason ?? '' }, passedOn)
       if (lost === null) continue
       trimmed.lost = { bytes: (trimmed.lost?.bytes ?? 0) + lost.bytes, reason: lost.reason }
     }
   }
 
   /** Forgets a deleted file; returns the part not forwarded. */
-  dropped(
+  function dropped(
     { number, bytes, reason }: { number: number; bytes: number; reason: string },
     passedOn: FilePosition,
   ): Dropped | null {
-    const index = this.#files.findIndex((known) => known.number === number)
-    if (index >= 0) this.#files.splice(index, 1)
-    this.stretches.drop(number)
+    const index = kept.findIndex((known) => known.number === number)
+    if (index >= 0) kept.splice(index, 1)
+    stretches.drop(number)
     if (number < passedOn.file) return null
     return { bytes: bytes - (number === passedOn.file ? passedOn.offset : 0), reason }
   }
 
-  async #isDiskFull(): Promise<boolean> {
-    const { bavail, blocks, bsize } = await statfs(this.#folder)
+  async function isDiskFull(): Promise<boolean> {
+    const { bavail, blocks, bsize } = await statfs(folder)
     return bavail * bsize < Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE)
   }
 
   /** Writes the position at which forwarding stopped, between two blocks that the receiver has accepted. */
-  async writePosition(position: object): Promise<void> {
-    await writeFile(join(this.#folder, POSITION_NAME), JSON.stringify(position), { mode: PRIVATE_FILE })
+  async function writePosition(position: object): Promise<void> {
+    await writeFile(join(folder, POSITION_NAME), JSON.stringify(position), { mode: PRIVATE_FILE })
   }
 
   /** Reads the position and deletes it; null if there is none, or it cannot be read. */
-  async takePosition(): Promise<unknown> {
-    const path = join(this.#folder, POSITION_NAME)
+  async function takePosition(): Promise<unknown> {
+    const path = join(folder, POSITION_NAME)
     try {
       const text = await readFile(path, 'utf8')
       await rm(path, { force: true })
@@ -202,7 +193,23 @@ export class KeptFiles {
     }
   }
 
-  #pathOf(number: number): string {
-    return bufferPath(this.#folder, number)
+  function pathOf(number: number): string {
+    return bufferPath(folder, number)
+  }
+
+  return {
+    stretches,
+    grown,
+    blockBytesFrom,
+    bytesFrom,
+    scan,
+    next,
+    read,
+    trim,
+    dropped,
+    writePosition,
+    takePosition,
   }
 }
+
+export type KeptFiles = ReturnType<typeof createKeptFiles>
