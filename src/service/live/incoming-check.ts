@@ -30,37 +30,28 @@ export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
  * Refuses events that could not be read from the buffer, where they would stop the ingestion for good. Assembles each block
  * as the ingestion does, as for an empty store, so that every event is checked.
  */
-export class IncomingCheck {
-  /** Null while neither a setting nor a complete block gives the chain. */
-  pinned: PinnedChain | null
-  readonly #onWholeBlock: OnWholeBlock
-  readonly #envelope = createEnvelope()
-  readonly #position: RecordPosition = { source: 'core', record: 0, offset: 0 }
-  #assembler: BlockAssembler
+export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: OnWholeBlock = () => {}) {
+  let assembler = createAssembler()
+  const envelope = createEnvelope()
+  const position: RecordPosition = { source: 'core', record: 0, offset: 0 }
   /** Chain of the events since the last end of a block, and of the connection; null before the first. */
-  #chain: string | null = null
-  #connectionChain: string | null = null
-  #blockBytes = 0
+  let chain: string | null = null
+  let connectionChain: string | null = null
+  let blockBytes = 0
   /** Whether the last block of the connection has ended, and none has begun since. */
-  #isBetweenBlocks = false
-
-  constructor(pinned: PinnedChain | null, onWholeBlock: OnWholeBlock = () => {}) {
-    this.pinned = pinned
-    this.#onWholeBlock = onWholeBlock
-    this.#assembler = this.#createAssembler()
-  }
+  let isBetweenBlocks = false
 
   /** A core has connected: while no chain is pinned, its chain may differ from the previous core's. */
-  connected(): void {
-    this.#connectionChain = null
-    this.#isBetweenBlocks = false
+  function connected(): void {
+    connectionChain = null
+    isBetweenBlocks = false
   }
 
   /** Forgets the block that has begun. */
-  dropOpenBlock(): void {
-    this.#assembler = this.#createAssembler()
-    this.#chain = null
-    this.#blockBytes = 0
+  function dropOpenBlock(): void {
+    assembler = createAssembler()
+    chain = null
+    blockBytes = 0
   }
 
   /**
@@ -69,36 +60,35 @@ export class IncomingCheck {
    *
    * @throws {RefusedMessageError} for a message that must not be kept.
    */
-  check(message: Buffer): { isWhole: boolean; dropsBlock: boolean } {
-    const chainId = this.#readChain(message)
-    const dropsBlock = this.#chain !== null && this.#chain !== chainId
-    if (dropsBlock) this.dropOpenBlock()
-    this.#chain = this.#connectionChain = chainId
-    this.#blockBytes += message.length + RECORD_HEADER_BYTES
-    if (this.#blockBytes > MAX_BLOCK_BYTES) {
+  function check(message: Buffer): { isWhole: boolean; dropsBlock: boolean } {
+    const chainId = readChain(message)
+    const dropsBlock = chain !== null && chain !== chainId
+    if (dropsBlock) dropOpenBlock()
+    chain = connectionChain = chainId
+    blockBytes += message.length + RECORD_HEADER_BYTES
+    if (blockBytes > MAX_BLOCK_BYTES) {
       throw new RefusedMessageError(
         `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block; no block is that large`,
         'block too large',
       )
     }
     try {
-      this.#assembler.accept(message, 0, message.length, this.#position)
+      assembler.accept(message, 0, message.length, position)
     } catch (error) {
       if (!(error instanceof EventStreamError)) throw error
-      throw new RefusedMessageError(error.message.slice(`${describePosition(this.#position)}: `.length))
+      throw new RefusedMessageError(error.message.slice(`${describePosition(position)}: `.length))
     }
-    const { kind } = this.#envelope
+    const { kind } = envelope
     if (kind === EVENT_KIND.endBlock) {
-      this.dropOpenBlock()
-      this.#isBetweenBlocks = true
+      dropOpenBlock()
+      isBetweenBlocks = true
     } else if (kind === EVENT_KIND.beginBlock || dropsBlock) {
-      this.#isBetweenBlocks = false
+      isBetweenBlocks = false
     }
-    return { isWhole: this.#isBetweenBlocks, dropsBlock }
+    return { isWhole: isBetweenBlocks, dropsBlock }
   }
 
-  #readChain(message: Buffer): string {
-    const envelope = this.#envelope
+  function readChain(message: Buffer): string {
     try {
       readEnvelope(message, 0, message.length, envelope)
     } catch (error) {
@@ -107,9 +97,9 @@ export class IncomingCheck {
     // The assembler refuses longer ids; a message of many megabytes must not be quoted.
     const end = Math.min(envelope.chainIdEnd, envelope.chainIdStart + 1_024)
     const chainId = message.toString('utf8', envelope.chainIdStart, end)
-    const expected = this.pinned?.id ?? this.#connectionChain ?? chainId
+    const expected = self.pinned?.id ?? connectionChain ?? chainId
     if (envelope.version === 1 && chainId !== expected) {
-      const pinnedBy = this.pinned?.pinnedBy ?? 'the connection began with chain'
+      const pinnedBy = self.pinned?.pinnedBy ?? 'the connection began with chain'
       throw new RefusedMessageError(
         `an event of chain ${JSON.stringify(chainId.slice(0, 80))}, but ${pinnedBy} ${JSON.stringify(expected)}`,
       )
@@ -117,15 +107,15 @@ export class IncomingCheck {
     return chainId
   }
 
-  #createAssembler(): BlockAssembler {
+  function createAssembler(): BlockAssembler {
     const assembler: BlockAssembler = new BlockAssembler({
       coverage: null,
       onBlock: ({ height }) => {
         // Incomplete blocks may never be committed.
         if (assembler.coverage!.gaps.length > 0) return
-        const chainId = this.#chain!
-        this.pinned ??= { id: chainId, pinnedBy: 'an earlier block is of chain' }
-        this.#onWholeBlock({ height, chainId })
+        const chainId = chain!
+        self.pinned ??= { id: chainId, pinnedBy: 'an earlier block is of chain' }
+        onWholeBlock({ height, chainId })
       },
       onLeftOut: () => {},
       allowGap: true,
@@ -133,4 +123,13 @@ export class IncomingCheck {
     })
     return assembler
   }
+
+  const self = {
+    /** Null while neither a setting nor a complete block gives the chain. */
+    pinned,
+    connected,
+    dropOpenBlock,
+    check,
+  }
+  return self
 }

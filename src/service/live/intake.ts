@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Coverage } from '#core/domain/coverage'
 import type { EventBuffer } from './event-buffer.ts'
 import { FaultLog } from './fault-log.ts'
-import { IncomingCheck, type PinnedChain } from './incoming-check.ts'
+import { createIncomingCheck, type PinnedChain } from './incoming-check.ts'
 import {
   type ConnectionFault,
   isFaultOfCore,
@@ -35,7 +35,7 @@ export type IntakeState = {
 export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
   const state: IntakeState = { peer: null, received: 0, faults: {}, failure: null }
   const faultLog = new FaultLog(log)
-  const check = new IncomingCheck(chain, ({ height }) => {
+  const check = createIncomingCheck(chain, ({ height }) => {
     if (state.failure !== null) recoveryHeight ??= height
   })
   /** The first whole block since the failure. */

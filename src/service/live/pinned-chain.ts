@@ -5,7 +5,7 @@ import { readStore } from '#core/store/read-store'
 import { readCoverage } from '#core/store/readings/coverage'
 import { type Store, StoreAwayError, StoreOutdatedError } from '#core/store/store'
 import { bufferPaths } from './event-buffer.ts'
-import { IncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
+import { createIncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
 
 /**
  * The required chain of events: that of `--chain`, of the store, or of the first complete block in the buffer; null if
@@ -23,7 +23,7 @@ export async function findPinnedChain(
     throw error
   })
   if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store contains chain' }
-  const check = new IncomingCheck(null)
+  const check = createIncomingCheck(null)
   for (const path of bufferPaths(folder)) {
     const framer = new RecordFramer(path, (bytes, start, end) => check.check(bytes.subarray(start, end)))
     try {

@@ -12,7 +12,7 @@ import { FORMAT_PARAMETER, parameterReader, TIMES_PARAMETER } from '../questions
 import { watchPace } from './export-pace.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { OpenExport } from './long-reads.ts'
-import { type ExportOptions, RunningExports } from './running-exports.ts'
+import { createRunningExports, type ExportOptions } from './running-exports.ts'
 import { sendBytes } from './send-export.ts'
 
 /** How long one may take; then it is cut off, to be resumed after its last cursor. */
@@ -36,7 +36,7 @@ const refusedNumber = (format: ExportFormat, { message }: Error) =>
 /** Makes the routes of exports, which together keep to the limits. */
 export function createExports(options: ExportOptions): Exports {
   const { longReads, log, limits } = options
-  const running = new RunningExports(options)
+  const running = createRunningExports(options)
 
   async function sendExport(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
     const { request, response, address } = exchange

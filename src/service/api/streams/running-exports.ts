@@ -26,59 +26,52 @@ export type ExportOptions = {
 }
 
 /** The exports in progress: limits their number, and the growth of the WAL through their snapshots. */
-export class RunningExports {
-  readonly #shares: Shares<AbortController>
-  readonly #options: ExportOptions
+export function createRunningExports({ longReads, storeLog, log, limits, account }: ExportOptions) {
+  // The one that was begun last has the least to do again.
+  const shares: Shares<AbortController> = account.shares({
+    places: limits.exports,
+    choose: (holders) => [...holders].at(-1)!,
+  })
+  const logBytes = () => storeLog?.bytes() ?? 0
   /** What stops each export, the oldest one first. */
-  readonly #running = new Set<AbortController>()
-  #breakAt = LONG_LOG_BYTES
-  #shortenedAt = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | null = null
-
-  constructor(options: ExportOptions) {
-    const { account, limits } = options
-    this.#options = options
-    // The one that was begun last has the least to do again.
-    this.#shares = account.shares({ places: limits.exports, choose: (holders) => [...holders].at(-1)! })
-  }
+  const running = new Set<AbortController>()
+  let breakAt = LONG_LOG_BYTES
+  let shortenedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | null = null
 
   /**
    * Begins an export; returns the controller that stops it.
    *
    * @throws {ApiError} 503 while the WAL is long, or if the address has too many exports.
    */
-  async begin(address: string): Promise<AbortController> {
-    await this.#refuseLongLog()
+  async function begin(address: string): Promise<AbortController> {
+    await refuseLongLog()
     const stop = new AbortController()
-    const result = this.#shares.take(address, stop)
+    const result = shares.take(address, stop)
     if (result === 'refused') throw unavailable('too many exports in progress; try again later')
     result?.abort(new Error('its client has the most exports open, and another client needs one'))
-    this.#running.add(stop)
-    this.#timer ??= setInterval(() => this.#giveWayToLog(), LOG_INTERVAL_MS)
+    running.add(stop)
+    timer ??= setInterval(giveWayToLog, LOG_INTERVAL_MS)
     return stop
   }
 
-  end(stop: AbortController): void {
-    this.#running.delete(stop)
-    this.#shares.release(stop)
-    if (this.#running.size > 0 || this.#timer === null) return
-    clearInterval(this.#timer)
-    this.#timer = null
+  function end(stop: AbortController): void {
+    running.delete(stop)
+    shares.release(stop)
+    if (running.size > 0 || timer === null) return
+    clearInterval(timer)
+    timer = null
   }
 
-  get #logBytes(): number {
-    return this.#options.storeLog?.bytes() ?? 0
-  }
-
-  async #refuseLongLog(): Promise<void> {
-    if (this.#logBytes <= LONG_LOG_BYTES) return
+  async function refuseLongLog(): Promise<void> {
+    if (logBytes() <= LONG_LOG_BYTES) return
     const now = performance.now()
-    if (this.#running.size === 0 && now - this.#shortenedAt >= SHORTEN_INTERVAL_MS) {
-      this.#shortenedAt = now
-      await this.#options.longReads.shortenLog()
-      if (this.#logBytes <= LONG_LOG_BYTES) return
-      this.#options.log.warn(
-        `the store's write-ahead log is ${megabytes(this.#logBytes)}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
+    if (running.size === 0 && now - shortenedAt >= SHORTEN_INTERVAL_MS) {
+      shortenedAt = now
+      await longReads.shortenLog()
+      if (logBytes() <= LONG_LOG_BYTES) return
+      log.warn(
+        `the store's write-ahead log is ${megabytes(logBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
       )
     }
     throw unavailable(
@@ -88,16 +81,18 @@ export class RunningExports {
   }
 
   /** Ends the oldest export if the WAL is too long: its snapshot prevents the WAL from being emptied. */
-  #giveWayToLog(): void {
-    const bytes = this.#logBytes
-    if (bytes <= LONG_LOG_BYTES) this.#breakAt = LONG_LOG_BYTES
-    if (bytes <= this.#breakAt) return
-    this.#breakAt = bytes + LOG_STEP_BYTES
-    const oldest = [...this.#running].find(({ signal }) => !signal.aborted)
+  function giveWayToLog(): void {
+    const bytes = logBytes()
+    if (bytes <= LONG_LOG_BYTES) breakAt = LONG_LOG_BYTES
+    if (bytes <= breakAt) return
+    breakAt = bytes + LOG_STEP_BYTES
+    const oldest = [...running].find(({ signal }) => !signal.aborted)
     oldest?.abort(
       new Error(
         `the store's write-ahead log is ${megabytes(bytes)} and cannot be emptied during the export; resume with the last cursor`,
       ),
     )
   }
+
+  return { begin, end }
 }

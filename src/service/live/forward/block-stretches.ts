@@ -40,52 +40,51 @@ export function startOfRuns(runs: readonly BlockRun[]): { first: bigint; beforeH
 }
 
 /** Finds out which parts of files are whole blocks, from their records in order. */
-export class BlockStretches {
-  readonly all: Stretch[] = []
-  readonly #envelope = createEnvelope()
-  #open: { block: BeginBlock; parts: FileRange[]; events: number } | null = null
+export function createBlockStretches() {
+  const all: Stretch[] = []
+  const envelope = createEnvelope()
+  let open: { block: BeginBlock; parts: FileRange[]; events: number } | null = null
   /** The last ended block, while the events that follow may belong to no block. */
-  #ended: BeginBlock | null = null
+  let ended: BeginBlock | null = null
 
   /** Takes the next record of a file, as a sink of {@link RecordFramer}. */
-  sinkOf(file: number): RecordSink {
+  function sinkOf(file: number): RecordSink {
     return (bytes, start, end, { offset }) => {
-      const envelope = this.#envelope
       readEnvelope(bytes, start, end, envelope)
       const part = { file, start: offset, end: offset + (end - start) + RECORD_HEADER_BYTES }
       const [height, index] = numbersOf(bytes, envelope.idStart, envelope.idEnd)
       if (envelope.kind === EVENT_KIND.beginBlock) {
-        this.#open = { block: decodeBeginBlock(envelope), parts: [], events: 0 }
-        this.#ended = null
+        open = { block: decodeBeginBlock(envelope), parts: [], events: 0 }
+        ended = null
       }
-      if (this.#open !== null) {
-        const { block, parts } = this.#open
+      if (open !== null) {
+        const { block, parts } = open
         // A block without some of its events is not whole.
-        if (height !== block.height || index !== ++this.#open.events) {
-          this.#open = null
+        if (height !== block.height || index !== ++open.events) {
+          open = null
           return
         }
         extend(parts, part)
-        if (envelope.kind === EVENT_KIND.endBlock) this.#endBlock(block, parts)
-      } else if (this.#ended !== null) {
+        if (envelope.kind === EVENT_KIND.endBlock) endBlock(block, parts)
+      } else if (ended !== null) {
         // The rest of a block whose beginning another connection had is not between blocks.
-        if (height === this.#ended.height) this.#add(part, this.#ended, true)
-        else this.#ended = null
+        if (height === ended.height) add(part, ended, true)
+        else ended = null
       }
     }
   }
 
   /** Forgets a file that is gone. */
-  drop(file: number): void {
-    const rest = this.all.filter((stretch) => stretch.file !== file)
-    this.all.splice(0, this.all.length, ...rest)
-    if (this.#open?.parts.some((part) => part.file === file)) this.#open = null
+  function drop(file: number): void {
+    const rest = all.filter((stretch) => stretch.file !== file)
+    all.splice(0, all.length, ...rest)
+    if (open?.parts.some((part) => part.file === file)) open = null
   }
 
   /** The blocks in order of their arrival. */
-  runs(): BlockRun[] {
+  function runs(): BlockRun[] {
     const runs: BlockRun[] = []
-    for (const stretch of this.all) {
+    for (const stretch of all) {
       const { first, last, beginsBefore } = stretch
       const run = runs.at(-1)
       const previous = run?.stretches.at(-1)?.last
@@ -101,22 +100,24 @@ export class BlockStretches {
     return runs
   }
 
-  #endBlock(block: BeginBlock, parts: FileRange[]): void {
-    for (const [index, part] of parts.entries()) this.#add(part, block, index > 0)
-    this.#open = null
-    this.#ended = block
+  function endBlock(block: BeginBlock, parts: FileRange[]): void {
+    for (const [index, part] of parts.entries()) add(part, block, index > 0)
+    open = null
+    ended = block
   }
 
   /** `isRest`: the block has begun in the stretch before. */
-  #add(part: FileRange, block: BeginBlock, isRest: boolean): void {
-    const last = this.all.at(-1)
+  function add(part: FileRange, block: BeginBlock, isRest: boolean): void {
+    const last = all.at(-1)
     if (last?.file === part.file && last.end === part.start && (isRest || isNext(block, last.last))) {
       last.end = part.end
       last.last = block
     } else {
-      this.all.push({ ...part, first: block, last: block, beginsBefore: isRest })
+      all.push({ ...part, first: block, last: block, beginsBefore: isRest })
     }
   }
+
+  return { all, sinkOf, drop, runs }
 }
 
 function extend(parts: FileRange[], part: FileRange): void {

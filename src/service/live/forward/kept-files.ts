@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import { bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
-import { BlockStretches, type Stretch } from './block-stretches.ts'
+import { createBlockStretches, type Stretch } from './block-stretches.ts'
 
 /** Share of the limit used for forwarded events, in case the receiver restarts. */
 const KEPT_SHARE = 1 / 4
@@ -43,7 +43,7 @@ export type Trimmed = { files: number[]; lost: Dropped | null }
  * deleted.
  */
 export function createKeptFiles(folder: string, limitBytes: number, log: Logger) {
-  const stretches = new BlockStretches()
+  const stretches = createBlockStretches()
   const kept: KeptFile[] = []
   let scanning: Promise<void> | null = null
 
