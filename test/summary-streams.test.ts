@@ -6,7 +6,7 @@ import type { SummariesQuery } from '#core/store/readings/market-summaries'
 import { StoreUnavailableError } from '#core/store/store'
 import { longReadsOf } from '#service/api/streams/long-reads'
 import { type Follower, MAX_PIECE_BYTES } from '#service/stream/follower'
-import { SummaryFeed } from '#service/stream/summary-feed'
+import { createSummaryFeed } from '#service/stream/summary-feed'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
@@ -271,7 +271,7 @@ async function openFeed(t: TestContext, kind: StoreKind, count: number) {
   const reads = longReadsOf(await openReader(t, store), 1)
   const asked: SummariesQuery[] = []
   const faults: Error[] = []
-  const feed = new SummaryFeed(async (query) => {
+  const feed = createSummaryFeed(async (query) => {
     const fault = faults.pop()
     if (fault !== undefined) throw fault
     asked.push(query)

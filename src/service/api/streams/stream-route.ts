@@ -13,7 +13,7 @@ import { ChunkReader } from '../../stream/chunk-reader.ts'
 import type { Follower } from '../../stream/follower.ts'
 import { Hub } from '../../stream/hub.ts'
 import { createStreamPlaces, type StreamPlaces, selectionKey } from '../../stream/stream-places.ts'
-import { SummaryFeed } from '../../stream/summary-feed.ts'
+import { createSummaryFeed } from '../../stream/summary-feed.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { ApiError, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -76,7 +76,7 @@ type OfferedStream = {
 export function createStreams(options: StreamRoutesOptions): Streams {
   const { reader, turns, longReads, backlog, metrics, limits, log, account } = options
   const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
-  const summaryFeed = new SummaryFeed(longReads.readSummaries)
+  const summaryFeed = createSummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
