@@ -12,7 +12,7 @@ import { createStreamFollower } from '#service/api/streams/stream-route-follower
 import { ArrivalFeed } from '#service/stream/arrival-feed'
 import { ChunkReader, type ReadChunk } from '#service/stream/chunk-reader'
 import type { Follower, Start } from '#service/stream/follower'
-import { Hub } from '#service/stream/hub'
+import { createHub } from '#service/stream/hub'
 import { createReadingTurns, type ReadingLane } from '#service/stream/reading-turns'
 import { selectionKey } from '#service/stream/stream-places'
 import { send } from './fixtures/http.ts'
@@ -55,7 +55,7 @@ async function listen(t: TestContext, base: string, target: string): Promise<{ t
 
 /** A hub, and a function that follows the rows of a selection. */
 function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longReadsOf(reader, 1).readChunk) {
-  const hub = new Hub({ reader, onNotice: () => {} })
+  const hub = createHub({ reader, onNotice: () => {} })
   t.after(() => hub.close())
   const follow = (resource: Resource, selection: Selection, follower: Follower, start: Start) =>
     hub.follow(

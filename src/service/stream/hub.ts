@@ -45,133 +45,130 @@ type FollowedFeed = {
  * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. Its
  * user limits the number of streams (stream-places.ts).
  */
-export class Hub {
-  readonly #options: HubOptions
-  readonly #byKey = new Map<string, FollowedFeed>()
-  readonly #keyOf = new Map<Follower, string>()
+export function createHub({ reader, onNotice }: HubOptions) {
+  const byKey = new Map<string, FollowedFeed>()
+  const keyOf = new Map<Follower, string>()
   /** Runs while anyone follows. */
-  #timer: NodeJS.Timeout | null = null
-  readonly #polls = sharedRuns(() => this.#poll().catch((error: Error) => this.#reportFault(error)))
+  let timer: NodeJS.Timeout | null = null
+  const polls = sharedRuns(() => poll().catch(reportFault))
   /** When a commit was last reported, and when the store was last asked. */
-  #reportedAt = Number.NEGATIVE_INFINITY
-  #polledAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
+  let polledAt = Number.NEGATIVE_INFINITY
   /** The position of the store when it was last asked. */
-  #height: string | null = null
+  let storeHeight: string | null = null
   /** Whether a commit was reported that the reading in progress may not have seen. */
-  #hasUnreadCommit = false
-  #lookedForGapsAt = 0
-  #keptAliveAt = performance.now()
+  let hasUnreadCommit = false
+  let lookedForGapsAt = 0
+  let keptAliveAt = performance.now()
   /** The last error reported, while some feed cannot be read. */
-  #fault: string | null = null
-
-  constructor(options: HubOptions) {
-    this.#options = options
-  }
+  let fault: string | null = null
 
   /**
-   * Follows a feed until {@link Hub.leave}.
+   * Follows a feed until its follower leaves.
    *
    * @param key what distinguishes it from others
    * @param create makes it for its first follower
    * @param join adds the follower to it, and resolves once the follower has received its missing rows, or later
    */
-  async follow<Of extends Feed>(
+  async function follow<Of extends Feed>(
     key: string,
     create: () => Of,
     follower: Follower,
     join: (feed: Of) => Promise<void>,
   ): Promise<void> {
-    const followed = this.#byKey.get(key) ?? this.#followFirst(key, create())
+    const followed = byKey.get(key) ?? followFirst(key, create())
     followed.followers.add(follower)
-    this.#keyOf.set(follower, key)
-    this.#timer ??= setInterval(() => this.#tick(), POLL_INTERVAL_MS)
+    keyOf.set(follower, key)
+    timer ??= setInterval(tick, POLL_INTERVAL_MS)
     await join(followed.feed as Of)
-    if (follower.isClosed) this.leave(follower)
+    if (follower.isClosed) leave(follower)
   }
 
-  leave(follower: Follower): void {
-    const key = this.#keyOf.get(follower)
+  function leave(follower: Follower): void {
+    const key = keyOf.get(follower)
     if (key === undefined) return
-    this.#keyOf.delete(follower)
-    const { feed, followers } = this.#byKey.get(key)!
+    keyOf.delete(follower)
+    const { feed, followers } = byKey.get(key)!
     feed.leave(follower)
     followers.delete(follower)
-    if (followers.size === 0) this.#byKey.delete(key)
-    if (this.#byKey.size === 0) this.close()
+    if (followers.size === 0) byKey.delete(key)
+    if (byKey.size === 0) close()
   }
 
   /** Reports a commit of the store's writer: the feeds are read at once. */
-  committed(): void {
-    this.#reportedAt = performance.now()
-    this.#hasUnreadCommit = true
-    if (this.#byKey.size > 0) void this.#polls.fresh()
+  function committed(): void {
+    reportedAt = performance.now()
+    hasUnreadCommit = true
+    if (byKey.size > 0) void polls.fresh()
   }
 
-  close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer)
-    this.#timer = null
+  function close(): void {
+    if (timer !== null) clearInterval(timer)
+    timer = null
   }
 
-  #followFirst(key: string, feed: Feed): FollowedFeed {
+  function followFirst(key: string, feed: Feed): FollowedFeed {
     const followed: FollowedFeed = {
       feed,
-      pulls: sharedRuns(() => this.#pull(followed)),
+      pulls: sharedRuns(() => pull(followed)),
       followers: new Set(),
       height: null,
       isFailing: false,
     }
-    this.#byKey.set(key, followed)
+    byKey.set(key, followed)
     return followed
   }
 
-  #tick(): void {
+  function tick(): void {
     // Also while the store cannot be read: the streams resume once it can.
-    this.#keepAlive()
+    keepAlive()
     const now = performance.now()
-    const interval = now - this.#reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    const isDue = this.#hasUnreadCommit || now - this.#polledAt >= interval
-    if (isDue && !this.#polls.isRunning) void this.#polls.fresh()
+    const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
+    const isDue = hasUnreadCommit || now - polledAt >= interval
+    if (isDue && !polls.isRunning) void polls.fresh()
   }
 
-  async #poll(): Promise<void> {
-    this.#polledAt = performance.now()
-    const afterCommit = this.#hasUnreadCommit
-    this.#hasUnreadCommit = false
-    this.#height = (await this.#options.reader.freshness(null)).position?.height ?? null
+  async function poll(): Promise<void> {
+    polledAt = performance.now()
+    const afterCommit = hasUnreadCommit
+    hasUnreadCommit = false
+    storeHeight = (await reader.freshness(null)).position?.height ?? null
     const now = performance.now()
-    const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
-    if (looksForGaps) this.#lookedForGapsAt = now
-    for (const { feed, pulls, height } of this.#byKey.values()) {
-      const hasMoved = this.#height !== null && this.#height !== height
+    const looksForGaps = afterCommit || now - lookedForGapsAt >= GAP_INTERVAL_MS
+    if (looksForGaps) lookedForGapsAt = now
+    for (const { feed, pulls, height } of byKey.values()) {
+      const hasMoved = storeHeight !== null && storeHeight !== height
       if (hasMoved || (looksForGaps && feed.awaitsGaps)) void pulls.fresh()
     }
   }
 
   /** Feeds do not wait for each other. A failed one is read again at the next poll. */
-  async #pull(followed: FollowedFeed): Promise<void> {
-    const position = this.#height
+  async function pull(followed: FollowedFeed): Promise<void> {
+    const position = storeHeight
     try {
       await followed.feed.pull()
       followed.height = position
       followed.isFailing = false
-      if (![...this.#byKey.values()].some(({ isFailing }) => isFailing)) this.#fault = null
+      if (![...byKey.values()].some(({ isFailing }) => isFailing)) fault = null
     } catch (error) {
       followed.isFailing = true
-      this.#reportFault(error as Error)
+      reportFault(error as Error)
     }
   }
 
-  #reportFault({ message }: Error): void {
-    if (this.#fault !== message) {
-      this.#options.onNotice(`streams wait until the store can be read: ${message}`)
+  function reportFault({ message }: Error): void {
+    if (fault !== message) {
+      onNotice(`streams wait until the store can be read: ${message}`)
     }
-    this.#fault = message
+    fault = message
   }
 
-  #keepAlive(): void {
+  function keepAlive(): void {
     const now = performance.now()
-    if (now - this.#keptAliveAt < HEARTBEAT_MS) return
-    this.#keptAliveAt = now
-    for (const { feed } of this.#byKey.values()) feed.keepAlive()
+    if (now - keptAliveAt < HEARTBEAT_MS) return
+    keptAliveAt = now
+    for (const { feed } of byKey.values()) feed.keepAlive()
   }
+
+  return { follow, leave, committed, close }
 }

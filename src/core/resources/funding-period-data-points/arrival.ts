@@ -28,6 +28,7 @@ export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   },
 }
 
+/** By hand, because a table of fields (events/message-fields.ts) takes longer, and these are most of what is decoded. */
 function decodeDataPoint(reader: WireReader): FundingPeriodDataPointEvent {
   let marketId = ''
   let seq = 0n

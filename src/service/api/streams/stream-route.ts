@@ -11,7 +11,7 @@ import type { Account } from '../../shares.ts'
 import { ArrivalFeed } from '../../stream/arrival-feed.ts'
 import { ChunkReader } from '../../stream/chunk-reader.ts'
 import type { Follower } from '../../stream/follower.ts'
-import { Hub } from '../../stream/hub.ts'
+import { createHub } from '../../stream/hub.ts'
 import { createStreamPlaces, type StreamPlaces, selectionKey } from '../../stream/stream-places.ts'
 import { createSummaryFeed } from '../../stream/summary-feed.ts'
 import type { Backlog } from '../http/backlog.ts'
@@ -75,7 +75,7 @@ type OfferedStream = {
 
 export function createStreams(options: StreamRoutesOptions): Streams {
   const { reader, turns, longReads, backlog, metrics, limits, log, account } = options
-  const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
+  const hub = createHub({ reader, onNotice: (message) => log.warn(message) })
   const summaryFeed = createSummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const places = createStreamPlaces(limits, account)
