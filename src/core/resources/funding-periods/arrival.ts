@@ -8,10 +8,6 @@ import type { Arrival } from '../arrival.ts'
 import { type Batch, put } from '../batch.ts'
 import { fundingPeriodTable } from './table.ts'
 
-/**
- * A store upgraded from version 0.1.0 does not have the places of periods' starts. They follow from the blocks of its
- * market data.
- */
 const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
   { kind: 'funding-period' },
   {
@@ -21,6 +17,10 @@ const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
   },
 )
 
+/**
+ * A store upgraded from version 0.1.0 does not have the places of periods' starts. They follow from the blocks of its
+ * market data.
+ */
 export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],
