@@ -24,6 +24,15 @@ type Document = { paths: Record<string, { get: { operationId: string; responses:
 /** The height limit of an open operation in pixels: a few windows, not ten. */
 const MAX_HEIGHT = 1_900
 
+/** A request: parameters of a path, and headers, are in the query of its target, too. */
+function requested(target: string, base: string) {
+  const [path, query] = target.split('?') as [string, string?]
+  const placeOf = (name: string) =>
+    path.includes(`{${name}}`) ? 'path' : /^[A-Z]/.test(name) ? 'header' : 'query'
+  const given = [...new URLSearchParams(query)].map(([name, value]) => ({ in: placeOf(name), name, value }))
+  return { base, path, given }
+}
+
 /** Starts a service on a recording with names, and a browser on its API reference. */
 async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
   const browser = await openBrowser(t)
@@ -214,160 +223,100 @@ describe('the API reference', () => {
     if (!hasPython()) return skip(t, 'Python is not installed')
     const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
     const cwd = temporaryFolder(t)
-    const run = (path: string, given: [place: string, name: string, value: string][]) => {
-      const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
-      return startProgram(t, PYTHON, ['-c', pythonSample({ base, path, given: parameters })], { cwd })
-    }
-    const page = await run(DATA_POINTS, [
-      ['path', 'marketId', MARKET],
-      ['query', 'pagination.first', '2'],
-      ['header', 'X-Request-Id', "it's\\"],
-    ]).outcome
+    const run = (target: string) =>
+      startProgram(t, PYTHON, ['-c', pythonSample(requested(target, base))], { cwd })
+    const asked = `${DATA_POINTS}?marketId=${MARKET}&pagination.first=2&X-Request-Id=it's\\`
+    const page = await run(asked).outcome
     assert.equal(page.code, 0, page.stderr)
     const { text } = await send(base, `${POINTS}?pagination.first=2`)
     assert.deepEqual(JSON.parse(page.stdout), JSON.parse(text))
-    const lines = await run('/api/v2/export/checkpoints', [['query', 'format', 'csv']]).outcome
+    const lines = await run('/api/v2/export/checkpoints?format=csv').outcome
     const { text: exported } = await send(base, '/api/v2/export/checkpoints?format=csv')
     assert.deepEqual(lines.stdout.split(/\r?\n/), exported.split('\r\n'))
     for (const path of ['/api/v2/export/checkpoints', CHECKPOINTS]) {
-      const { code, stderr } = await run(path, [['query', 'format', 'parquet']]).outcome
+      const { code, stderr } = await run(`${path}?format=parquet`).outcome
       assert.equal(code, 0, stderr)
       const { body } = await send(base, `${path}?format=parquet`)
       assert.ok(readFileSync(join(cwd, 'rows.parquet')).equals(body), path)
     }
-    assert.match((await run('/metrics', []).outcome).stdout, /^lyra_\w+ /m)
-    const stream = run('/api/v2/stream/checkpoints', [['query', 'afterBlock', '0']])
+    assert.match((await run('/metrics').outcome).stdout, /^lyra_\w+ /m)
+    const stream = run('/api/v2/stream/checkpoints?afterBlock=0')
     await stream.printed(/^data: \{"hash"/m)
     stream.child.kill()
-    const refused = await run(DATA_POINTS, []).outcome
+    const refused = await run(DATA_POINTS).outcome
     assert.match(refused.stderr, /HTTP Error 400/)
   })
 
   test('writes requests as valid shell and TypeScript', () => {
-    const base = 'http://127.0.0.1:3008'
-    const asked = { base, path: CHECKPOINTS, given: [] }
-    assert.equal(curlSample(asked), `curl '${base}${CHECKPOINTS}'`)
-    const quoted = { ...asked, given: [{ in: 'header', name: 'X-Request-Id', value: "it's" }] }
-    assert.equal(curlSample(quoted), `curl '${base}${CHECKPOINTS}' \\\n  -H 'X-Request-Id: it'\\''s'`)
-    const stream = { base, path: '/api/v2/stream/checkpoints', given: [] }
-    assert.equal(curlSample(stream), `curl -N '${base}/api/v2/stream/checkpoints'`)
-    const parquet = { ...asked, given: [{ in: 'query', name: 'format', value: 'parquet' }] }
-    assert.equal(curlSample(parquet), `curl -OJ '${base}${CHECKPOINTS}?format=parquet'`)
-    const cases: [path: string, given: [place: string, name: string, value: string][], code: RegExp][] = [
-      [CHECKPOINTS, [], /lyra\.checkpointsPage\(\{\}, \{\}\)/],
-      [CHECKPOINTS, [['query', 'pagination.after', 'AagU']], /checkpointsPage\(\{\}, \{ after: 'AagU' \}\)/],
-      [DATA_POINTS, [], /DataPointsPage\(\{ marketId: '\{marketId\}' \}, \{\}\)/],
-      [DATA_POINTS, [['path', 'marketId', "'"]], /DataPointsPage\(\{ marketId: '\\'' \}, \{\}\)/],
+    const stream = '/api/v2/stream/checkpoints'
+    const shell = (target: string) => curlSample(requested(target, 'http://lyra'))
+    assert.equal(shell(CHECKPOINTS), `curl 'http://lyra${CHECKPOINTS}'`)
+    const quoted = `curl 'http://lyra${CHECKPOINTS}' \\\n  -H 'X-Request-Id: it'\\''s'`
+    assert.equal(shell(`${CHECKPOINTS}?X-Request-Id=it's`), quoted)
+    assert.equal(shell(stream), `curl -N 'http://lyra${stream}'`)
+    const parquet = `${CHECKPOINTS}?format=parquet`
+    assert.equal(shell(parquet), `curl -OJ 'http://lyra${parquet}'`)
+    const cases: [target: string, code: RegExp][] = [
+      [CHECKPOINTS, /lyra\.checkpointsPage\(\{\}, \{\}\)/],
+      [`${CHECKPOINTS}?pagination.after=AagU`, /checkpointsPage\(\{\}, \{ after: 'AagU' \}\)/],
+      [DATA_POINTS, /DataPointsPage\(\{ marketId: '\{marketId\}' \}, \{\}\)/],
+      [`${DATA_POINTS}?marketId='`, /DataPointsPage\(\{ marketId: '\\'' \}, \{\}\)/],
       [
-        DATA_POINTS,
-        [
-          ['path', 'marketId', 'aa'],
-          ['query', 'dateRange.startTimestamp', '5'],
-          ['query', 'pagination.newestFirst', 'false'],
-        ],
+        `${DATA_POINTS}?marketId=aa&dateRange.startTimestamp=5&pagination.newestFirst=false`,
         /DataPointsPage\(\{ marketId: 'aa', from: '5' \}, \{ newestFirst: false \}\)/,
       ],
+      [`${CHECKPOINTS}?format=csv`, /fetch\('http:\/\/lyra\/api\/v2\/checkpoints\?format=csv'\)/],
       [
-        CHECKPOINTS,
-        [['query', 'format', 'csv']],
-        /fetch\('http:\/\/127\.0\.0\.1:3008\/api\/v2\/checkpoints\?format=csv'\)/,
-      ],
-      [
-        CHECKPOINTS,
-        [
-          ['header', 'X-Request-Id', 'a'],
-          ['header', 'If-None-Match', '"b"'],
-        ],
+        `${CHECKPOINTS}?X-Request-Id=a&If-None-Match="b"`,
         /checkpoints', \{ headers: \{ 'X-Request-Id': 'a', 'If-None-Match': '"b"' \} \}\)\nif \(!response\.ok && response\.status !== 304\)/,
       ],
       [
         '/api/v2/coverage',
-        [],
         /const answer = await lyra\.coverage\(\)\nconsole\.log\(JSON\.stringify\(answer, null, 2\)\)$/,
       ],
       [
-        PAYMENTS,
-        [
-          ['path', 'marketId', 'aa'],
-          ['query', 'first', '10'],
-          ['query', 'units', '-2'],
-          ['query', 'after', 'x'],
-        ],
+        `${PAYMENTS}?marketId=aa&first=10&units=-2&after=x`,
         /await lyra\.positionFunding\('aa', \{ first: 10, units: '-2', after: 'x' \}\)/,
       ],
       [
-        PAYMENTS,
-        [
-          ['path', 'marketId', 'aa'],
-          ['query', 'format', 'csv'],
-          ['query', 'times', 'iso'],
-        ],
+        `${PAYMENTS}?marketId=aa&format=csv&times=iso`,
         /fetch\('.*\/position-funding\/aa\?format=csv&times=iso'\)[\s\S]*response\.text/,
       ],
       [
-        '/api/v2/export/checkpoints',
-        [['query', 'format', 'parquet']],
+        '/api/v2/export/checkpoints?format=parquet',
         /import \{ writeFile \} from 'node:fs\/promises'\n\nconst response[\s\S]*await writeFile\('rows\.parquet', Buffer\.from\(await response\.arrayBuffer\(\)\)\)$/,
       ],
-      ['/api/v2/funding-rates', [], /await lyra\.fundingRates\(\)/],
+      ['/api/v2/funding-rates', /await lyra\.fundingRates\(\)/],
       [
-        '/api/v2/funding-rates',
-        [
-          ['query', 'interval', '8h'],
-          ['query', 'dateRange.startTimestamp', '5'],
-          ['query', 'pagination.first', '2'],
-        ],
+        '/api/v2/funding-rates?interval=8h&dateRange.startTimestamp=5&pagination.first=2',
         /await lyra\.fundingRates\(\{ interval: '8h', from: '5', first: 2 \}\)/,
       ],
-      ['/api/v2/funding-rates', [['query', 'format', 'csv']], /fetch\('.*\/funding-rates\?format=csv'\)/],
+      ['/api/v2/funding-rates?format=csv', /fetch\('.*\/funding-rates\?format=csv'\)/],
       [
-        '/api/v2/auctions/{marketId}',
-        [
-          ['path', 'marketId', 'aa'],
-          ['query', 'dateRange.endTimestamp', '5'],
-        ],
+        '/api/v2/auctions/{marketId}?marketId=aa&dateRange.endTimestamp=5',
         /await lyra\.auctions\('aa', \{ to: '5' \}\)/,
       ],
+      ['/api/v2/coverage?marketId=aa&after=x', /await lyra\.coverage\(\{ marketId: 'aa', after: 'x' \}\)/],
+      ['/api/v2/market-summaries', /lyra\.marketSummariesPage\(\{\}, \{\}\)/],
+      [`${ESTIMATES}?marketId=aa`, /await lyra\.fundingEstimate\('aa'\)/],
+      [ESTIMATES, /await lyra\.fundingEstimate\('\{marketId\}'\)/],
       [
-        '/api/v2/coverage',
-        [
-          ['query', 'marketId', 'aa'],
-          ['query', 'after', 'x'],
-        ],
-        /await lyra\.coverage\(\{ marketId: 'aa', after: 'x' \}\)/,
-      ],
-      ['/api/v2/market-summaries', [], /lyra\.marketSummariesPage\(\{\}, \{\}\)/],
-      [ESTIMATES, [['path', 'marketId', 'aa']], /await lyra\.fundingEstimate\('aa'\)/],
-      [ESTIMATES, [], /await lyra\.fundingEstimate\('\{marketId\}'\)/],
-      [
-        '/api/v2/series/funding-period-data-points/{marketId}',
-        [
-          ['path', 'marketId', 'aa'],
-          ['query', 'dateRange.startTimestamp', '5'],
-          ['query', 'buckets', '100'],
-        ],
+        '/api/v2/series/funding-period-data-points/{marketId}?marketId=aa&dateRange.startTimestamp=5&buckets=100',
         /await lyra\.series\('aa', \{ from: '5', buckets: 100 \}\)/,
       ],
       [
-        '/api/v2/stream/checkpoints',
-        [['query', 'after', 'x']],
+        `${stream}?after=x`,
         /const stop = AbortSignal\.timeout\(60_000\)\nfor await \(const \{ row \} of lyra\.streamCheckpoints\(\{\}, \{ after: 'x', signal: stop \}\)\)/,
       ],
       [
-        '/api/v2/stream/checkpoints',
-        [
-          ['query', 'after', 'x'],
-          ['header', 'Last-Event-ID', 'y'],
-        ],
+        `${stream}?after=x&Last-Event-ID=y`,
         /lyra\.streamCheckpoints\(\{\}, \{ after: 'y', signal: stop \}\)/,
       ],
-      ['/api/v2/liquidity/provider-history', [], /lyra\.liquidityProviderHistoryPage\(\{\}, \{\}\)/],
-      ['/metrics', [], /fetch\(.*\/metrics'\)/],
+      ['/api/v2/liquidity/provider-history', /lyra\.liquidityProviderHistoryPage\(\{\}, \{\}\)/],
+      ['/metrics', /fetch\(.*\/metrics'\)/],
     ]
-    for (const [path, given, code] of cases) {
-      const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
-      assert.match(typescriptSample({ base, path, given: parameters }), code, path)
-    }
+    for (const [target, code] of cases)
+      assert.match(typescriptSample(requested(target, 'http://lyra')), code, target)
   })
 
   test('writes every parameter of a request into its code', () => {

@@ -3,7 +3,7 @@ import { METHODS } from 'node:http'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
-import { send } from './fixtures/http.ts'
+import { type Answer, send } from './fixtures/http.ts'
 import { ask, type RawAnswer } from './fixtures/raw-http.ts'
 import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from './fixtures/refusals.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
@@ -28,11 +28,9 @@ const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, INFO, '/openapi.json', '/openap
 const EXPOSED =
   'ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Request-Id'
 
-/** Asks with headers, over a kept connection, and reads the body as Latin-1 text. */
-async function get(base: string, target: string, headers: Record<string, string> = {}, method = 'GET') {
-  const answer = await send(base, target, { headers, method })
-  return { ...answer, bytes: answer.body.toString('latin1') }
-}
+/** Asks with headers, over a kept connection. */
+const get = (base: string, target: string, headers: Record<string, string> = {}, method = 'GET') =>
+  send(base, target, { headers, method })
 
 /** The answer's headers without those that differ between equal requests. */
 const OF_ONE_REQUEST = new Set(['x-request-id', 'date', 'connection', 'keep-alive'])
@@ -132,16 +130,11 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     await t.test('only scripts of listed origins may read answers', async (t) => {
-      const listed = await serve(t, store, { corsOrigins: ['http://a.example', 'http://b.example:8080'] })
-      for (const [origin, allowed] of [
-        ['http://a.example', true],
-        ['http://b.example:8080', true],
-        ['http://b.example', false],
-        ['http://A.example', false],
-        ['https://a.example', false],
-        ['null', false],
-        ['', false],
-      ] as const) {
+      const allowed = ['http://a.example', 'http://b.example:8080']
+      const listed = await serve(t, store, { corsOrigins: allowed })
+      const others = ['http://b.example', 'http://A.example', 'https://a.example', 'null', '']
+      for (const origin of [...allowed, ...others]) {
+        const isAllowed = allowed.includes(origin)
         for (const [line, headers, vary] of [
           [`GET ${PAGES[0]}`, {}, 'Origin, Accept-Encoding'],
           ['GET /nope', {}, 'Origin, Accept-Encoding'],
@@ -154,12 +147,9 @@ for (const kind of ANY_STORE_KIND) {
         ] as const) {
           const answer = await ask(listed, line, { ...headers, Origin: origin })
           const where = `${line} from ${origin}`
-          assert.deepEqual(
-            answer.headers.get('access-control-allow-origin'),
-            allowed ? [origin] : undefined,
-            where,
-          )
-          assert.equal(answer.headers.has('access-control-expose-headers'), allowed, where)
+          const readable = answer.headers.get('access-control-allow-origin')
+          assert.deepEqual(readable, isAllowed ? [origin] : undefined, where)
+          assert.equal(answer.headers.has('access-control-expose-headers'), isAllowed, where)
           assert.deepEqual(answer.headers.get('vary'), [vary], where)
         }
       }
@@ -218,17 +208,9 @@ for (const kind of ANY_STORE_KIND) {
           const headers = { 'Accept-Encoding': encoding }
           const { headers: first } = await get(base, target, headers)
           const tag = first.etag!
-          for (const [given, held] of [
-            [tag, true],
-            [`W/${tag}`, true],
-            [`"x", ${tag}`, true],
-            [`"x",${tag},"y"`, true],
-            ['*', true],
-            ['"x"', false],
-            [tag.slice(1, -1), false],
-            [tag.toUpperCase(), false],
-            ['', false],
-          ] as const) {
+          const same = [tag, `W/${tag}`, `"x", ${tag}`, `"x",${tag},"y"`, '*']
+          for (const given of [...same, '"x"', tag.slice(1, -1), tag.toUpperCase(), '']) {
+            const held = same.includes(given)
             for (const method of ['GET', 'HEAD']) {
               const answer = await get(base, target, { ...headers, 'If-None-Match': given }, method)
               assert.equal(answer.status, held ? 304 : 200, `${target} ${given}`)
@@ -245,27 +227,18 @@ for (const kind of ANY_STORE_KIND) {
           }
         }
       }
-      const other = await get(base, PAGES[0]!, {
-        'If-None-Match': (await get(base, PAGES[1]!)).headers.etag!,
-      })
-      assert.equal(other.status, 200)
+      const { etag } = (await get(base, PAGES[1]!)).headers
+      assert.equal((await get(base, PAGES[0]!, { 'If-None-Match': etag! })).status, 200)
     })
 
     await t.test('a request keeps its id if that is printable and short', async () => {
-      for (const [given, kept] of [
-        ['a', true],
-        ['request 7 of {client}: "x"', true],
-        ['~'.repeat(64), true],
-        ['x'.repeat(65), false],
-        ['', false],
-        ['caf\xe9', false],
-        ['tab\there', false],
-      ] as const) {
+      const kept = ['a', 'request 7 of {client}: "x"', '~'.repeat(64)]
+      for (const given of [...kept, 'x'.repeat(65), '', 'caf\xe9', 'tab\there']) {
         for (const line of [`GET ${PAGES[0]}`, 'GET /nope', `GET ${CHECKPOINTS}?a=%zz`, 'GET /health']) {
           const answer = await ask(base, line, { 'X-Request-Id': given })
           const [id, ...more] = answer.headers.get('x-request-id')!
           assert.deepEqual(more, [])
-          if (kept) assert.equal(id, given)
+          if (kept.includes(given)) assert.equal(id, given)
           else assert.match(id!, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, given)
         }
       }
@@ -335,19 +308,16 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     await t.test('the service paths answer', async () => {
-      const health = await get(base, '/health')
-      assert.equal(health.status, 200)
+      const answers = await Promise.all(SERVICE_PATHS.map((path) => get(base, path)))
+      const [health, ready, metrics] = answers as [Answer, Answer, Answer]
+      for (const { status, headers } of answers)
+        assert.deepEqual([status, headers['cache-control']], [200, 'no-store'])
       assert.equal(health.text, '{"status":"ok"}')
-      const ready = await get(base, '/ready')
-      assert.equal(ready.status, 200)
       assert.equal(ready.text, '{"status":"ready"}')
-      const metrics = await get(base, '/metrics')
-      assert.equal(metrics.status, 200)
       assert.match(metrics.headers['content-type']!, /^text\/plain; version=/)
       assert.match(metrics.text, /^lyra_block_height 905$/m)
       assert.doesNotMatch(metrics.text, /^lyra_unready\{.*\} [^0]/m)
       assert.match(metrics.text, /^lyra_http_request_duration_seconds_count\{.*status="200"\} \d+$/m)
-      for (const { headers } of [health, ready, metrics]) assert.equal(headers['cache-control'], 'no-store')
     })
   })
 }

@@ -5,13 +5,14 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { EventBuffer } from '#service/live/event-buffer'
-import { dial, frame, HANDSHAKE } from './fixtures/core.ts'
-import { digestStore } from './fixtures/digest-store.ts'
-import { fileOf } from './fixtures/event-stream.ts'
+import { dial, HANDSHAKE } from './fixtures/core.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
+import { fileOf, frame, recordsOf } from './fixtures/event-stream.ts'
 import {
   blocksOf,
   heightIn,
   kill,
+  liveArgs,
   startLive,
   startWithCore,
   stop,
@@ -20,34 +21,16 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
-import { runLyra } from './fixtures/program.ts'
+import { assertFails } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { ANY_STORE_KIND, SQLITE, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, SQLITE, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 
 const blocks = await blocksOf(SAMPLE)
-
-/** Checks that a store equals a plain ingest of the first blocks. */
-async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, count: number) {
-  const file = join(temporaryFolder(t), 'first.evts')
-  writeFileSync(
-    file,
-    Buffer.concat(blocks.slice(0, count).flatMap((events) => events.flatMap((event) => record(event)))),
-  )
-  const plain = await storeOf(t, kind, file)
-  assert.deepEqual(await digestStore(store), await digestStore(plain))
-}
-
-/** An event as in a file: the size of the rest, a sequence number, the event. */
-function record(event: Buffer): Buffer[] {
-  const header = Buffer.alloc(12)
-  header.writeUInt32BE(event.length + 8)
-  return [header, event]
-}
 
 for (const kind of ANY_STORE_KIND) {
   describe(`a full disk (${kind.name})`, () => {
@@ -76,7 +59,7 @@ for (const kind of ANY_STORE_KIND) {
       await untilReady(service)
       await core.close()
       await stop(service)
-      await assertHoldsFirst(t, kind, store, blocks.length)
+      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
     })
 
     test('under the buffer of a service that is stopped: it ends once there is space, with all that the core had sent', async (t) => {
@@ -97,7 +80,8 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal((await service.program.outcome).code, 0, service.program.output.stderr)
       let sent = socket.bytesWritten - HANDSHAKE.length
       const left = blocks.flat().filter((event) => {
-        sent -= frame(event).length
+        // A message on the wire has its length in 8 bytes before it.
+        sent -= 8 + event.length
         return sent < 0
       })
       service = await startLive(t, store, buffer)
@@ -106,7 +90,7 @@ for (const kind of ANY_STORE_KIND) {
       await untilHeight(service, blocks.length)
       await core.close()
       await stop(service)
-      await assertHoldsFirst(t, kind, store, blocks.length)
+      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
     })
   })
 }
@@ -141,26 +125,20 @@ describe('a full disk under a SQLite store', () => {
     await untilHeight(service, blocks.length)
     await untilReady(service)
     await stop(service)
-    await assertHoldsFirst(t, SQLITE, store, blocks.length)
+    await assertEqualStores(store, await storeOf(t, SQLITE, SAMPLE))
   })
 })
 
 describe('a damaged buffer', () => {
   /** The events of blocks 1 to 3 and 4 to 6, as two processes have left them. */
-  const files = [blocks.slice(0, 3), blocks.slice(3, 6)].map((some) => {
-    let bytes = Buffer.alloc(0)
-    const starts = some.flat().map((event, index) => {
-      const [header, body] = record(event)
-      header!.writeBigUInt64BE(BigInt(index), 4)
-      bytes = Buffer.concat([bytes, header!, body!])
-      return bytes.length - event.length - 12
-    })
-    return { bytes, starts, ofSecond: starts[some[0]!.length + 1]! }
-  })
+  const one = frame(blocks.slice(0, 3).flat(), 0n)
+  const two = frame(blocks.slice(3, 6).flat(), 0n)
   const names = [1, 2].map((number) => `lyra-buffer-${String(number).padStart(16, '0')}.bevt`)
-  const flipped = (bytes: Buffer, at: number, bit: number) => {
+  /** Flips bits of the second event of a file's second block, `at` its record's start. */
+  const flipped = (bytes: Buffer, at: number, bits: number) => {
     const changed = Buffer.from(bytes)
-    changed[at]! ^= bit
+    const [, second] = recordsOf(bytes).filter(({ index }) => index === 2)
+    changed[second!.offset + at]! ^= bits
     return changed
   }
 
@@ -174,33 +152,16 @@ describe('a damaged buffer', () => {
     return { ingestion, read, store: join(folder, 'lyra.db') }
   }
 
-  const [one, two] = files as [(typeof files)[0], (typeof files)[0]]
   const inTheMiddle: [what: string, contents: Buffer[], says: RegExp][] = [
-    [
-      'a size too large, before another file',
-      [flipped(one.bytes, one.ofSecond, 0x80), two.bytes],
-      /0001\.bevt/,
-    ],
+    ['a size too large, before another file', [flipped(one, 0, 0x80), two], /0001\.bevt/],
     [
       'a size beyond the end, before another file',
-      [flipped(one.bytes, one.ofSecond + 1, 0x01), two.bytes],
+      [flipped(one, 1, 0x01), two],
       /0001\.bevt.*within a record/,
     ],
-    [
-      'a record cut off, before another file',
-      [one.bytes.subarray(0, -5), two.bytes],
-      /0001\.bevt.*within a record/,
-    ],
-    [
-      'a size too large, before ends of blocks',
-      [one.bytes, flipped(two.bytes, two.ofSecond, 0x80)],
-      /0002\.bevt/,
-    ],
-    [
-      'an event that is none, before ends of blocks',
-      [one.bytes, flipped(two.bytes, two.ofSecond + 12, 0xff)],
-      /0002\.bevt/,
-    ],
+    ['a record cut off, before another file', [one.subarray(0, -5), two], /0001\.bevt.*within a record/],
+    ['a size too large, before ends of blocks', [one, flipped(two, 0, 0x80)], /0002\.bevt/],
+    ['an event that is none, before ends of blocks', [one, flipped(two, 12, 0xff)], /0002\.bevt/],
   ]
   for (const [what, contents, says] of inTheMiddle) {
     test(`${what}: ingestion stops there, and nothing is changed`, async (t) => {
@@ -213,19 +174,19 @@ describe('a damaged buffer', () => {
 
   test('events of another chain than the earlier ones: ingestion stops there, and asks for a buffer of its own', async (t) => {
     const other = fileOf({ height: 4, chain: 'another' })
-    const { ingestion } = await start(t, [one.bytes, other])
+    const { ingestion } = await start(t, [one, other])
     const says = /0002\.bevt, record 1, .*chain "another".*give each chain its own --buffer, too$/
     await until(() => says.test(ingestion.live.failure ?? ''), 'its failure')
   })
 
   const tails: [what: string, tail: Buffer][] = [
-    ['part of a record', two.bytes.subarray(0, two.starts[1]! - 3)],
+    ['part of a record', two.subarray(0, recordsOf(two)[1]!.offset - 3)],
     ['zeros', Buffer.alloc(5_000)],
     ['garbage', Buffer.alloc(5_000, 0xa7)],
   ]
   for (const [what, tail] of tails) {
     test(`${what} at the end is cut off, and kept beside the file`, async (t) => {
-      const { store, read } = await start(t, [one.bytes, Buffer.concat([two.bytes, tail])])
+      const { store, read } = await start(t, [one, Buffer.concat([two, tail])])
       await until(async () => (await heightIn(store)) === 6, 'the store')
       assert.ok(read(`${names[1]}.damaged`).equals(tail))
     })
@@ -237,10 +198,8 @@ test('A buffer folder of another service is refused, and free once that is kille
   const [store, buffer] = [join(folder, 'a.db'), join(folder, 'buffer')]
   const { service, core } = await startWithCore(t, store, buffer)
   await core.send(blocks.slice(0, 10))
-  const args = ['serve', '--port', '0', '--listen', '127.0.0.1:0', '--store', join(folder, 'b.db')]
-  const second = await runLyra(t, [...args, '--buffer', buffer])
-  assert.equal(second.code, 1)
-  assert.match(second.stderr, /^lyra: \S+buffer: another process keeps its events there; .*--buffer\n$/)
+  const refusal = /^lyra: \S+buffer: another process keeps its events there; .*--buffer\n$/
+  await assertFails(t, liveArgs(join(folder, 'b.db'), buffer), refusal, 1)
   await core.send(blocks.slice(10, 20))
   await untilHeight(service, 20)
   await kill(service)
@@ -250,8 +209,6 @@ test('A buffer folder of another service is refused, and free once that is kille
 test('A buffer folder that cannot be made is refused in one line', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'file'), '')
-  const args = ['serve', '--port', '0', '--listen', '127.0.0.1:0', '--store', join(folder, 'a.db')]
-  const { code, stderr } = await runLyra(t, [...args, '--buffer', join(folder, 'file/buffer')])
-  assert.equal(code, 1)
-  assert.match(stderr, /^lyra: \S+file\/buffer: no such file or directory\n$/)
+  const args = liveArgs(join(folder, 'a.db'), join(folder, 'file/buffer'))
+  await assertFails(t, args, /^lyra: \S+file\/buffer: no such file or directory\n$/, 1)
 })

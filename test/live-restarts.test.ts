@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
 import { dial, type TestCore } from './fixtures/core.ts'
-import { digestStore } from './fixtures/digest-store.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { freePort } from './fixtures/port.ts'
@@ -117,8 +117,7 @@ describe('a core that continues with its next event after a restart of Lyra', ()
         }
         if (how === 'killed') return
         const file = fileWith(t, frame(events.slice(0, core.sent)), 'sent.evts')
-        const plain = await storeOf(t, kind!, file)
-        assert.deepEqual(await digestStore(store), await digestStore(plain))
+        await assertEqualStores(store, await storeOf(t, kind!, file))
       })
     }
   }

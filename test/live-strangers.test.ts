@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { EVENT_KIND } from '#core/events/bus-event'
 import { createAllowList } from '#service/live/allow-list'
 import { EventBuffer } from '#service/live/event-buffer'
 import { MAX_BLOCK_BYTES } from '#service/live/incoming-check'
 import { listenPair } from '#service/live/pair-socket'
-import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
-import { digestStore } from './fixtures/digest-store.ts'
-import { busEvent, dataPoint, frame, message } from './fixtures/event-stream.ts'
+import { dial, HANDSHAKE } from './fixtures/core.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
+import { busEvent, type Content, dataPoint, eventsOf, frame, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import {
   blocksOf,
+  bytesIn,
   type LiveService,
+  liveArgs,
   readyOf,
   startLive,
   stop,
@@ -37,19 +40,17 @@ const CHAIN = 'core-scenarios'
 const replaced = (event: Buffer, from: string, to: string) =>
   Buffer.from(event.toString('latin1').replace(from, to), 'latin1')
 
-/** An event of the sample's chain, within a block. */
-function event(height: number, index: number, kind: number, body: Uint8Array, chain = CHAIN): Buffer {
-  return Buffer.from(busEvent({ id: `${height}-${index}`, kind, chain }, body))
-}
+/** The second event of block 3. */
+const dataPointOf = (body: Uint8Array) => busEvent({ id: '3-2', kind: 160, chain: CHAIN }, body)
 
-const beginBlock = (height: number) => ({ body: message({ 1: height, 2: 1, 3: 'BABE' }) })
-const endBlock = (height: number) => ({ body: message({ 1: height }) })
+/** An incomplete block of some height. */
+const begun = (height: number, chain: string, events: Content[] = []) =>
+  eventsOf([{ height, chain, events, ends: false }])
 
 /** Sends messages that are refused; resolves once the connection is closed. */
 async function sendRefused(service: LiveService, messages: readonly Buffer[]): Promise<void> {
   const core = await dial(service.corePort)
-  const closed = new Promise((resolve) => core.socket.once('close', resolve))
-  core.socket.resume()
+  const closed = new Promise((resolve) => core.socket.resume().once('close', resolve))
   await core.send(messages).catch(() => {})
   await closed
 }
@@ -62,8 +63,7 @@ async function assertGoesOn(t: TestContext, service: LiveService, store: string)
   await untilReady(service)
   await core.close()
   await stop(service)
-  const plain = await storeOfBytes(t, STORE_KINDS[0]!, frame(blocks.flat()))
-  assert.deepEqual(await digestStore(store), await digestStore(plain))
+  await assertEqualStores(store, await storeOfBytes(t, STORE_KINDS[0]!, frame(blocks.flat())))
 }
 
 /** The service is not ready after a refused message, until a later block than that before it is committed. */
@@ -91,12 +91,12 @@ for (const kind of ANY_STORE_KIND) {
       ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], /not an event/],
       [
         'with a malformed body',
-        [second[0]!, event(3, 2, 160, Buffer.from([0x0a, 0x7f]))],
+        [second[0]!, dataPointOf(Buffer.from([0x0a, 0x7f]))],
         /longer than its message/,
       ],
       ['without a valid id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], /its id is .*x-2/],
-      ['of 5 MB', [second[0]!, event(3, 2, 160, Buffer.alloc(5_000_000))], /more than the 4194304 allowed/],
-      ['without a chain', [event(7, 1, 148, beginBlock(7).body, '')], /a chain id of/],
+      ['of 5 MB', [second[0]!, dataPointOf(Buffer.alloc(5_000_000))], /more than the 4194304 allowed/],
+      ['without a chain', begun(7, ''), /a chain id of/],
       [
         'of another chain',
         [second[0]!, replaced(second[1]!, CHAIN, 'core-elsewhere')],
@@ -115,14 +115,14 @@ for (const kind of ANY_STORE_KIND) {
         })
       }
       await stop(service)
-      for (const name of readdirSync(buffer)) assert.equal(statSync(join(buffer, name)).size, 0, name)
+      assert.equal(bytesIn(buffer), 0)
       const again = await startLive(t, store, buffer)
       // What could be of another chain does not exclude the core from an empty store: an incomplete block, an end without a begin, and a
       // complete block 1, which waits for block 2.
       for (const messages of [
-        [event(7, 1, 148, beginBlock(7).body, 'evil')],
-        [event(7, 1, 149, endBlock(7).body, 'evil')],
-        [event(1, 1, 148, beginBlock(1).body, 'evil'), event(1, 2, 149, endBlock(1).body, 'evil')],
+        begun(7, 'evil'),
+        [busEvent({ id: '7-1', kind: EVENT_KIND.endBlock, chain: 'evil' }, message({ 1: 7 }))],
+        eventsOf([{ height: 1, chain: 'evil' }]),
       ]) {
         const stranger = await dial(again.corePort)
         await stranger.send(messages)
@@ -136,27 +136,22 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer, ['--chain', CHAIN])
-      await sendRefused(service, [event(7, 1, 148, beginBlock(7).body, 'evil')])
+      await sendRefused(service, begun(7, 'evil'))
       await untilNotReady(service, /an event of chain .*evil.*--chain is .*core-scenarios/)
       const core = await dial(service.corePort)
       await core.send(blocks.slice(0, 3))
       await untilHeight(service, 3)
       await core.close()
-      const begin = event(4, 1, 148, beginBlock(4).body)
-      const size = 16 * 1024 * 1024
-      const large = Array.from({ length: MAX_BLOCK_BYTES / size + 1 }, (_, index) =>
-        event(4, index + 2, 104, Buffer.alloc(size)),
-      )
-      await sendRefused(service, [begin, ...large])
+      const large = { kind: 104, body: Buffer.alloc(16 * 1024 * 1024) }
+      const events = Array.from({ length: MAX_BLOCK_BYTES / large.body.length + 1 }, () => large)
+      await sendRefused(service, begun(4, CHAIN, events))
       await untilNotReady(service, /more than 128 MiB without the end of a block/)
-      const bytes = () =>
-        readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
-      await until(() => bytes() < 1_000_000, 'most bytes are deleted')
+      await until(() => bytesIn(buffer) < 1_000_000, 'most bytes are deleted')
       await assertGoesOn(t, service, store)
-      const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
-      const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })
+      const refusal = /--chain is "other", but .* is of chain "core-scenarios"/
+      const { code, stderr } = await runLyra(t, [...liveArgs(store, buffer), '--chain', 'other'])
       assert.equal(code, 1)
-      assert.match(stderr, /--chain is "other", but .* is of chain "core-scenarios"/)
+      assert.match(stderr, refusal)
     })
   })
 }
@@ -231,16 +226,8 @@ describe("the core's connection", () => {
     await once(stranger, 'close')
     assert.deepEqual(heard.faults, ['address not allowed'])
     const { allows } = createAllowList(['10.0.0.0/8', 'fd00::/8', '192.0.2.7'])
-    const cases: [string, boolean][] = [
-      ['10.200.3.4', true],
-      ['::ffff:10.1.1.1', true],
-      ['11.0.0.1', false],
-      ['192.0.2.7', true],
-      ['192.0.2.8', false],
-      ['fd12::1', true],
-      ['fe80::1%eth0', false],
-    ]
-    for (const [address, expected] of cases) assert.equal(allows(address), expected, address)
+    const allowed = ['10.200.3.4', '::ffff:10.1.1.1', '192.0.2.7', 'fd12::1']
+    assert.deepEqual([...allowed, '11.0.0.1', '192.0.2.8', 'fe80::1%eth0'].filter(allows), allowed)
     assert.ok(createAllowList([]).allows('192.0.2.8'))
   })
 
@@ -248,7 +235,7 @@ describe("the core's connection", () => {
     timeout: 60_000,
   }, async (t) => {
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
-    const core: TestCore = await dial(service.corePort)
+    const core = await dial(service.corePort)
     await core.send(blocks.slice(0, 20))
     await untilHeight(service, 20)
     for (let round = 0; round < 20; round++) {
@@ -262,7 +249,7 @@ describe("the core's connection", () => {
     await until(async () => counted.test(await metricsOf(service.base)), 'the metric')
     // A price that is slow to validate does not delay the stop.
     const price = `${'1'.repeat(1_000_000)}x`
-    await core.send([event(21, 1, 148, beginBlock(21).body), event(21, 2, 160, dataPoint({ price }).body)])
+    await core.send(begun(21, CHAIN, [dataPoint({ price })]))
     await sleep(100)
     const startedAt = performance.now()
     await stop(service)
@@ -277,12 +264,13 @@ test('a dropped block leaves nothing in the buffer, whatever was being written',
   for (let round = 0; round < 30; round++) {
     const folder = temporaryFolder(t)
     const buffer = new EventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, log: SILENT })
-    const expected: string[] = []
+    const expected: Buffer[] = []
     for (let block = 0; block < 10; block++) {
-      buffer.append(Buffer.from(`whole ${block} a`), false)
+      const whole = [`whole ${block} a`, `whole ${block} b`].map((text) => Buffer.from(text))
+      expected.push(...whole)
+      buffer.append(whole[0]!, false)
       if ((round + block) % 3 === 0) buffer.write()
-      buffer.append(Buffer.from(`whole ${block} b`), true)
-      expected.push(`whole ${block} a`, `whole ${block} b`)
+      buffer.append(whole[1]!, true)
       if ((round + block) % 4 === 0) buffer.write()
       buffer.append(Buffer.from('half'.repeat(100 * (block + 1))), false)
       if ((round + block) % 2 === 0) buffer.write()
@@ -291,14 +279,7 @@ test('a dropped block leaves nothing in the buffer, whatever was being written',
     }
     await buffer.close()
     const [name] = readdirSync(folder)
-    const bytes = readFileSync(join(folder, name!))
-    const found: string[] = []
-    for (let at = 0, sequence = 0n; at < bytes.length; sequence++) {
-      const end = at + 4 + bytes.readUInt32BE(at)
-      assert.equal(bytes.readBigUInt64BE(at + 4), sequence)
-      found.push(bytes.toString('utf8', at + 12, end))
-      at = end
-    }
-    assert.deepEqual(found, expected, `round ${round}`)
+    const written = readFileSync(join(folder, name!), 'latin1')
+    assert.equal(written, frame(expected, 0n).toString('latin1'), `round ${round}`)
   }
 })

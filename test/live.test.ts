@@ -2,17 +2,19 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
-import { dial, frame, HANDSHAKE } from './fixtures/core.ts'
-import { digestStore } from './fixtures/digest-store.ts'
-import { frame as fileFrame } from './fixtures/event-stream.ts'
+import { dial, HANDSHAKE } from './fixtures/core.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
+import { frame } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
+  bytesIn,
   heightOf,
   kill,
+  liveArgs,
   readyOf,
   startLive,
   startWithCore,
@@ -27,23 +29,11 @@ import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import {
-  ANY_STORE_KIND,
-  fileWith,
-  readFrom,
-  STORE_KINDS,
-  type StoreKind,
-  temporaryFolder,
-} from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** The blocks of the sample, each with its events as the core sends them. */
 const blocks = await blocksOf(SAMPLE)
-
-async function assertSameAsIngest(t: TestContext, kind: StoreKind, store: string): Promise<void> {
-  const plain = await storeOf(t, kind, SAMPLE)
-  assert.deepEqual(await digestStore(store), await digestStore(plain))
-}
 
 const last = blocks.length
 
@@ -72,8 +62,8 @@ for (const kind of STORE_KINDS) {
       await until(isCommitted, 'no uncommitted bytes')
       await core.close()
       await stop(service)
-      await assertSameAsIngest(t, kind, store)
-      await assertSameAsIngest(t, kind, await storeOf(t, kind, join(buffer, 'archive')))
+      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+      await assertEqualStores(await storeOf(t, kind, join(buffer, 'archive')), store)
     })
 
     test('after a kill at any moment no visible and no repeated block is missing', async (t) => {
@@ -109,7 +99,7 @@ for (const kind of STORE_KINDS) {
       await untilHeight(service, last)
       await core.close()
       await stop(service)
-      await assertSameAsIngest(t, kind, store)
+      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
     })
   })
 }
@@ -149,7 +139,7 @@ for (const kind of ANY_STORE_KIND) {
         { from: 201n, to: 210n, kind: 'missing' },
       ])
       assert.match((await accept(205, 211)).stderr, /contains block 211;/)
-      const file = fileWith(t, fileFrame(blocks.slice(0, 320).flat()))
+      const file = fileWith(t, frame(blocks.slice(0, 320).flat()))
       await runWell(t, ['ingest', '--store', store, file])
       await core.send(blocks.slice(330))
       await untilHeight(service, last)
@@ -173,7 +163,7 @@ for (const kind of ANY_STORE_KIND) {
       await untilReady(service)
       await stop(service)
       assert.deepEqual(readdirSync(buffer), ['.lock'], 'a committed buffer is removed')
-      await assertSameAsIngest(t, kind, store)
+      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
     })
   })
 }
@@ -203,21 +193,12 @@ test('a core can connect, and is buffered, while the database does not answer', 
   const silent = createServer((socket) => socket.on('error', () => {}).resume())
   const store = `postgres://lyra@${await openServer(t, silent)}/markets`
   const buffer = temporaryFolder(t)
-  const args = ['--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--buffer', buffer]
-  const program = startLyra(t, ['serve', ...args])
-  const core = await dial(Number(await corePortOf(program)))
+  const program = startLyra(t, liveArgs(store, buffer))
+  const core = await dial(await corePortOf(program))
   assert.doesNotMatch(program.output.stderr, /serving|connection/)
-  await core.send(blocks.slice(0, 3))
-  const size = () => readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
-  await until(
-    () =>
-      size() >
-      blocks
-        .slice(0, 3)
-        .flat()
-        .reduce((sum, event) => sum + event.length, 0),
-    'the buffer',
-  )
+  const sent = blocks.slice(0, 3).flat()
+  await core.send(sent)
+  await until(() => bytesIn(buffer) > Buffer.concat(sent).length, 'the buffer')
   assert.doesNotMatch(program.output.stderr, /serving/)
   core.socket.destroy()
 })
@@ -231,44 +212,36 @@ function cutLastFile(buffer: string, below: (limit: number) => number): void {
 }
 
 describe('a faulty peer', () => {
-  const [store] = STORE_KINDS
-  type Peer = [what: string, bytes: Buffer, reason: RegExp, fault: string]
+  const stranger = { reason: /not the handshake/, fault: 'broken handshake' }
   /** Peers that never complete the handshake are no core: they do not affect readiness. */
-  const strangers: Peer[] = [
-    ['another protocol', Buffer.from('0053500000200000', 'hex'), /not the handshake/, 'broken handshake'],
-    [
-      'no scalability protocol at all',
-      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
-      /not the handshake/,
-      'broken handshake',
-    ],
-  ]
-  const wrong: Peer[] = [
-    [
-      'a message of 4 GB',
-      Buffer.concat([HANDSHAKE, Buffer.from('0000000100000000', 'hex')]),
-      /a message of 4294967296 bytes/,
-      'message too large',
-    ],
-    [
-      'garbage',
-      Buffer.concat([HANDSHAKE, frame(Buffer.from([0xff, 0xff, 1]))]),
-      /not an event/,
-      'refused message',
-    ],
+  const peers = [
+    { what: 'another protocol', sends: '0053500000200000', ...stranger },
+    {
+      what: 'no scalability protocol',
+      sends: Buffer.from('GET / HTTP/1.1\r\n\r\n').toString('hex'),
+      ...stranger,
+    },
+    {
+      what: 'a message of 4 GB',
+      sends: `${HANDSHAKE.toString('hex')}0000000100000000`,
+      reason: /a message of 4294967296 bytes/,
+      fault: 'message too large',
+    },
+    {
+      what: 'garbage',
+      sends: `${HANDSHAKE.toString('hex')}0000000000000003ffff01`,
+      reason: /not an event/,
+      fault: 'refused message',
+    },
   ]
   test('is refused, and reported in metrics and log, and in readiness if it is a core', async (t) => {
-    const service = await startLive(t, await storeOf(t, store!, SAMPLE), temporaryFolder(t))
+    const service = await startLive(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE), temporaryFolder(t))
     const counts = new Map<string, number>()
-    for (const peer of [...strangers, ...wrong]) {
-      const [what, bytes, reason, fault] = peer
-      const socket = connect(service.corePort, '127.0.0.1')
-      socket.on('error', () => {})
-      const closed = new Promise((resolve) => socket.once('close', resolve))
-      socket.write(bytes)
-      socket.resume()
-      await closed
-      if (wrong.includes(peer)) await untilNotReady(service, reason)
+    for (const { what, sends, reason, fault } of peers) {
+      const socket = connect(service.corePort, '127.0.0.1').on('error', () => {})
+      socket.write(Buffer.from(sends, 'hex'))
+      await new Promise((resolve) => socket.resume().once('close', resolve))
+      if (fault !== stranger.fault) await untilNotReady(service, reason)
       else await untilReady(service)
       await service.program.printed(reason)
       const count = (counts.get(fault) ?? 0) + 1

@@ -13,7 +13,7 @@ import { readCoverage, readPosition } from '#core/store/readings/coverage'
 import { TABLES } from '#core/store/tables'
 import { generateRecords } from '#tools/generate/generate'
 import { dial } from './fixtures/core.ts'
-import { digestStore } from './fixtures/digest-store.ts'
+import { assertEqualStores, digestStore } from './fixtures/digest-store.ts'
 import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import {
   blocksOf,
@@ -277,7 +277,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     server.control('start')
     await untilHeight(service, blocks.length)
     await stop(service)
-    assert.deepEqual(await digestStore(name), await digestStore(plain))
+    await assertEqualStores(name, plain)
   })
 
   test('a full disk pauses ingestion with one line until there is space; readers are answered', async (t) => {
@@ -441,7 +441,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       await core.close()
       await untilReady(service)
       await stop(service)
-      assert.deepEqual(await digestStore(name), await digestStore(plain))
+      await assertEqualStores(name, plain)
     }
   })
 

@@ -18,7 +18,7 @@ import { parametersOf } from '#service/api/questions/parameters'
 import { streamParametersOf } from '#service/api/streams/stream-route-request'
 import { exportTableOf } from '#service/export/columns'
 import { checkStore } from '#tools/check/check-store'
-import { digestStore } from './fixtures/digest-store.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { getJson, getPage, query, send } from './fixtures/http.ts'
 import { listen, rowsOf } from './fixtures/listen.ts'
@@ -197,7 +197,7 @@ for (const kind of STORE_KINDS) {
           const { store, model } = await openFilled(t, kind, resourceCase)
           const copy = toKind.create(t)
           await copyStore(openStore(store), openStore(copy))
-          assert.deepEqual(await digestStore(copy), await digestStore(store))
+          await assertEqualStores(copy, store)
           const [base, other] = [await serve(t, store), await serve(t, copy)]
           for (const selection of filtersOf(resourceCase, model)) {
             const { path, params } = targetOf(resource, selection)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { FIRST_SECOND } from '#tools/generate/clock'
 import { generateBlocks } from '#tools/generate/generate'
-import { digestStore } from './fixtures/digest-store.ts'
+import { assertEqualStores } from './fixtures/digest-store.ts'
 import { documentedPages, ROOT } from './fixtures/documentation.ts'
 import { readRecording } from './fixtures/event-stream.ts'
 import { getPage, send, statusOf } from './fixtures/http.ts'
@@ -109,7 +109,7 @@ describe('lyra generate --dial', () => {
       const startSecond = FIRST_SECOND + Number((lastTime - of2024) / 1_000_000_000n)
       const records = [...generateBlocks(options, startSecond)].map((block) => block.records)
       await ingestBytes(t, plain, Buffer.concat(records))
-      assert.deepEqual(await digestStore(store), await digestStore(plain))
+      await assertEqualStores(store, plain)
     })
   }
 
@@ -168,7 +168,7 @@ describe('lyra generate --replay', () => {
     await untilHeight(live, 2_975)
     await stop(live)
     const plain = await storeOf(t, sqlite, MONTH)
-    assert.deepEqual(await digestStore(store), await digestStore(plain))
+    await assertEqualStores(store, plain)
   })
 
   test('refuses files that it cannot send', async (t) => {
