@@ -5,7 +5,6 @@ import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import type { Change } from '#core/store/changes'
 import type { Freshness } from '#core/store/pages/page'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import type { Reader } from '#core/store/store'
 import { createAnswerCache, type KeptAnswer, type KeptUntil } from '#service/api/answer-cache'
 import { idOf } from './fixtures/event-stream.ts'
@@ -14,9 +13,9 @@ import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './f
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openReader, openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { openReader, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',
@@ -74,7 +73,7 @@ for (const kind of STORE_KINDS) {
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
       const before = await Promise.all(TARGETS.map(async (target) => (await send(base, target)).text))
       const [from] = /"timestamp":"\d+/.exec(before[1]!)!
-      await pruneStore(openStore(store), { by: 'time', before: BigInt(from.slice(13)) })
+      await pruneBefore(store, BigInt(from.slice(13)), 'time')
       for (const [index, target] of TARGETS.entries()) {
         assert.equal((await send(base, target)).text, (await send(plain, target)).text, target)
         if (index === 2) assert.notEqual((await send(base, target)).text, before[index], target)

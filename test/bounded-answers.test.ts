@@ -152,7 +152,7 @@ test("Readiness reports failed writes without the store's location", async (t) =
   raw.close()
   const next = join(folder, 'next.evts')
   writeFileSync(next, fileOf({ height: 7 }, { height: 8 }))
-  const { service: program, base } = await startService(t, ['--store', store, next])
+  const { service: program, base } = await startService(t, `--store ${store} ${next}`)
   await program.printed(/ingestion stopped: .*private-name\.db: /)
   const { text } = await send(base, '/ready')
   assert.match(text, /"intake stopped","message":"the store: [^"]*harmed/)

@@ -11,11 +11,11 @@ import { temporaryFolder } from './fixtures/stores.ts'
 
 describe('the command line', () => {
   test('--help names every command, and each command explains itself', async (t) => {
-    const { stdout, code } = await runLyra(t, ['--help'])
+    const { stdout, code } = await runLyra(t, '--help')
     assert.equal(code, 0)
     for (const command of ['ingest', 'serve', 'status', 'check', 'verify', 'prune', 'backup', 'generate']) {
       assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
-      const help = await runWell(t, [command, '--help'])
+      const help = await runWell(t, `${command} --help`)
       assert.match(help.stdout, new RegExp(`Usage: (lyra )?${command}`))
       for (const flag of help.stdout.matchAll(/^ {2}--(?!help)([a-z-]+)/gm)) {
         assert.match(
@@ -40,7 +40,7 @@ describe('the command line', () => {
   })
 
   test('--version prints the package version, and the commit of a checkout', async (t) => {
-    const { stdout, code } = await runLyra(t, ['--version'])
+    const { stdout, code } = await runLyra(t, '--version')
     assert.equal(code, 0)
     assert.match(stdout, /^\d+\.\d+\.\d+( \([0-9a-f]{12}\))?\n$/)
     assert.equal(stdout.includes('('), existsSync(join(import.meta.dirname, '../.git')))
@@ -102,13 +102,13 @@ describe('the command line', () => {
       [{ LYRA_PORT: 'x' }, /LYRA_PORT/],
       [{ LYRA_STRICT: 'maybe' }, /LYRA_STRICT must be true or false, not "maybe"/],
     ] as [Record<string, string>, RegExp][])
-      await assertFails(t, ['serve'], message, 2, { cwd: temporaryFolder(t), env })
+      await assertFails(t, 'serve', message, 2, { cwd: temporaryFolder(t), env })
   })
 
   test('a port in use is reported in one line', async (t) => {
     const address = await openServer(t, createServer())
     const [, port] = address.split(':')
-    const outcome = await runLyra(t, ['serve', '--keep', '1d', '--port', port!], {
+    const outcome = await runLyra(t, `serve --keep 1d --port ${port}`, {
       cwd: temporaryFolder(t),
     })
     assert.equal(outcome.code, 1)
@@ -120,10 +120,10 @@ describe('the command line', () => {
 
   test('ingest prints a report, as text and as JSON', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
-    const people = await runWell(t, ['ingest', '--store', store, SAMPLE])
+    const people = await runWell(t, `ingest --store ${store} ${SAMPLE}`)
     assert.match(people.stdout, /^905 blocks ingested, 7,881 records seen/)
     assert.match(people.stdout, /funding period data points: 2,298 rows written or updated/)
-    const machines = await runLyra(t, ['ingest', '--json', SAMPLE], { env: { LYRA_STORE: store } })
+    const machines = await runLyra(t, `ingest --json ${SAMPLE}`, { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>
     assert.equal(report.type, 'report')
     assert.equal(report.blocks, 0)
@@ -135,7 +135,7 @@ describe('the command line', () => {
   test('serve names unknown variables, and settings that have no effect', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
     const env = { LYRA_LITSEN: '127.0.0.1:1', LYRA_KEEP_BUFFER: 'yes', LYRA_STRICT: 'no', LYRA_PORT: '0' }
-    const service = startLyra(t, ['serve', '--store', store, '--chain', 'some', '--allow-gap'], { env })
+    const service = startLyra(t, `serve --store ${store} --chain some --allow-gap`, { env })
     await addressOf(service)
     const warnings = [...service.output.stderr.matchAll(/"level":40.*"msg":"(.*)"/g)].map(([, text]) => text)
     assert.deepEqual(warnings.slice(0, 4), [
@@ -162,7 +162,7 @@ describe('the command line', () => {
     if (process.platform !== 'linux') return t.skip('the setting exists on Linux only')
     const limitOf = async (env: Record<string, string>) => {
       const store = join(temporaryFolder(t), 'a.db')
-      const service = startLyra(t, ['serve', '--port', '0', '--store', store], { env })
+      const service = startLyra(t, `serve --port 0 --store ${store}`, { env })
       await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
       const environment = readFileSync(`/proc/${service.child.pid}/environ`, 'utf8').split('\0')
       return environment.filter((entry) => entry.startsWith('MALLOC_'))

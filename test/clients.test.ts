@@ -332,7 +332,7 @@ test('the recipe of docs/export.md for pandas calculates with decimals, as float
   const folder = temporaryFolder(t)
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const out = join(folder, 'periods.parquet')
-  await runWell(t, ['export', 'funding-periods', '--store', store, '--format', 'parquet', '--out', out])
+  await runWell(t, `export funding-periods --store ${store} --format parquet --out ${out}`)
   const { blocks } = documentedPages().find(({ path }) => path === 'docs/export.md')!
   const recipe = blocks.find(({ text }) => text.includes('import pandas'))!.text
   const program = `${recipe}\nfor sum in exact.groupby('marketId').fundingRate.sum(): print('sum', sum)`

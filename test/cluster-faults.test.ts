@@ -32,8 +32,8 @@ for (const kind of STORE_KINDS.filter(({ name }) => name === 'citus')) {
     const base = await serve(t, store)
     const schema = new URL(store).searchParams.get('schema')!
     const ready = async () => (await send(base, '/ready')).text
-    const status = async () => (await runLyra(t, ['status', '--store', store])).stdout
-    const check = () => runLyra(t, ['check', '--store', store])
+    const status = async () => (await runLyra(t, `status --store ${store}`)).stdout
+    const check = () => runLyra(t, `check --store ${store}`)
     assert.doesNotMatch(await ready(), /cluster/)
     // As pg_restore --clean leaves it.
     await runSql(store, `select undistribute_table('${schema}.funding_periods')`)
@@ -41,9 +41,9 @@ for (const kind of STORE_KINDS.filter(({ name }) => name === 'citus')) {
     await until(async () => named.test(await ready()), 'named in /ready')
     assert.match(await status(), named)
     assert.match((await check()).stdout, named)
-    const backup = await runLyra(t, ['backup', 'b.dump', '--store', store])
+    const backup = await runLyra(t, `backup b.dump --store ${store}`)
     assert.match(backup.stderr, /pg_dump .*pg_restore --clean .*lyra migrate --citus --store /)
-    await runWell(t, ['migrate', '--citus', '--store', store])
+    await runWell(t, `migrate --citus --store ${store}`)
     await until(async () => !/cluster/.test(await ready()), 'all is well')
     assert.doesNotMatch(await status(), /not distributed/)
     assert.equal((await check()).code, 0)

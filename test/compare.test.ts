@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { cutToMicrosecond } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import { type Comparison, compareSides } from '#tools/compare/compare-sides'
 import { openServiceSide } from '#tools/compare/service-side'
 import type { Side } from '#tools/compare/side'
@@ -14,7 +13,7 @@ import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { openServer } from './fixtures/port.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 
@@ -149,7 +148,7 @@ for (const kind of STORE_KINDS) {
 
     test('may be pruned', async (t) => {
       const [a, b] = [await storeOf(t, kind, NAMED_SAMPLE), await storeOf(t, kind, NAMED_SAMPLE)]
-      await pruneStore(openStore(b), { by: 'height', before: 500n })
+      await pruneBefore(b, 500n)
       for (const result of [await compare(a, b), await compare(b, a)]) {
         const { checkpoints, points } = checkpointsAndPoints(result)
         assert.equal(checkpoints.difference ?? points.difference, null)
@@ -234,7 +233,7 @@ describe('services in a comparison', () => {
     const reference = await serveAsReference(t, await serve(t, store), holds)
     const { points } = checkpointsAndPoints(await compare(store, reference))
     assert.deepEqual([points.difference, points.lost, points.same], [null, lost, kept.size])
-    const { stdout } = await runLyra(t, ['compare', reference, store])
+    const { stdout } = await runLyra(t, `compare ${reference} ${store}`)
     assert.ok(stdout.includes(`${lost.toLocaleString('en')} that a data node does not keep`), stdout)
     // A service does not report the blocks of points.
     const ofService = checkpointsAndPoints(await compare(reference, await serve(t, store)))
@@ -312,21 +311,21 @@ describe('services in a comparison', () => {
 
   test('the command exits with 0 if nothing differs, and with 1 otherwise', async (t) => {
     const [a, b] = [await storeOf(t, sqlite, NAMED_SAMPLE), await storeOf(t, sqlite, NAMED_SAMPLE)]
-    const same = await runWell(t, ['compare', a, b])
+    const same = await runWell(t, `compare ${a} ${b}`)
     assert.match(same.stdout, /^checkpoints: 36 rows match$/m)
     assert.match(same.stdout, /^No difference in the 7 resources compared\.$/m)
     await runSql(b, "update checkpoints set hash = 'ff' where at_block = 300")
-    const different = await runLyra(t, ['compare', a, b])
+    const different = await runLyra(t, `compare ${a} ${b}`)
     assert.equal(different.code, 1)
     assert.match(
       different.stdout,
       /^checkpoints: \d+ rows match; the first difference:\n {2}at_block 300, hash /m,
     )
     assert.match(different.stdout, /^1 of the 7 resources compared differ\.$/m)
-    const json = await runLyra(t, ['compare', '--json', a, b])
+    const json = await runLyra(t, `compare --json ${a} ${b}`)
     assert.deepEqual([json.code, (JSON.parse(json.stdout) as { same: boolean }).same], [1, false])
-    assert.equal((await runLyra(t, ['compare', a])).code, 2)
-    assert.equal((await runLyra(t, ['compare', a, `${a}.none`])).code, 1)
+    assert.equal((await runLyra(t, `compare ${a}`)).code, 2)
+    assert.equal((await runLyra(t, `compare ${a} ${a}.none`)).code, 1)
   })
 })
 

@@ -53,7 +53,7 @@ test('lyra copy prints counts and digests', async (t) => {
   const [kind] = STORE_KINDS
   const from = await storeOf(t, kind!, SAMPLE)
   const to = kind!.create(t)
-  const { stdout } = await runWell(t, ['copy', '--from', from, '--to', to])
+  const { stdout } = await runWell(t, `copy --from ${from} --to ${to}`)
   assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
   const itself = await runLyra(t, ['copy', '--from', from, '--to', relative('', from)])
   assert.match(itself.stderr, /is the store to copy; copy to another store/)

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import { coverageOf } from './fixtures/coverage.ts'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { HEIGHT, TIMESTAMP } from './fixtures/sample.ts'
-import { serve, serveFile, storeOf } from './fixtures/service.ts'
+import { pruneBefore, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/coverage'
 
@@ -80,13 +79,13 @@ for (const kind of STORE_KINDS) {
 
     test('pruned rows are reported, and no longer counted', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      await pruneStore(openStore(store), { by: 'height', before: 900n })
+      await pruneBefore(store, 900n)
       const base = await serve(t, store)
       const byHeight = await coverageOf(base)
       assert.deepEqual(byHeight.prunedBefore, { timestamp: null, height: '900' })
       assert.equal(byHeight.checkpoints.count, '1')
       const all = BigInt(TIMESTAMP)
-      await pruneStore(openStore(store), { by: 'time', before: all })
+      await pruneBefore(store, all, 'time')
       const byTime = await coverageOf(base)
       assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
       assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })

@@ -168,7 +168,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
         const run = t.test(`${page.path}: PostgreSQL`, async (t) => {
           if (!process.env.LYRA_TEST_POSTGRES) return skip(t, 'PostgreSQL is not tested (LYRA_TEST_STORE)')
           const database = await createDatabase(t, page.path)
-          await runWell(t, ['copy', '--from', sample.store, '--to', database])
+          await runWell(t, `copy --from ${sample.store} --to ${database}`)
           await runBlocks(t, withDatabase, { sample, database })
         })
         running.push(run)

@@ -210,7 +210,7 @@ for (const kind of ANY_STORE_KIND) {
         // By its first bytes alone gzip is not recognised.
         gzipSync(FILE),
         (test, store, bytes) => {
-          const run = startLyra(test, ['ingest', '--store', store, '-'], { stdio: ['pipe', 'pipe', 'pipe'] })
+          const run = startLyra(test, `ingest --store ${store} -`, { stdio: ['pipe', 'pipe', 'pipe'] })
           void (async () => {
             for (const byte of bytes.subarray(0, 3)) {
               run.child.stdin!.write(Buffer.from([byte]))
@@ -227,7 +227,7 @@ for (const kind of ANY_STORE_KIND) {
         async (test, store, bytes) => {
           const path = join(temporaryFolder(test), 'pipe')
           await startProgram(test, 'mkfifo', [path]).outcome
-          const run = startLyra(test, ['ingest', '--store', store, path])
+          const run = startLyra(test, `ingest --store ${store} ${path}`)
           const writer = spawn('sh', ['-c', 'cat > "$1"', 'sh', path], {
             stdio: ['pipe', 'ignore', 'ignore'],
           })

@@ -259,7 +259,7 @@ describe('the explorer, while its service changes,', () => {
     async ({ t, openAt }) => {
       const store = await storeOfPart(t)
       const start = async (port: string) => {
-        const program = startLyra(t, ['serve', '--store', store, '--port', port])
+        const program = startLyra(t, `serve --store ${store} --port ${port}`)
         return { program, base: await addressOf(program) }
       }
       const first = await start('0')

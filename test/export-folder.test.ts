@@ -14,7 +14,6 @@ import { describe, type TestContext, test } from 'node:test'
 import { parseDecimal, textOfDecimal } from '#core/domain/decimal'
 import type { MarketEvent } from '#core/events/event'
 import { RESOURCES } from '#core/resources/resources'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import { withOpen } from '#core/with-open'
 import { exportTableOf } from '#service/export/columns'
 import { exportFolder, type FolderOptions, isWrittenByMarket } from '#service/export/export-folder'
@@ -26,7 +25,7 @@ import { createLiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { hasPython, PYTHON } from './fixtures/python.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
@@ -96,7 +95,7 @@ for (const kind of STORE_KINDS) {
       const bytes = Buffer.concat([...generateRecords({ blocks: 700, events: 0 })])
       const store = await storeOfBytes(t, kind, bytes)
       const folder = join(temporaryFolder(t), 'all')
-      await runWell(t, ['export', 'all', '--store', store, '--out', folder])
+      await runWell(t, `export all --store ${store} --out ${folder}`)
       const base = await serve(t, store)
       for (const resource of RESOURCES) {
         const { text } = await send(base, `/api/v2/export/${resource.kebabName}?format=ndjson`)
@@ -134,7 +133,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([first.rows, first.files, first.height], [2_000, 2, 104n])
       await live.commit(103, pointsOf(103, 500))
       await live.commit(301, [...pointsOf(301, 500), ...pointsOf(301, 3, B), ...pointsOf(301, 1, A, 200)])
-      await pruneStore(openStore(store), { by: 'time', before: timeOf(102) })
+      await pruneBefore(store, timeOf(102), 'time')
       const { rows, files } = await exportTo(store, folder)
       assert.deepEqual([rows, files], [2_003, 3])
       assert.deepEqual([partsOf(folder).length, partsOf(folder, B).length], [2, 1])
@@ -213,7 +212,7 @@ for (const kind of STORE_KINDS) {
         )
       }
       const all = join(folder, 'all')
-      await runWell(t, ['export', 'all', '--store', store, '--out', all])
+      await runWell(t, `export all --store ${store} --out ${all}`)
       for (const [index, unfit] of [`1${most}`, '0.5', '1e-10'].entries()) {
         await commit(2 + index, [unfit])
         for (const target of [

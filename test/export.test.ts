@@ -293,12 +293,7 @@ describe('an export', () => {
       await assertFails(t, wrong, message, 2)
     }
     const nowhere = join(folder, 'none', 'a.csv')
-    await assertFails(
-      t,
-      ['export', 'checkpoints', '--store', store, '--out', nowhere],
-      /cannot be written/,
-      1,
-    )
+    await assertFails(t, `export checkpoints --store ${store} --out ${nowhere}`, /cannot be written/, 1)
     assert.ok(!existsSync(nowhere))
   })
 })

@@ -123,7 +123,7 @@ for (const kind of STORE_KINDS) {
         const store = kind.create(t)
         const { report } = await importWhole(store, source)
         assert.deepEqual(report.notImported, [])
-        const { stdout } = await runWell(t, ['export', 'funding-payments', '--store', store])
+        const { stdout } = await runWell(t, `export funding-payments --store ${store}`)
         return inOrderOfPayments(nodesIn(stdout))
       }
       const changed = ofMonth.map((row, at) => (at === 0 ? { ...row, lossAmount: '-3.5' } : row))

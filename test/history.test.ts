@@ -48,7 +48,7 @@ for (const kind of STORE_KINDS) {
     test('leave a gap up to the old first height, which is named with exit 3 until it is filled', async (t) => {
       const store = await storeOfBytes(t, kind, fileOf(...markedBlocks(20, 24)))
       const low = fileWith(t, fileOf(...markedBlocks(2, 4), ...markedBlocks(8, 9)))
-      const added = await runLyra(t, ['ingest', '--store', store, low])
+      const added = await runLyra(t, `ingest --store ${store} ${low}`)
       assert.equal(added.code, 3)
       assert.match(added.stderr, /still missing below block 20.*blocks 5 to 7, blocks 10 to 19.*--allow-gap/)
       // While history is added, current data are served.

@@ -105,7 +105,7 @@ type Served = {
 }
 
 async function serveApart(t: TestContext, store: string): Promise<Served> {
-  const { service, base } = await startService(t, ['--store', store, '--log-level', 'info'])
+  const { service, base } = await startService(t, `--store ${store} --log-level info`)
   void service.outcome.then(({ code, stderr }) => assert.equal(code, null, stderr))
   return {
     base,

@@ -25,12 +25,12 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       const path = fileWith(t, fileOf({ height: 7, chain: HOSTILE, events: [checkpoint()] }))
       await ingestWhole(store, path)
-      const status = await runLyra(t, ['status', '--store', store])
+      const status = await runLyra(t, `status --store ${store}`)
       assert.ok(status.stdout.includes(ESCAPED), status.stdout)
-      const check = await runLyra(t, ['check', '--store', store, SAMPLE])
+      const check = await runLyra(t, `check --store ${store} ${SAMPLE}`)
       assert.equal(check.code, 1)
       assert.ok(check.stdout.includes(ESCAPED), check.stdout)
-      const ingest = await runLyra(t, ['ingest', '--store', store, SAMPLE])
+      const ingest = await runLyra(t, `ingest --store ${store} ${SAMPLE}`)
       assert.equal(ingest.code, 1)
       assert.match(ingest.stderr, /but the store contains chain/)
       for (const { stdout, stderr } of [status, check, ingest]) {
@@ -90,7 +90,7 @@ for (const kind of ANY_STORE_KIND) {
       const points = (await send(base, `${POINTS}?pagination.first=1`)).text
       assert.ok(points.includes(`"${price}"`), points.slice(0, 300))
       assert.ok((await send(base, CHECKPOINTS)).text.includes('f'.repeat(5_000)))
-      await runWell(t, ['check', '--store', store])
+      await runWell(t, `check --store ${store}`)
     })
 
     test('a trigger or a view that is not the store’s own is found by check', async (t) => {
@@ -103,7 +103,7 @@ for (const kind of ANY_STORE_KIND) {
           : `create function nothing() returns trigger language plpgsql as 'begin return null; end';
              create trigger "own\x1b[2J" before insert on checkpoints for each row execute function nothing()`,
       )
-      const { code, stdout } = await runLyra(t, ['check', '--store', store])
+      const { code, stdout } = await runLyra(t, `check --store ${store}`)
       assert.equal(code, 1)
       assert.match(stdout, /the schema: trigger own\\u001b\[2J.* does not belong to Lyra/)
       if (kind.name === 'sqlite') assert.match(stdout, /the schema: view mine does not belong to Lyra/)

@@ -165,7 +165,7 @@ for (const kind of ANY_STORE_KIND) {
 
   test(`A service that stops answers requests in progress (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
-    const { child, printed, outcome } = startLyra(t, ['serve', '--port', '0', '--store', store])
+    const { child, printed, outcome } = startLyra(t, `serve --port 0 --store ${store}`)
     const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
     const page = (await ask(base, `GET ${PAGE}`)).body
 

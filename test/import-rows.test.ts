@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import type { ImportedText } from '#core/domain/coverage'
 import { checkStore } from '#tools/check/check-store'
 import { describeReport } from '#tools/cli/describe-report'
-import { checkWithFiles, problemsOf } from './fixtures/check.ts'
+import { assertSound, checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { assertGoldenAnswers } from './fixtures/golden.ts'
 import { importWhole } from './fixtures/import.ts'
@@ -46,9 +46,9 @@ function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly s
  * the numbers of the core as they are in its events.
  */
 async function assertFinal(store: string, events: string, isOfCore = true): Promise<void> {
-  assert.deepEqual(await problemsOf(store), [])
+  await assertSound(store)
   const { report } = await ingestWhole(store, events)
-  assert.deepEqual(await problemsOf(store), [])
+  await assertSound(store)
   const { told } = await checkWithFiles(store, events)
   const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
   if (isOfCore) assert.deepEqual(differences, [])

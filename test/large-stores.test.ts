@@ -12,13 +12,12 @@ import { RESOURCES } from '#core/resources/resources'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster'
 import { isConnectionLost, isPassing } from '#core/store/postgres/errors'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import { readArrivals } from '#core/store/readings/arrivals'
 import { readEstimate } from '#core/store/readings/market-data'
 import { readSeries } from '#core/store/readings/series'
 import { TABLES } from '#core/store/tables'
 import { generateRecords } from '#tools/generate/generate'
-import { problemsOf } from './fixtures/check.ts'
+import { assertSound } from './fixtures/check.ts'
 import { assertEqualStores, digestStore } from './fixtures/digest-store.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { readRecording } from './fixtures/event-stream.ts'
@@ -26,7 +25,7 @@ import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
-import { ingestWhole, storeOf } from './fixtures/service.ts'
+import { ingestWhole, pruneBefore, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import {
   openReader,
@@ -103,8 +102,8 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
       for (const from of [200n, 100n])
         await importBlocks(store, made, { from, to: 300n, blocksOfCommit: 100 })
       await ingestWhole(store, recording)
-      await pruneStore(openStore(store), { by: 'time', before: BigInt(TIMESTAMP) - 300_000_000_000n })
-      await pruneStore(openStore(store), { by: 'height', before: 700n })
+      await pruneBefore(store, BigInt(TIMESTAMP) - 300_000_000_000n, 'time')
+      await pruneBefore(store, 700n)
       const reader = await openStore(store).openReader()
       try {
         const lacks = { first: 0n, gaps: [], tail: { height: 700n, index: 0 } }
@@ -149,7 +148,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         heard.some((text) => /^insert into \w+ \([^)]*\) values/.test(text)),
         'few rows',
       )
-      assert.deepEqual(await problemsOf(store), [])
+      await assertSound(store)
     })
 
     test(`imports and events result in the same tables as on one machine (${kind.name})`, async (t) => {
@@ -160,7 +159,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         await importBlocks(store, made, { from: 200n, to: 500n, blocksOfCommit: 100 })
         digests.push(await digestStore(store))
         await ingestWhole(store, SAMPLE)
-        await pruneStore(openStore(store), { by: 'height', before: 400n })
+        await pruneBefore(store, 400n)
         digests.push(await digestStore(store))
       }
       assert.deepEqual(digests.slice(2), digests.slice(0, 2))
@@ -176,7 +175,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
         // Only the second transaction writes it.
         await holder.query('begin')
         await holder.query('lock table changes in exclusive mode')
-        const ingestion = startLyra(t, ['ingest', '--store', store, SAMPLE])
+        const ingestion = startLyra(t, `ingest --store ${store} ${SAMPLE}`)
         try {
           while ((await count(store, 'unpublished')) === 0) await sleep(20)
           assert.ok((await count(store, 'funding_period_data_points')) > 0)
@@ -291,7 +290,7 @@ describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () =
     }
     for (const partition of ['points_until_2027', 'points_2027'])
       assert.ok((await count(store, partition)) > 100, partition)
-    assert.deepEqual(await problemsOf(store), [])
+    await assertSound(store)
   })
 })
 

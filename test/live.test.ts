@@ -108,8 +108,7 @@ for (const kind of ANY_STORE_KIND) {
   describe(`missing events of a core (${kind.name})`, () => {
     test('are left out if an operator accepts that, up to the next gap, and come from files once these have them', async (t) => {
       const store = kind.create(t)
-      const accept = (from: number, to: number) =>
-        runLyra(t, ['gap', 'accept', String(from), String(to), '--store', store])
+      const accept = (from: number, to: number) => runLyra(t, `gap accept ${from} ${to} --store ${store}`)
       const { service, core } = await startWithCore(t, store)
       assert.match((await accept(101, 110)).stderr, /the store is empty/)
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200), ...blocks.slice(210, 220)])
@@ -140,12 +139,12 @@ for (const kind of ANY_STORE_KIND) {
       ])
       assert.match((await accept(205, 211)).stderr, /contains block 211;/)
       const file = fileWith(t, frame(blocks.slice(0, 320).flat()))
-      await runWell(t, ['ingest', '--store', store, file])
+      await runWell(t, `ingest --store ${store} ${file}`)
       await core.send(blocks.slice(330))
       await untilHeight(service, last)
       await untilReady(service)
       await stop(service)
-      await runWell(t, ['check', '--store', store, SAMPLE])
+      await runWell(t, `check --store ${store} ${SAMPLE}`)
     })
 
     test('of a block stop the ingestion before it, until the core restarts and sends them', async (t) => {

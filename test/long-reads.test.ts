@@ -308,7 +308,7 @@ describe('the unsent bytes of streams', () => {
     for (let height = 1; height <= rows; height++) {
       await live.commit(height, [{ ...checkpointAt(height), blockHash }])
     }
-    const { base } = await startService(t, ['--store', store])
+    const { base } = await startService(t, `--store ${store}`)
     const unread = Array.from({ length: 80 }, () => openSocket(base))
     for (const socket of unread) {
       socket.pause()

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readPosition } from '#core/store/readings/coverage'
-import { problemsOf } from './fixtures/check.ts'
+import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
@@ -51,21 +51,21 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         const expected = `schema is version ${before}, this program's ${newest}; run lyra migrate`
         assert.ok(stderr.includes(expected), `${args.join(' ')}: ${stderr}`)
       }
-      const checked = await runLyra(t, ['migrate', '--check', '--store', old])
+      const checked = await runLyra(t, `migrate --check --store ${old}`)
       assert.equal(checked.code, 3, checked.stderr)
       assert.match(
         checked.stdout,
         new RegExp(`schema is version ${before}; lyra migrate would upgrade it to ${newest}`),
       )
-      const backedUp = await runLyra(t, ['backup', '--store', old, file])
+      const backedUp = await runLyra(t, `backup --store ${old} ${file}`)
       if (kind.name === 'sqlite') {
         assert.equal(backedUp.code, 0, backedUp.stderr)
         assert.equal(await openStore(file).schemaVersion(), before)
-        await runWell(t, ['migrate', '--store', file])
-        await runWell(t, ['check', '--store', file])
+        await runWell(t, `migrate --store ${file}`)
+        await runWell(t, `check --store ${file}`)
       } else assert.match(backedUp.stderr, /pg_dump --format=custom/)
       assert.equal(await openStore(old).schemaVersion(), before)
-      const upgraded = await runWell(t, ['migrate', '--store', old])
+      const upgraded = await runWell(t, `migrate --store ${old}`)
       assert.match(
         upgraded.stdout,
         new RegExp(`upgraded the schema from version ${before} to ${newest}$`, 'm'),
@@ -74,19 +74,19 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         upgraded.stdout,
         /^\w+: stored from block \d+ on\nto have it in all blocks, ingest the event files into a new store/m,
       )
-      const again = await runWell(t, ['migrate', '--store', old])
+      const again = await runWell(t, `migrate --store ${old}`)
       assert.match(again.stdout, new RegExp(`the schema is up to date, version ${newest}$`, 'm'))
-      await runWell(t, ['migrate', '--check', '--store', old])
+      await runWell(t, `migrate --check --store ${old}`)
       await runWell(t, ['migrate', '--check', '--store', kind.create(t)])
-      await runWell(t, ['check', '--store', old])
+      await runWell(t, `check --store ${old}`)
     })
 
     test('is upgraded by ingest, and by serve', async (t) => {
       const ingested = await restoreOldStore(t, kind)
-      await runWell(t, ['ingest', SAMPLE, '--store', ingested])
-      await runWell(t, ['check', '--store', ingested])
+      await runWell(t, `ingest ${SAMPLE} --store ${ingested}`)
+      await runWell(t, `check --store ${ingested}`)
       const old = await restoreOldStore(t, kind)
-      const service = startLyra(t, ['serve', '--store', old, '--port', '0', '--keep', '9999d'])
+      const service = startLyra(t, `serve --store ${old} --port 0 --keep 9999d`)
       await service.printed(/serving .* on http/)
       assert.equal(await openStore(old).schemaVersion(), newest)
       service.child.kill('SIGTERM')
@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
       const old = await restoreOldStore(t, kind)
       await runSql(old, `update instruments set code = 'FILE', height = 0, event_index = 3`)
       await openStore(old).migrate()
-      assert.deepEqual(await problemsOf(old), [])
+      await assertSound(old)
       const rowsOf = async () => (await dumpStore(old)).instruments!.map((row) => JSON.parse(row) as string[])
       const held = await rowsOf()
       assert.ok(held.length > 0 && held.every(([, code]) => code === 'FILE'))
@@ -139,7 +139,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         insert into kept_from values ('liquidityProviderHistory', 1, 431), ('instruments', 1, 431),
           ('checkpoints', 431, 440), ('marketData', 1, 500)`,
       )
-      await runWell(t, ['migrate', '--store', store])
+      await runWell(t, `migrate --store ${store}`)
       const expected = {
         imported: ['["1","430","instruments liquidityProviderHistory marketData"]'],
         since: [
@@ -150,7 +150,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         ],
       }
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
-      assert.deepEqual(await problemsOf(store), [])
+      await assertSound(store)
     })
 
     test('without schedules and SLA parameters says so, also after its files are ingested again', async (t) => {
@@ -208,13 +208,13 @@ test('a migration for which the disk may be too small is refused, and changes no
   assert.ok(disk.resize(bytes.length + 600 * 1024))
   await assertFails(
     t,
-    ['migrate', '--store', store],
+    `migrate --store ${store}`,
     /from version 7 to \d+ may need \d+ bytes of disk .* has \d+ free; nothing was changed/,
     1,
   )
   assert.equal(await openStore(store).schemaVersion(), 7)
   assert.ok(disk.resize(bytes.length + 64 * 1024 * 1024))
-  await runWell(t, ['migrate', '--store', store])
+  await runWell(t, `migrate --store ${store}`)
   assert.equal(await openStore(store).schemaVersion(), SQLITE.schemaVersion)
 })
 

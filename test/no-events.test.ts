@@ -67,7 +67,7 @@ describe('a gzip stream that is cut at the boundary of a record', () => {
       assert.ok(stdout.includes(words), `${args[0]}: ${stdout}`)
       assert.ok(stderr.includes(words), `${args[0]}: ${stderr}`)
     }
-    const { cutOff } = JSON.parse((await runLyra(t, ['verify', '--json', path])).stdout) as {
+    const { cutOff } = JSON.parse((await runLyra(t, `verify --json ${path}`)).stdout) as {
       cutOff: unknown
     }
     assert.deepEqual(cutOff, [{ source: path, offset: whole.length, bytes: 0 }])

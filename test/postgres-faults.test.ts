@@ -105,7 +105,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('killed during ingestion: no row is lost or duplicated, readers get 503 at worst', async (t) => {
     const name = store()
-    const { service, base } = await startService(t, ['--store', name, stream])
+    const { service, base } = await startService(t, `--store ${name} ${stream}`)
     // Only after the first blocks: a writer that finds no server at its start does not wait for one.
     while ((await statusOf(base, '/api/v2/checkpoints')) !== 200) await sleep(20)
     const statuses = new Map<number, number>()
@@ -144,7 +144,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
   test('connections cut again and again: no row is lost or duplicated', async (t) => {
     const name = store()
     const random = createRandom(3)
-    const ingestion = startLyra(t, ['ingest', '--store', name, stream])
+    const ingestion = startLyra(t, `ingest --store ${name} ${stream}`)
     let running = true
     void ingestion.outcome.then(() => {
       running = false
@@ -289,7 +289,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     await query(server.url, `create tablespace small location '${location}'`)
     await query(server.url, 'create database on_small tablespace small')
     const name = server.url.replace('/postgres', '/on_small')
-    const { service, base } = await startService(t, ['--store', name, stream])
+    const { service, base } = await startService(t, `--store ${name} ${stream}`)
     await service.printed(/the server's disk is full/)
     // Earlier commits can be read; there may be none yet.
     assert.ok([200, 503].includes(await statusOf(base, '/api/v2/checkpoints')))
@@ -307,11 +307,11 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const schema = new URL(name).searchParams.get('schema')
     const heightNow = async () =>
       (await query(server.url, `select height from ${schema}.stream`))[0]?.height as string | undefined
-    const first = startLyra(t, ['ingest', '--store', name, stream])
+    const first = startLyra(t, `ingest --store ${name} ${stream}`)
     while ((await heightNow().catch(() => undefined)) === undefined) await sleep(10)
     // Paused, so that it stays the writer until the second one has started.
     first.child.kill('SIGSTOP')
-    const second = startLyra(t, ['ingest', '--store', name, stream])
+    const second = startLyra(t, `ingest --store ${name} ${stream}`)
     await second.printed(/another writer is active; standing by/)
     assert.equal(first.child.exitCode, null, 'the first one is still running')
     first.child.kill('SIGKILL')

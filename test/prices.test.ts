@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { copyStore } from '#core/store/copy-store'
-import { problemsOf } from './fixtures/check.ts'
+import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
 import { getJson, send } from './fixtures/http.ts'
@@ -81,7 +81,7 @@ for (const kind of STORE_KINDS) {
           interval,
         )
       }
-      assert.deepEqual(await problemsOf(store), [])
+      await assertSound(store)
     })
 
     test('are unchanged in a copy, and when their events are ingested again', async (t) => {

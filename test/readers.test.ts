@@ -19,7 +19,7 @@ for (const kind of STORE_KINDS) {
   describe(`a service that only reads (${kind.name})`, () => {
     test('waits for a store that is missing, creates nothing, and answers once there is one', async (t) => {
       const store = kind.create(t)
-      const { service, base } = await startService(t, ['--store', store])
+      const { service, base } = await startService(t, `--store ${store}`)
       const { status, text } = await send(base, '/ready')
       assert.equal(status, 503)
       assert.match(text, /lyra migrate/)
@@ -35,12 +35,12 @@ for (const kind of STORE_KINDS) {
     test('waits for an older schema to be upgraded, and ends once a newer program has upgraded it', async (t) => {
       const store = await restoreOldStore(t, kind)
       const before = await openStore(store).schemaVersion()
-      const { service, base } = await startService(t, ['--store', store])
+      const { service, base } = await startService(t, `--store ${store}`)
       const { status, text } = await send(base, '/ready')
       assert.equal(status, 503)
       assert.match(text, new RegExp(`its schema is version ${before}.*run lyra migrate`))
       assert.equal(await openStore(store).schemaVersion(), before)
-      await runWell(t, ['migrate', '--store', store])
+      await runWell(t, `migrate --store ${store}`)
       await until(async () => (await send(base, CHECKPOINTS)).status === 200, 'the reader answers')
       await runSql(
         store,
@@ -49,7 +49,7 @@ for (const kind of STORE_KINDS) {
       const { code, stderr } = await service.outcome
       assert.equal(code, 1)
       assert.match(stderr, /version 99 is newer than this version of Lyra supports/)
-      await assertFails(t, ['serve', '--port', '0', '--store', store], /version 99 is newer/, 1)
+      await assertFails(t, `serve --port 0 --store ${store}`, /version 99 is newer/, 1)
     })
   })
 }

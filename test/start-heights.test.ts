@@ -90,16 +90,16 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual((await checkWithFiles(store, file)).told, [])
       const said =
         /instruments:? +stored from block 9 on\n.*to have it in all blocks, ingest the event files into a new store/m
-      assert.match((await runWell(t, ['status', '--store', store])).stdout, said)
-      assert.match((await runWell(t, ['migrate', '--store', store])).stdout, said)
-      const service = startLyra(t, ['serve', '--store', store, '--port', '0'])
+      assert.match((await runWell(t, `status --store ${store}`)).stdout, said)
+      assert.match((await runWell(t, `migrate --store ${store}`)).stdout, said)
+      const service = startLyra(t, `serve --store ${store} --port 0`)
       const [base] = await Promise.all([
         addressOf(service),
         service.printed(/instruments: stored from block 9 on/),
       ])
       const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
       assert.deepEqual(coverage.since[1], { resource: 'instruments', height: '9' })
-      assert.match((await runWell(t, ['status', '--url', base])).stdout, said)
+      assert.match((await runWell(t, `status --url ${base}`)).stdout, said)
     })
 
     // Version 0.2.0's dump has tables that are not distributed over a cluster.

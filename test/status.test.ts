@@ -97,7 +97,7 @@ describe('lyra status', () => {
   test('prints a report, as text and as JSON', async (t) => {
     const kind = STORE_KINDS.at(-1)!
     const store = await storeOf(t, kind, SAMPLE)
-    const people = await runWell(t, ['status', '--store', store])
+    const people = await runWell(t, `status --store ${store}`)
     assert.match(people.stdout, /^chain +core-scenarios$/m)
     assert.match(people.stdout, /^last block +905, 2023-10-05T10:15:04Z, [\d,]+ days old$/m)
     assert.match(people.stdout, /^whole blocks +1 to 905$/m)
@@ -108,7 +108,7 @@ describe('lyra status', () => {
     )
     assert.match(people.stdout, new RegExp(`^funding periods +${MARKET} +\\d+ +2023-10-05T10:00:0`, 'm'))
     assert.match(people.stdout, /^instruments +0$/m)
-    const machines = await runLyra(t, ['status', '--json'], { env: { LYRA_STORE: store } })
+    const machines = await runLyra(t, 'status --json', { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout) as StatusReport
     assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, kind.schemaVersion])
   })
@@ -126,7 +126,7 @@ describe('lyra status', () => {
     await until(async () => (await liveOf())?.eventsReceived === events.length, 'all events')
     const { coreConnected, stopped, connectionFaults } = await liveOf()
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
-    const { stdout } = await runLyra(t, ['status', '--url', base])
+    const { stdout } = await runLyra(t, `status --url ${base}`)
     assert.match(stdout, /^live ingestion +core connected, 500 events received, .* buffered$/m)
   })
 })

@@ -342,7 +342,7 @@ describe('a store file that changes under a service', options, () => {
     copyFileSync(store, backup)
     const { funding_period_data_points: points } = await dumpStore(store)
     const [marketId] = JSON.parse(points![0]!) as string[]
-    const { base } = await startService(t, ['--log-level', 'info', '--store', store])
+    const { base } = await startService(t, `--log-level info --store ${store}`)
     const seen = new Set<number>()
     const path = `/api/v2/funding-periods/data-points/${marketId}?pagination.first=5000`
     for (let round = 0; round < scaled(15, 100); round++) {

@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
       let id: string | undefined
       const kills = runsOf('process', kind)
       for (let kill = 0; kill <= kills; kill++) {
-        const { service, base } = await startService(t, ['--store', store])
+        const { service, base } = await startService(t, `--store ${store}`)
         const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}${id === undefined ? '&afterBlock=0' : ''}`
         const listener: Listener = await listen(base, target, id)
         if (kill < kills) await sleep(20 * (kill % 12))
@@ -287,7 +287,7 @@ describe('a stream', () => {
   test('ends when the service stops', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [checkpointAt(1)])
-    const { service, base } = await startService(t, ['--store', store])
+    const { service, base } = await startService(t, `--store ${store}`)
     const listener = await listen(base, CHECKPOINT_STREAM)
     const startedAt = performance.now()
     service.child.kill('SIGTERM')

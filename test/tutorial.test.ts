@@ -130,7 +130,7 @@ describe('lyra generate --dial', () => {
 
   test('ends with an error when the service stops', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = startLyra(t, ['generate', '--blocks', '1000', '--dial', `127.0.0.1:${receiver.port}`])
+    const sender = startLyra(t, `generate --blocks 1000 --dial 127.0.0.1:${receiver.port}`)
     await until(() => receiver.connections.length === 1, 'a connection')
     await receiver.kill()
     const { code, stderr } = await sender.outcome

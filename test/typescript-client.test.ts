@@ -181,7 +181,7 @@ describe('the TypeScript client', () => {
   test('follows a stream across cuts and restarts of the service, until its signal', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
-    const first = startLyra(t, ['serve', '--port', '0', '--store', store])
+    const first = startLyra(t, `serve --port 0 --store ${store}`)
     const [, base, port] = await first.printed(/on (http:\/\/127\.0\.0\.1:(\d+))/)
     const lyra = createLyraClient({ url: base! })
     const stop = new AbortController()
@@ -204,7 +204,7 @@ describe('the TypeScript client', () => {
     await waitFor(10)
     first.child.kill('SIGKILL')
     for (let block = 0; block < 20; block++) await activity.step()
-    const second = startLyra(t, ['serve', '--port', port!, '--store', store])
+    const second = startLyra(t, `serve --port ${port} --store ${store}`)
     await second.printed(/serving/)
     const paged = (await all(lyra.fundingPeriodDataPoints({ marketId: LIVE_MARKET }))).map((row) =>
       JSON.stringify(row),

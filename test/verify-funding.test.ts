@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { EVENT_KIND } from '#core/events/bus-event'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import type { GivenParameters } from '#tools/verify/parameters'
 import type { FundingReport, FundingUnknownReason, VerifyReport } from '#tools/verify/tally'
 import {
@@ -15,9 +14,9 @@ import {
 } from './fixtures/event-stream.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { storeOf } from './fixtures/service.ts'
+import { pruneBefore, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The parameters of the markets of perps-calm and perps-long. */
@@ -49,7 +48,7 @@ describe('recordings of the core', () => {
         )
       }
       // The start of each market's first period is gone; altered values still differ.
-      await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
+      await pruneBefore(store, 1709273400000000000n, 'time')
       const pruned = await verifyStored(store)
       const { differ } = altered.funding.paidPeriods
       assert.deepEqual(pruned.funding.paidPeriods, { agree: 125 - differ, differ, unknown: 3 })
@@ -301,7 +300,7 @@ describe("the core's estimate of a running period", () => {
 
 describe('lyra verify', () => {
   test('has parameters from flags, from files and stores', async (t) => {
-    const unnamed = await runWell(t, ['verify', SAMPLE])
+    const unnamed = await runWell(t, `verify ${SAMPLE}`)
     assert.match(unnamed.stdout, /payments and rates of periods +0 +0 +45\n/)
     assert.match(unnamed.stdout, /unknown: 2,738, .*--interest-rate/)
     const files = await runWell(t, ['verify', SAMPLE, ...FLAGS])

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { pruneStore } from '#core/store/pruning/prune-store'
 import type { VerifyReport } from '#tools/verify/tally'
 import { dumpStore } from './fixtures/dump-store.ts'
 import {
@@ -15,9 +14,9 @@ import { assertFails, runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { ingest, storeOf } from './fixtures/service.ts'
+import { ingest, pruneBefore, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The numbers of agreeing, differing and unknown TWAPs, by kind. */
@@ -226,12 +225,12 @@ describe('a TWAP with missing events', () => {
     test(`after rows were pruned from ${kind.name} is unknown, and complete periods still agree`, async (t) => {
       const recording = recorded('perps-long')
       const store = await storeOf(t, kind, recording)
-      await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
+      await pruneBefore(store, 1709273400000000000n, 'time')
       const byTime = await verifyStored(store)
       assert.deepEqual(byTime.differences, [])
       assert.ok(byTime.unknownReasons['points pruned']! > 0)
       assert.ok(byTime.dataPoints.agree > 3_500 && byTime.dataPoints.unknown < 150)
-      await pruneStore(openStore(store), { by: 'height', before: 1_500n })
+      await pruneBefore(store, 1_500n)
       const byBoth = await verifyStored(store)
       assert.deepEqual(byBoth.differences, [])
       assert.ok(byBoth.dataPoints.agree > 1_800 && byBoth.dataPoints.unknown < 150)
@@ -254,14 +253,14 @@ describe('lyra verify', () => {
 
   test('prints differences with their reasons, as text and JSON, and exits with 1', async (t) => {
     const path = alteredSample(t)
-    const people = await runLyra(t, ['verify', path])
+    const people = await runLyra(t, `verify ${path}`)
     assert.equal(people.code, 1)
     assert.match(
       people.stdout,
       new RegExp(`market ${MARKET}, funding period \\d+, SOURCE_\\w+\\n {2}data point at`),
     )
     assert.match(people.stdout, /sent \d+, expected \d+; \d+ agree before it, 0 more differ\n/)
-    const machines = await runLyra(t, ['verify', '--json', '--method', 'plain-formula', path])
+    const machines = await runLyra(t, `verify --json --method plain-formula ${path}`)
     assert.equal(machines.code, 1)
     const report = JSON.parse(machines.stdout) as VerifyReport & { method: string; error: string | null }
     assert.deepEqual([report.method, report.error, report.differenceCount], ['plain-formula', null, 1])
@@ -299,7 +298,7 @@ describe('lyra verify', () => {
     }
     await assertFails(
       t,
-      ['verify', '--store', store, '--seq', '999'],
+      `verify --store ${store} --seq 999`,
       /^lyra: no TWAP found of funding period 999; without --market and --seq everything is verified\n$/,
       1,
     )
@@ -324,7 +323,7 @@ describe('lyra verify', () => {
 
   test('damaged input is reported, after the results until then', async (t) => {
     const path = fileWith(t, Buffer.concat([readRecording(SAMPLE), Buffer.alloc(64)]), 'damaged.evts')
-    const { stdout, stderr, code } = await runLyra(t, ['verify', path])
+    const { stdout, stderr, code } = await runLyra(t, `verify ${path}`)
     assert.equal(code, 1)
     assert.match(stdout, /data points +2,298 /)
     assert.match(stderr, /damaged\.evts, record 7882, offset \d+: .*\n$/)

@@ -104,7 +104,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     const rest = await send(base, `${TARGET}&pagination.after=${cursor}`)
     assert.equal(rest.status, 200)
     assert.equal((whole + rest.text).split('\n').length - 1, POINTS)
-    await runWell(t, ['check', '--store', store])
+    await runWell(t, `check --store ${store}`)
     for (const slow of [oldest, second])
       await until(() => slow.take() === '' && slow.isCut, 'the client is notified')
   })
