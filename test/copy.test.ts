@@ -6,7 +6,7 @@ import { readPosition } from '#core/store/readings/coverage'
 import { StoreError } from '#core/store/store'
 import { TABLES } from '#core/store/tables'
 import { digestStore } from './fixtures/digest-store.ts'
-import { runLyra, runWell } from './fixtures/program.ts'
+import { assertFails, runWell } from './fixtures/program.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, readFrom, STORE_KINDS } from './fixtures/stores.ts'
@@ -55,6 +55,10 @@ test('lyra copy prints counts and digests', async (t) => {
   const to = kind!.create(t)
   const { stdout } = await runWell(t, `copy --from ${from} --to ${to}`)
   assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
-  const itself = await runLyra(t, ['copy', '--from', from, '--to', relative('', from)])
-  assert.match(itself.stderr, /is the store to copy; copy to another store/)
+  await assertFails(
+    t,
+    `copy --from ${from} --to ${relative('', from)}`,
+    'is the store to copy; copy to another store',
+    1,
+  )
 })

@@ -3,47 +3,45 @@ import { createReadStream, existsSync, readdirSync, readFileSync, statSync } fro
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { projectEvent } from '#core/resources/arrivals'
 import { createBatch } from '#core/resources/batch'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { edgesOf, ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
-import { assertFails, MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
+import { assertFails, MAIN, runWell, startProgram } from './fixtures/program.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 /** An idle program takes half of this. */
 const MAX_MEMORY_BYTES = 400_000_000
 
 /** Times as parameters over HTTP, and as arguments of the program; the last block is at 10:15:04. */
-const SELECTIONS: { times: [from: string, to: string]; args: string[] }[] = [
-  {
-    times: ['1696500100000000000', '1696500700000000000'],
-    args: ['--from', '2023-10-05T10:01:40Z', '--to', '1696500700000000000'],
-  },
-  {
-    times: ['1696497304000000000', '1696550400000000000'],
-    args: ['--from', '1h', '--to', '2023-10-06'],
-  },
+const SELECTIONS: [from: string, to: string, args: string][] = [
+  ['1696500100000000000', '1696500700000000000', '--from 2023-10-05T10:01:40Z --to 1696500700000000000'],
+  ['1696497304000000000', '1696550400000000000', '--from 1h --to 2023-10-06'],
 ]
+
+/** Requests an export, of which nothing is read yet. */
+const open = (base: string, target: string): Promise<IncomingMessage> =>
+  new Promise((resolve) => {
+    get(`${base}${target}`, { agent: false }, resolve)
+  })
 
 for (const kind of STORE_KINDS) {
   describe(`exports (${kind.name})`, () => {
     test('of a range of times are the same over HTTP, zipped and by the program', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store, { inThreads: true })
-      const command = ['export', 'funding-period-data-points', '--market', MARKET, '--store', store]
-      for (const {
-        times: [from, to],
-        args,
-      } of SELECTIONS) {
+      for (const [from, to, args] of SELECTIONS) {
+        const command = `export funding-period-data-points --market ${MARKET} --store ${store} ${args}`
         const params: [string, string][] = [
           ['dateRange.startTimestamp', from],
           ['dateRange.endTimestamp', to],
@@ -58,35 +56,30 @@ for (const kind of STORE_KINDS) {
         const zipped = await send(base, target, { headers: { 'accept-encoding': 'gzip' } })
         assert.equal(zipped.headers['content-encoding'], 'gzip')
         assert.equal(gunzipSync(zipped.body).toString(), text)
-        assert.equal((await runWell(t, [...command, ...args])).stdout, text, args.join(' '))
+        assert.equal((await runWell(t, command)).stdout, text, args)
         const dated = await send(base, `${POINTS}${query([...params, ['format', 'csv'], ['times', 'iso']])}`)
         assert.match(dated.text, /,2023-10-05T10:\d\d:\d\d\.000000000Z,/)
-        const { stdout } = await runWell(t, [...command, ...args, '--format', 'csv', '--times', 'iso'])
+        const { stdout } = await runWell(t, `${command} --format csv --times iso`)
         assert.equal(stdout, dated.text)
       }
     })
 
     test('are of one snapshot, whatever is committed meanwhile', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
-      for (let height = 1; height <= 50; height++) {
-        await live.commit(
+      const commit = (height: number) =>
+        live.commit(
           height,
           Array.from({ length: 100 }, (_, part) => ({
             ...pointAt(height),
             timestamp: BigInt(height * 1000 + part),
           })),
         )
-      }
+      for (let height = 1; height <= 50; height++) await commit(height)
       const base = await serve(t, store)
       const path = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}`
-      const response = await new Promise<IncomingMessage>((resolve) => {
-        get(`${base}${path}?format=ndjson&pagination.newestFirst=false`, { agent: false }, resolve)
-      })
+      const response = await open(base, `${path}?format=ndjson&pagination.newestFirst=false`)
       assert.equal(response.headers['x-block-height'], '50')
-      await live.commit(
-        51,
-        Array.from({ length: 100 }, (_, part) => ({ ...pointAt(51), timestamp: BigInt(51_000 + part) })),
-      )
+      await commit(51)
       let text = ''
       for await (const chunk of response.setEncoding('utf8')) text += chunk
       assert.equal(ndjsonRows(text).length, 5_000)
@@ -100,12 +93,12 @@ for (const kind of STORE_KINDS) {
       const base = await serve(t, store)
       const folder = temporaryFolder(t)
       const market = pointAt(1).marketId
-      const args = ['export', 'funding-period-data-points', '--market', market, '--store', store]
+      const command = `export funding-period-data-points --market ${market} --store ${store}`
       for (const format of ['ndjson', 'csv', 'parquet']) {
         const out = join(folder, `points.${format}`)
         const run = startProgram(t, process.execPath, [
-          ...['--import', PEAK_MEMORY, MAIN, ...args],
-          ...['--format', format, '--out', out, '--log-level', 'warn'],
+          ...['--import', PEAK_MEMORY, MAIN],
+          ...`${command} --format ${format} --out ${out} --log-level warn`.split(' '),
         ])
         const startedAt = performance.now()
         const { code, stderr } = await run.outcome
@@ -155,14 +148,10 @@ async function assertEqualsPages(base: string, market: string, file: string, cou
 describe('an export', () => {
   const kind = STORE_KINDS[0]!
 
-  async function served(t: TestContext): Promise<string> {
-    const store = await storeOf(t, kind, SAMPLE)
-    return serve(t, store)
-  }
-
   test('is refused with dates in lines of JSON, and while the store is empty', async (t) => {
-    const base = await served(t)
-    await assertMalformed(base, `${CHECKPOINTS}?format=ndjson&times=iso`)
+    const base = await serveFile(kind, SAMPLE)
+    for (const format of ['ndjson', 'parquet'])
+      await assertMalformed(base, `${CHECKPOINTS}?format=${format}&times=iso`)
     const empty = await serve(t, kind.create(t))
     assert.equal(await statusOf(empty, `${CHECKPOINTS}?format=csv`), 503)
     const head = await send(base, `${CHECKPOINTS}?format=csv`, { method: 'HEAD' })
@@ -175,15 +164,8 @@ describe('an export', () => {
     await writePoints(store, 60_000)
     const base = await serve(t, store)
     const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
-    const open = (): Promise<IncomingMessage> =>
-      new Promise((resolve) => {
-        get(`${base}${target}`, { agent: false }, resolve)
-      })
-    const slow = await Promise.all([1, 2, 3, 4].map(open))
-    assert.deepEqual(
-      slow.map(({ statusCode }) => statusCode),
-      [200, 200, 200, 200],
-    )
+    const slow = await Promise.all([1, 2, 3, 4].map(() => open(base, target)))
+    for (const { statusCode } of slow) assert.equal(statusCode, 200)
     const refused = await send(base, target)
     assert.equal(refused.status, 503)
     assert.ok(Number(refused.headers['retry-after']) >= 1)
@@ -192,10 +174,7 @@ describe('an export', () => {
     let text = ''
     for await (const chunk of slow[0]!.setEncoding('utf8')) text += chunk
     assert.equal(ndjsonRows(text).length, 60_000)
-    for (let tried = 0; (await statusOf(base, `${target}&source=1`)) !== 200; tried++) {
-      assert.ok(tried < 100, 'exports that ended make room')
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    await until(async () => (await statusOf(base, `${target}&source=1`)) === 200, 'room of ended exports', 2)
   })
 
   test('that fails breaks the connection, so that no client takes a part for the whole', async (t) => {
@@ -229,26 +208,19 @@ describe('an export', () => {
 
   test('by the program selects a market or party by the start of its id', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
-    const written = (...args: string[]) =>
-      runLyra(t, ['export', 'liquidity-providers', '--store', store, ...args])
-    const { stdout } = await written('--market', MARKET)
-    assert.ok(stdout.length > 100)
-    assert.equal((await written('--market', MARKET.slice(0, 5).toUpperCase())).stdout, stdout)
-    const { partyId } = JSON.parse(stdout.slice(0, stdout.indexOf('\n'))) as { partyId: string }
-    const ofParty = await written('--party', partyId)
-    assert.equal(ofParty.code, 0)
-    assert.equal((await written('--party', partyId.slice(0, 12))).stdout, ofParty.stdout)
-    for (const [flag, what] of [
-      ['--market', 'market'],
-      ['--party', 'party'],
+    const command = `export liquidity-providers --store ${store}`
+    const written = async (args: string) => (await runWell(t, `${command} ${args}`)).stdout
+    const ofMarket = await written(`--market ${MARKET}`)
+    assert.ok(ofMarket.length > 100)
+    assert.equal(await written(`--market ${MARKET.slice(0, 5).toUpperCase()}`), ofMarket)
+    const { partyId } = JSON.parse(ofMarket.slice(0, ofMarket.indexOf('\n'))) as { partyId: string }
+    assert.equal(await written(`--party ${partyId.slice(0, 12)}`), await written(`--party ${partyId}`))
+    for (const [what, hint] of [
+      ['market', '; lyra status lists the markets'],
+      ['party', ''],
     ] as const) {
-      const none = await written(flag, '0123456789')
-      assert.equal(none.code, 1)
-      const hint = what === 'market' ? '; lyra status lists the markets' : ''
-      assert.match(
-        none.stderr,
-        new RegExp(`${flag} 0123456789: no ${what} id of .* starts with it${hint}\n$`),
-      )
+      const none = new RegExp(`--${what} 0123456789: no ${what} id of .* starts with it${hint}\n$`)
+      await assertFails(t, `${command} --${what} 0123456789`, none, 1)
     }
     const live = kind.create(t)
     const { commit } = await openLiveStore(t, live)
@@ -256,44 +228,33 @@ describe('an export', () => {
       3,
       ['ab', 'ac'].map((digits) => pointAt(3, { marketId: digits.padEnd(64, '0') })),
     )
-    const several = await runLyra(t, [
-      ...['export', 'funding-period-data-points', '--store', live, '--market', 'a'],
-    ])
-    assert.match(several.stderr, /--market a is ambiguous: it matches ab0+ and ac0+; give more digits\n$/)
+    const several = /--market a is ambiguous: it matches ab0+ and ac0+; give more digits\n$/
+    await assertFails(t, `export funding-period-data-points --store ${live} --market a`, several, 1)
   })
 
   test('by the program gets its name only when complete, and replaces a file only on request', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const folder = temporaryFolder(t)
     const out = join(folder, 'checkpoints.csv')
-    const args = ['export', 'checkpoints', '--store', store, '--format', 'csv', '--out', out]
-    await runWell(t, args)
+    const command = `export checkpoints --store ${store} --format csv --out ${out}`
+    await runWell(t, command)
     assert.deepEqual(readdirSync(folder), ['checkpoints.csv'])
     assert.ok(readFileSync(out, 'utf8').startsWith('atBlock,hash,blockHash,cursor\r\n'))
-    await assertFails(t, args, /already exists/, 1)
-    await runWell(t, [...args, '--force'])
+    await assertFails(t, command, 'already exists', 1)
+    await runWell(t, `${command} --force`)
     for (const [wrong, message] of [
-      [['export', 'nothing'], /It must be one of checkpoints, funding-payments, funding-period-data-points/],
-      [
-        ['export', 'liquidity-providers', '--market', 'x', '--store', store],
-        /--market x must be hex digits: an id, or its first digits/,
-      ],
-      [
-        ['export', 'funding-periods', '--after', 'abc', '--store', store],
-        /--after is not a valid cursor; use/,
-      ],
-      [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be filtered by seq/],
-      [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be filtered by market/],
-      [
-        ['export', 'checkpoints', '--to', '2026-01-31', '--store', store],
-        /cannot be filtered by to \(--to\)/,
-      ],
-      [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a valid cursor/],
-    ] as [string[], RegExp][]) {
-      await assertFails(t, wrong, message, 2)
+      ['nothing', 'It must be one of checkpoints, funding-payments, funding-period-data-points'],
+      ['liquidity-providers --market x', '--market x must be hex digits: an id, or its first digits'],
+      ['funding-periods --after abc', '--after is not a valid cursor; use'],
+      ['checkpoints --seq 1', 'cannot be filtered by seq'],
+      ['checkpoints --market ab', 'cannot be filtered by market'],
+      ['checkpoints --to 2026-01-31', 'cannot be filtered by to (--to)'],
+      ['checkpoints --after abc', 'is not a valid cursor'],
+    ] as const) {
+      await assertFails(t, `export ${wrong} --store ${store}`, message, 2)
     }
     const nowhere = join(folder, 'none', 'a.csv')
-    await assertFails(t, `export checkpoints --store ${store} --out ${nowhere}`, /cannot be written/, 1)
+    await assertFails(t, `export checkpoints --store ${store} --out ${nowhere}`, 'cannot be written', 1)
     assert.ok(!existsSync(nowhere))
   })
 })

@@ -9,7 +9,7 @@ import { idOf } from './fixtures/event-stream.ts'
 import { ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, pointAt, serveLive, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
-import { runLyra, runWell } from './fixtures/program.ts'
+import { assertSays, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import {
@@ -96,11 +96,11 @@ for (const kind of STORE_KINDS) {
         const csv = await send(base, `${path}?format=csv`)
         const cursors = csv.text.split('\r\n').flatMap((line) => /,([^,"]*)$/.exec(line)?.[1] ?? [])
         assert.deepEqual(new Set(cursors), new Set(['cursor', ...lines.map(({ cursor }) => cursor)]))
-        const args = ['export', resource.kebabName, '--store', store, '--oldest-first']
-        const { stdout } = await runWell(t, args)
+        const command = `export ${resource.kebabName} --store ${store} --oldest-first`
+        const { stdout } = await runWell(t, command)
         assert.deepEqual(linesOf(stdout), lines)
         const middle = lines[Math.floor(lines.length / 2)]!
-        const resumed = await runLyra(t, [...args, '--after', middle.cursor])
+        const resumed = await runWell(t, `${command} --after ${middle.cursor}`)
         assert.deepEqual(linesOf(resumed.stdout), lines.slice(lines.indexOf(middle) + 1))
       })
 
@@ -116,10 +116,7 @@ for (const kind of STORE_KINDS) {
             lines.filter((line) => line.marketId === marketId),
           )
           for (const { cursor, marketId: of } of sampled('comparison', lines, kind)) {
-            const target = `${path}${query([
-              ...[['format', 'csv'] as [string, string], ['marketId', marketId] as [string, string]],
-              ['pagination.after', cursor],
-            ])}`
+            const target = `${path}?format=csv&marketId=${marketId}&pagination.after=${cursor}`
             assert.equal(await statusOf(base, target), of === marketId ? 200 : 400)
           }
         }
@@ -147,10 +144,9 @@ for (const kind of STORE_KINDS) {
       assert.equal(middle.marketId, idOf('c'))
       await runSql(
         store,
-        [
-          `delete from funding_period_data_points where market = (select market from markets where market_id = '${idOf('c')}')`,
-          `delete from markets where market_id = '${idOf('c')}'`,
-        ].join('; '),
+        `delete from funding_period_data_points
+          where market = (select market from markets where market_id = '${idOf('c')}');
+        delete from markets where market_id = '${idOf('c')}'`,
       )
       await live.commit(6, [pointAt(10, { marketId: idOf('d') })])
       const rest = await exported(base, path, [['pagination.after', middle.cursor]])
@@ -172,16 +168,13 @@ describe('an export of all markets', () => {
     const { cursor: ofPage } = JSON.parse(own) as Line
     const [{ cursor }] = (await exported(base, path)) as [Line]
     const spoilt = cursor.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
-    for (const [target, message] of [
-      [`${path}?format=csv&pagination.after=${ofPage}`, /is a cursor of another resource/],
-      [`${path}?format=csv&pagination.after=${spoilt}`, /is not a valid cursor/],
-      [
-        `${pathOf({ kebabName: 'funding-periods' })}?format=csv&pagination.after=${cursor}`,
-        /another resource/,
-      ],
-    ] as [string, RegExp][]) {
-      const { text } = await assertMalformed(base, target, 10028)
-      assert.match(text, message)
+    for (const [resource, after, message] of [
+      ['funding-period-data-points', ofPage, 'is a cursor of another resource'],
+      ['funding-period-data-points', spoilt, 'is not a valid cursor'],
+      ['funding-periods', cursor, 'another resource'],
+    ] as const) {
+      const target = `/api/v2/export/${resource}?format=csv&pagination.after=${after}`
+      assertSays((await assertMalformed(base, target, 10028)).text, message)
     }
     const plain = await send(base, path)
     assert.equal(plain.headers['content-type'], 'application/x-ndjson')
@@ -223,7 +216,8 @@ describe('an export of all markets', () => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
     const base = await serve(t, store, { limits: { exports: 0 } })
-    assert.equal(await statusOf(base, '/api/v2/export/checkpoints?format=csv'), 503)
+    for (const format of ['csv', 'parquet'])
+      assert.equal(await statusOf(base, `/api/v2/export/checkpoints?format=${format}`), 503)
   })
 
   test('has cursors with market and key, for every resource bound to a market', () => {

@@ -48,14 +48,14 @@ for (const kind of ANY_STORE_KIND) {
         ['csv', 2],
         ['ndjson', 1],
       ] as const) {
-        const args = ['export', 'checkpoints', '--store', store, '--format', format]
-        const command = [process.execPath, MAIN, ...args].map((arg) => `'${arg}'`).join(' ')
+        const args = `export checkpoints --store '${store}' --format ${format}`
+        const command = `'${process.execPath}' '${MAIN}' ${args}`
         const terminal = await startProgram(t, 'script', ['-qec', command, '/dev/null']).outcome
         const shown = terminal.stdout.replaceAll('\r\n', '\n')
         assert.match(shown, /a\\u001b\[2J.*b\\u202ec\\u009bd/)
         assert.doesNotMatch(shown, RAW)
         assert.equal(shown.split('\n').length, lines + 1, shown)
-        const { stdout } = await runLyra(t, args)
+        const { stdout } = await runLyra(t, args.replaceAll("'", ''))
         assert.ok(stdout.includes('b\u202ec\x9bd'), stdout)
       }
     })

@@ -8,7 +8,7 @@ import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures
 import { readRecording } from './fixtures/event-stream.ts'
 import { importInto, importWhole, OF_STATE } from './fixtures/import.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
-import { assertFails, runWell, startLyra } from './fixtures/program.ts'
+import { assertFails, assertSays, runWell, startLyra } from './fixtures/program.ts'
 import {
   editLines,
   readSegment,
@@ -35,7 +35,10 @@ before(async () => {
 })
 
 /** Writes the first segment, changed; returns its path. */
-async function changed(t: TestContext, change: SegmentChange, name = NAME): Promise<string> {
+async function changed(
+  t: TestContext,
+  { name = NAME, ...change }: SegmentChange & { name?: string },
+): Promise<string> {
   const path = join(temporaryFolder(t), name)
   await writeSegment(path, original, change)
   return path
@@ -53,113 +56,90 @@ const metadata = (change: Record<string, unknown>) => (entries: Map<string, stri
   entries.set('metadata.json', JSON.stringify({ ...JSON.parse(entries.get('metadata.json')!), ...change }))
 }
 
-/** Sources that are refused before anything is written, or changes that create one, and the error. */
-const REFUSED: [
-  what: string,
-  make: SegmentChange | ((t: TestContext) => string | string[] | Promise<string | string[]>),
-  says: RegExp,
-][] = [
-  ['a missing path', () => '/nowhere/a-1-1-2.zip', /no such file/],
+/** A segment's bytes, a change of the first one and its name, or a function that returns paths. */
+type Source =
+  | Buffer
+  | (SegmentChange & { name?: string })
+  | ((t: TestContext) => string | string[] | Promise<string | string[]>)
+
+/** Sources that are refused before anything is written, and the error. */
+const REFUSED: [what: string, source: Source, says: string | RegExp][] = [
+  ['a missing path', () => '/nowhere/a-1-1-2.zip', 'no such file'],
   ['a directory without segments', (t) => temporaryFolder(t), /contains no segment .*network-history copy/],
-  ['an empty file', (t) => bytes(t, Buffer.alloc(0)), /not a complete zip file: .*Copy the segment again/],
-  [
-    'a tar archive',
-    (t) => bytes(t, tar()),
-    /a tar archive, as written by data nodes up to v0\.70: .* v0\.71 or later/,
-  ],
-  [
-    'a gzip archive',
-    (t) => bytes(t, Buffer.from([0x1f, 0x8b, 8, 0])),
-    /a gzip archive, as written by data nodes up to v0\.70/,
-  ],
-  [
-    'a zip without its last byte',
-    (t) => bytes(t, readFileSync(FIRST).subarray(0, -1)),
-    /not a complete zip file/,
-  ],
-  ['a zip without its first half', (t) => bytes(t, readFileSync(FIRST).subarray(90_000)), /zip|damaged/],
-  ['no metadata', { edit: (all) => all.delete('metadata.json') }, /has no metadata\.json/],
-  ['metadata of another kind', { edit: (all) => all.set('metadata.json', '[1]') }, /must have ChainID/],
-  ['long metadata', { edit: metadata({ more: 'x'.repeat(70_000) }) }, /more than 65536 bytes/],
-  [
-    'another name',
-    (t) => changed(t, {}, 'core-scenarios-123-1-301.zip'),
-    /describes "core-scenarios-123-1-300\.zip"/,
-  ],
-  [
-    'an invalid name',
-    (t) => changed(t, {}, 'segment.zip'),
-    /describes "core-scenarios-123-1-300\.zip". Rename/,
-  ],
+  ['an empty file', Buffer.alloc(0), /not a complete zip file: .*Copy the segment again/],
+  ['a tar archive', tar(), /a tar archive, as written by data nodes up to v0\.70: .* v0\.71 or later/],
+  ['a gzip archive', Buffer.from([0x1f, 0x8b, 8, 0]), 'a gzip archive, as written by data nodes up to v0.70'],
+  ['a zip without its last byte', readFileSync(FIRST).subarray(0, -1), 'not a complete zip file'],
+  ['a zip without its first half', readFileSync(FIRST).subarray(90_000), /zip|damaged/],
+  ['no metadata', { edit: (all) => all.delete('metadata.json') }, 'has no metadata.json'],
+  ['metadata of another kind', { edit: (all) => all.set('metadata.json', '[1]') }, 'must have ChainID'],
+  ['long metadata', { edit: metadata({ more: 'x'.repeat(70_000) }) }, 'more than 65536 bytes'],
+  ['another name', { name: 'core-scenarios-123-1-301.zip' }, 'describes "core-scenarios-123-1-300.zip"'],
+  ['an invalid name', { name: 'segment.zip' }, 'describes "core-scenarios-123-1-300.zip". Rename'],
   [
     'schema version 53',
-    (t) => changed(t, { edit: metadata({ DatabaseVersion: 53 }) }, 'core-scenarios-53-1-300.zip'),
+    { edit: metadata({ DatabaseVersion: 53 }), name: 'core-scenarios-53-1-300.zip' },
     /schema version 53 is older than v0\.73 .* --force/,
   ],
   [
     'schema version 124',
-    (t) => changed(t, { edit: metadata({ DatabaseVersion: 124 }) }, 'core-scenarios-124-1-300.zip'),
+    { edit: metadata({ DatabaseVersion: 124 }), name: 'core-scenarios-124-1-300.zip' },
     /schema version 124 is newer .* 54 to 123\. --force/,
   ],
-  ['no blocks', { edit: (all) => all.delete(BLOCKS) }, /has no entry history\/blocks/],
+  ['no blocks', { edit: (all) => all.delete(BLOCKS) }, 'has no entry history/blocks'],
   [
     'blocks without times',
     { edit: replaceIn(BLOCKS, 'vega_time', 'time') },
-    /history\/blocks has no column vega_time/,
+    'history/blocks has no column vega_time',
   ],
-  ['a wrong check sum', { lies: { [POINTS]: { crc: 1 } } }, /data_points is damaged: its check sum/],
-  ['more than is declared', { lies: { [POINTS]: { size: 100 } } }, /has more than the 100 bytes/],
-  ['less than is declared', { lies: { [POINTS]: { size: 1e9 } } }, /claim to be 1000000000/],
-  ['one byte less than declared', { lies: { [POINTS]: { size: 140_733 } } }, /its directory gives 140733/],
-  ['too few bytes', { lies: { [POINTS]: { compressedSize: 100 } } }, /damaged: unexpected end of file/],
-  ['too many bytes', { lies: { [POINTS]: { compressedSize: 1e9 } } }, /ends after the end of the file/],
-  ['the highest possible offset', { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }, /begins after/],
-  ['an offset within another entry', { lies: { [POINTS]: { offset: 77n } } }, /no entry begins where/],
-  ['an unknown method', { lies: { [POINTS]: { method: 12 } } }, /compressed by method 12/],
-  ['an encrypted entry', { lies: { [POINTS]: { flags: 9 } } }, /encrypted/],
-  ['two entries with one name', { more: [{ name: POINTS, content: 'x' }] }, /two entries "history\/funding/],
-  ['an entry outside', { more: [{ name: '../../etc/passwd', content: 'x' }] }, /invalid relative path/],
-  ['a directory at the highest offset', (t) => directoryAt(t, 2n ** 64n - 1n), /not a complete zip file/],
-  ['a bomb', { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }, /claim to be 80000000/],
+  ['a wrong check sum', { lies: { [POINTS]: { crc: 1 } } }, 'data_points is damaged: its check sum'],
+  ['more than is declared', { lies: { [POINTS]: { size: 100 } } }, 'has more than the 100 bytes'],
+  ['less than is declared', { lies: { [POINTS]: { size: 1e9 } } }, 'claim to be 1000000000'],
+  ['one byte less than declared', { lies: { [POINTS]: { size: 140_733 } } }, 'its directory gives 140733'],
+  ['too few bytes', { lies: { [POINTS]: { compressedSize: 100 } } }, 'damaged: unexpected end of file'],
+  ['too many bytes', { lies: { [POINTS]: { compressedSize: 1e9 } } }, 'ends after the end of the file'],
+  ['the highest possible offset', { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }, 'begins after'],
+  ['an offset within another entry', { lies: { [POINTS]: { offset: 77n } } }, 'no entry begins where'],
+  ['an unknown method', { lies: { [POINTS]: { method: 12 } } }, 'compressed by method 12'],
+  ['an encrypted entry', { lies: { [POINTS]: { flags: 9 } } }, 'encrypted'],
+  ['two entries with one name', { more: [{ name: POINTS, content: 'x' }] }, 'two entries "history/funding'],
+  ['an entry outside', { more: [{ name: '../../etc/passwd', content: 'x' }] }, 'invalid relative path'],
+  ['a directory at the highest offset', (t) => directoryAt(t, 2n ** 64n - 1n), 'not a complete zip file'],
+  ['a bomb', { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }, 'claim to be 80000000'],
   [
     'a field without end',
     { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"${'x\n'.repeat(9_000_000)}`) },
-    /has more than 2097152 characters/,
+    'has more than 2097152 characters',
   ],
-  ['an open quote', { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"a`) }, /ends within quotes/],
-  ['a quote within', { edit: replaceIn(POINTS, /,SOURCE/, ',S"OURCE') }, /quote within a field/],
-  ['text after a quote', { edit: replaceIn(POINTS, /,SOURCE/, ',""SOURCE') }, /text after the end of a/],
-  ['too few fields', { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }, /has 7 fields, but the header has 8/],
-  ['a NUL character', { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }, /a NUL character/],
+  ['an open quote', { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"a`) }, 'ends within quotes'],
+  ['a quote within', { edit: replaceIn(POINTS, ',SOURCE', ',S"OURCE') }, 'quote within a field'],
+  ['text after a quote', { edit: replaceIn(POINTS, ',SOURCE', ',""SOURCE') }, 'text after the end of a'],
+  ['too few fields', { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }, 'has 7 fields, but the header has 8'],
+  ['a NUL character', { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }, 'a NUL character'],
   [
     'a block without a valid time',
     { edit: replaceIn(BLOCKS, /\n2023[^,]*/, '\ninfinity') },
-    /"infinity", which is not/,
+    '"infinity", which is not',
   ],
-  ['a block before Christ', { edit: replaceIn(BLOCKS, /\+00,/, '+00 BC,') }, /which is not a time/],
-  ['a block without a valid height', { edit: replaceIn(BLOCKS, ',17,', ',x,') }, /has block "x"/],
-  ['a block of another segment', { edit: replaceIn(BLOCKS, ',17,', ',301,') }, /"301", which is not one of/],
-  ['a height twice', { edit: replaceIn(BLOCKS, ',17,', ',18,') }, /has block 18 twice/],
+  ['a block before Christ', { edit: replaceIn(BLOCKS, '+00,', '+00 BC,') }, 'which is not a time'],
+  ['a block without a valid height', { edit: replaceIn(BLOCKS, ',17,', ',x,') }, 'has block "x"'],
+  ['a block of another segment', { edit: replaceIn(BLOCKS, ',17,', ',301,') }, '"301", which is not one of'],
+  ['a height twice', { edit: replaceIn(BLOCKS, ',17,', ',18,') }, 'has block 18 twice'],
   [
     'a time twice',
     { edit: replaceIn(BLOCKS, '10:00:16+00,17', '10:00:15+00,17') },
-    /blocks 16 and 17 have the same time/,
+    'blocks 16 and 17 have the same time',
   ],
   [
     'two chains',
     async (t) => {
       const edit = metadata({ ChainID: 'other', HeightFrom: 1, HeightTo: 300 })
-      const other = await changed(t, { edit }, 'other-123-1-300.zip')
+      const other = await changed(t, { edit, name: 'other-123-1-300.zip' })
       return [other, SECOND]
     },
     /is of chain "other", .* of chain "core-scenarios": import each chain/,
   ],
 ]
-
-function bytes(t: TestContext, content: Buffer): string {
-  const path = fileWith(t, content, NAME)
-  return path
-}
 
 function tar(): Buffer {
   const header = Buffer.alloc(1024)
@@ -190,14 +170,16 @@ for (const kind of ANY_STORE_KIND) {
       return ofAll
     }
 
-    for (const [what, make, says] of REFUSED) {
+    const pathsOf = (t: TestContext, source: Source) => {
+      if (typeof source === 'function') return source(t)
+      return Buffer.isBuffer(source) ? fileWith(t, source, NAME) : changed(t, source)
+    }
+
+    for (const [what, source, says] of REFUSED) {
       test(`with ${what} are refused, and nothing is written`, async (t) => {
         const store = kind.create(t)
-        const source = await (typeof make === 'function' ? make(t) : changed(t, make))
-        await assert.rejects(async () => {
-          const { failure } = await importInto(store, source)
-          if (failure !== null) throw failure
-        }, says)
+        const failed = await importInto(store, await pathsOf(t, source)).catch((failure) => ({ failure }))
+        assertSays(String(failed.failure), says)
         // Some are refused before the store is created.
         await openStore(store).migrate()
         assertSameDump(await dumpStore(store), emptyDump(), what)
@@ -206,7 +188,8 @@ for (const kind of ANY_STORE_KIND) {
 
     test('of another chain than the store are refused', async (t) => {
       const store = kind.create(t)
-      const other = await changed(t, { edit: metadata({ ChainID: 'a-b-c' }) }, 'a-b-c-123-1-300.zip')
+      const edit = metadata({ ChainID: 'a-b-c' })
+      const other = await changed(t, { edit, name: 'a-b-c-123-1-300.zip' })
       await importWhole(store, other)
       const dump = await dumpStore(store)
       await assert.rejects(
@@ -231,7 +214,7 @@ for (const kind of ANY_STORE_KIND) {
     test('of unknown schema versions are imported with --force', async (t) => {
       const store = kind.create(t)
       const edit = metadata({ DatabaseVersion: 200 })
-      const path = await changed(t, { edit }, 'core-scenarios-200-1-300.zip')
+      const path = await changed(t, { edit, name: 'core-scenarios-200-1-300.zip' })
       const { report, failure } = await importInto(store, path, { force: true })
       assert.equal(failure, null)
       assert.equal(report.blocks, 300)
@@ -258,28 +241,26 @@ for (const kind of ANY_STORE_KIND) {
     test('leave nothing in the folder of sorting, killed or not', async (t) => {
       const temp = temporaryFolder(t)
       const store = kind.create(t)
-      const args = ['import', ...PATHS, '--store', store, '--temp', temp]
-      const killed = startLyra(t, args)
+      const command = `import ${PATHS.join(' ')} --store ${store} --temp ${temp}`
+      const killed = startLyra(t, command)
       await killed.printed(/rows are sorted in \S+, which takes up to \d+ MB of disk/)
       assert.deepEqual(readdirSync(temp), [])
       killed.child.kill('SIGKILL')
       await killed.outcome
       assert.deepEqual(readdirSync(temp), [])
-      await runWell(t, args)
+      await runWell(t, command)
       assert.deepEqual(readdirSync(temp), [])
       assertSameDump(await dumpStore(store), await wholeDump(), 'after a kill')
-      const nowhere = join(temp, 'nowhere')
       const message = /no temporary file can be written in \S+nowhere \(.*\); name another folder with --temp/
-      await assertFails(t, ['import', ...PATHS, '--store', store, '--temp', nowhere], message, 1)
+      await assertFails(t, `${command}/nowhere`, message, 1)
     })
 
     test('have rows skipped that would be skipped in events, too', async (t) => {
       const edit = (entries: Map<string, string>) => {
         // By their columns: market, seq, source, price, TWAP, time, time of the block.
+        const times = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', '']
         const replaced: [column: number, value: string][] = [
-          ...['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', ''].map(
-            (time): [number, string] => [5, time],
-          ),
+          ...times.map((time): [number, string] => [5, time]),
           [3, 'NaN'],
           [3, '1'.repeat(300)],
           [4, ''],

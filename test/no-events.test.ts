@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { assertFails, assertSays, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
@@ -21,31 +21,25 @@ describe('input without a single event', () => {
   for (const [what, bytes] of inputs) {
     test(`is an error of ingest, verify and check: ${what}`, async (t) => {
       const path = fileWith(t, bytes)
-      const message = /some\.evts: the input contains no complete event; name event files/
-      for (const args of [
-        ['ingest', '--store', sqlite.create(t), path],
-        ['verify', path],
-        ['check', '--store', await storeOf(t, sqlite, SAMPLE), path],
-      ]) {
-        const { code, stdout, stderr } = await runLyra(t, args)
-        assert.match(args[0] === 'check' ? stdout : stderr, message, args.join(' '))
-        assert.equal(code, 1, args.join(' '))
+      const message = 'some.evts: the input contains no complete event; name event files'
+      const check = `check --store ${await storeOf(t, sqlite, SAMPLE)}`
+      for (const command of [`ingest --store ${sqlite.create(t)}`, 'verify', check]) {
+        const { code, stdout, stderr } = await runLyra(t, `${command} ${path}`)
+        assertSays(command === check ? stdout : stderr, message)
+        assert.equal(code, 1, command)
       }
     })
   }
 
   test('is reported for one of several files; the others are ingested', async (t) => {
     const empty = fileWith(t, '', 'empty.evts')
-    const args = ['ingest', '--store', sqlite.create(t), empty, SAMPLE]
-    const { code, stderr, stdout } = await runLyra(t, args)
-    assert.equal(code, 0, stderr)
+    const { stderr, stdout } = await runWell(t, `ingest --store ${sqlite.create(t)} ${empty} ${SAMPLE}`)
     assert.match(stderr, /empty\.evts: the file is empty/)
     assert.match(stdout, /^905 blocks/)
   })
 
   test('makes a service that ingests it not ready', async (t) => {
-    const args = ['--port', '0', '--store', sqlite.create(t), fileWith(t, '')]
-    const service = startLyra(t, ['serve', ...args])
+    const service = startLyra(t, `serve --port 0 --store ${sqlite.create(t)} ${fileWith(t, '')}`)
     await service.printed(/ingestion stopped: .*some\.evts: the input contains no complete event/)
   })
 })
@@ -57,15 +51,9 @@ describe('a gzip stream that is cut at the boundary of a record', () => {
     // Only the check sum at the end is missing: the last record is complete.
     const path = fileWith(t, gzipSync(whole).subarray(0, -8), 'cut.evts.gz')
     const words = `${path}: the gzip stream is cut short after a whole record, at offset ${whole.length}`
-    for (const args of [
-      ['ingest', '--store', store, path],
-      ['verify', path],
-      ['check', '--store', store, path],
-    ]) {
-      const { code, stdout, stderr } = await runLyra(t, args)
-      assert.equal(code, 0, `${args[0]}: ${stdout}${stderr}`)
-      assert.ok(stdout.includes(words), `${args[0]}: ${stdout}`)
-      assert.ok(stderr.includes(words), `${args[0]}: ${stderr}`)
+    for (const command of [`ingest --store ${store}`, 'verify', `check --store ${store}`]) {
+      const { stdout, stderr } = await runWell(t, `${command} ${path}`)
+      for (const text of [stdout, stderr]) assertSays(text, words)
     }
     const { cutOff } = JSON.parse((await runLyra(t, `verify --json ${path}`)).stdout) as {
       cutOff: unknown
@@ -80,31 +68,18 @@ for (const kind of STORE_KINDS) {
       const store = await storeOf(t, kind, SAMPLE)
       const out = join(temporaryFolder(t), 'points.csv')
       for (const resource of ['funding-period-data-points', 'liquidity-providers']) {
-        const args = ['export', resource, '--store', store, '--market', idOf('9')]
-        const { code, stdout, stderr } = await runLyra(t, [...args, '--out', out])
-        assert.equal(code, 1)
-        assert.equal(stdout, '')
-        assert.match(stderr, new RegExp(`market ${idOf('9')} is unknown; lyra status lists the markets`))
+        const command = `export ${resource} --store ${store} --market ${idOf('9')} --out ${out}`
+        await assertFails(t, command, `market ${idOf('9')} is unknown; lyra status lists the markets`, 1)
         assert.ok(!existsSync(out))
       }
     })
 
     test('of a known market is reported, but no error', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
-      const args = [
-        'export',
-        'funding-period-data-points',
-        '--store',
-        store,
-        '--market',
-        MARKET,
-        '--seq',
-        '999',
-      ]
-      const { code, stdout, stderr } = await runLyra(t, args)
-      assert.equal(code, 0)
+      const command = `export funding-period-data-points --store ${store} --market ${MARKET} --seq 999`
+      const { stdout, stderr } = await runWell(t, command)
       assert.equal(stdout, '')
-      assert.match(stderr, new RegExp(`no matching funding period data points of market ${MARKET}: 0 rows`))
+      assertSays(stderr, `no matching funding period data points of market ${MARKET}: 0 rows`)
     })
   })
 }

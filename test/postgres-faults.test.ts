@@ -17,6 +17,7 @@ import { assertEqualStores, digestStore } from './fixtures/digest-store.ts'
 import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import {
   blocksOf,
+  liveArgs,
   readyOf,
   startLive,
   startWithCore,
@@ -26,7 +27,7 @@ import {
 } from './fixtures/live.ts'
 import { openServer } from './fixtures/port.ts'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
-import { addressOf, end, runLyra, startLyra, startService } from './fixtures/program.ts'
+import { addressOf, assertFails, end, runLyra, startLyra, startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
@@ -333,8 +334,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const name = store()
     const first = await openStore(name).openWriter()
     const buffer = join(temporaryFolder(t), 'buffer')
-    const args = ['--port', '0', '--listen', '127.0.0.1:0', '--buffer', buffer]
-    const service = startLyra(t, ['serve', '--store', name, ...args])
+    const service = startLyra(t, liveArgs(name, buffer))
     const base = await addressOf(service)
     const shows = async (value: number) => {
       const pattern = new RegExp(`^lyra_standby ${value}$`, 'm')
@@ -348,18 +348,11 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
 
   test('a database unreachable at the start is reported in one line, without its password', async (t) => {
     const name = 'postgres://lyra:secret-word@127.0.0.1:1/postgres'
-    for (const args of [
-      ['ingest', '--store', name, SAMPLE],
-      ['serve', '--store', name, '--keep', '1h'],
-      ['migrate', '--store', name],
-    ]) {
-      const { code, stdout, stderr } = await runLyra(t, args)
-      assert.equal(code, 1)
-      assert.match(
-        stderr,
-        /^lyra: postgres:\/\/lyra@127\.0\.0\.1:1\/postgres\?schema=lyra: nothing listens there\n$/,
-      )
-      assert.doesNotMatch(stdout + stderr, /secret-word/)
+    for (const command of [`ingest ${SAMPLE}`, 'serve --keep 1h', 'migrate']) {
+      const { code, stdout, stderr } = await runLyra(t, `${command} --store ${name}`)
+      const said = 'lyra: postgres://lyra@127.0.0.1:1/postgres?schema=lyra: nothing listens there\n'
+      assert.deepEqual([code, stderr], [1, said])
+      assert.doesNotMatch(stdout, /secret-word/)
     }
   })
 
@@ -465,19 +458,15 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       [as('reads'), /this user may only read/],
     ]
     for (const [refused, reason] of cases) {
-      const args = ['serve', '--port', '0', '--store', refused, '--listen', '127.0.0.1:0', '--buffer']
-      const { code, stderr } = await runLyra(t, [...args, temporaryFolder(t)])
+      const { code, stderr } = await runLyra(t, liveArgs(refused, temporaryFolder(t)))
       assert.equal(code, 1, stderr)
       assert.equal(stderr.split('\n').filter((line) => reason.test(line)).length, 1, stderr)
       assert.doesNotMatch(stderr, /unexpected error/)
     }
     // Nothing is older than block 1.
     for (const before of ['500', '1']) {
-      const pruned = await runLyra(t, [
-        ...['prune', '--log-level', 'error', '--store', as('reads'), '--before', before],
-      ])
-      assert.equal(pruned.code, 1)
-      assert.match(pruned.stderr, /^lyra: postgres:[^\n]+permission denied[^\n]+\n$/)
+      const prune = `prune --log-level error --store ${as('reads')} --before ${before}`
+      await assertFails(t, prune, /^lyra: postgres:[^\n]+permission denied[^\n]+\n$/, 1)
     }
     server.control('stop', '-m', 'fast')
     const later = await Promise.all(

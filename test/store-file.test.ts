@@ -29,7 +29,16 @@ import { fileOf, joinRecords, markedBlocks, recordsOf } from './fixtures/event-s
 import { send, statusOf } from './fixtures/http.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
-import { assertFails, MAIN, runLyra, startLyra, startProgram, startService } from './fixtures/program.ts'
+import {
+  assertFails,
+  assertSays,
+  MAIN,
+  type Outcome,
+  runLyra,
+  startLyra,
+  startProgram,
+  startService,
+} from './fixtures/program.ts'
 import { sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
@@ -66,11 +75,11 @@ function storeFolder(test: TestContext): Folder {
 }
 
 const COMMANDS = {
-  ingest: ['ingest', '--store', 'lyra.db', 'more.evts'],
-  serve: ['serve', '--port', '0', '--store', 'lyra.db'],
-  'serve --listen': ['serve', '--port', '0', '--store', 'lyra.db', '--listen', '127.0.0.1:0'],
-  prune: ['prune', '--store', 'lyra.db', '--before', '3'],
-  backup: ['backup', '--store', 'lyra.db', 'copy.db'],
+  ingest: 'ingest --store lyra.db more.evts',
+  serve: 'serve --port 0 --store lyra.db',
+  'serve --listen': 'serve --port 0 --store lyra.db --listen 127.0.0.1:0',
+  prune: 'prune --store lyra.db --before 3',
+  backup: 'backup --store lyra.db copy.db',
 }
 
 /** Runs a command that must fail before serve would be up. */
@@ -78,22 +87,22 @@ async function assertRefused(
   test: TestContext,
   command: keyof typeof COMMANDS,
   { folder }: Folder,
-  message: RegExp,
+  message: string | RegExp,
   user: object = {},
 ): Promise<void> {
-  const args = [...COMMANDS[command], '--log-level', 'error']
-  const { code, stderr } = await runLyra(test, args, { cwd: folder, ...user })
-  assert.match(stderr, message)
+  const typed = `${COMMANDS[command]} --log-level error`
+  const { code, stderr } = await runLyra(test, typed, { cwd: folder, ...user })
+  assertSays(stderr, message)
   // A service reports faults found after its start as a line of its log.
   assert.match(stderr, command === 'serve --listen' ? /^[^\n]+\n$/ : /^lyra: [^\n]+\n$/, 'one line')
   assert.equal(code, 1)
 }
 
 /** Checks that both ways to open a store refuse it for the same reason, in one line. */
-async function assertUnusable(store: string, message: RegExp): Promise<void> {
+async function assertUnusable(store: string, message: string | RegExp): Promise<void> {
   const isExpected = (error: unknown) => {
     assert.ok(error instanceof StoreError, String(error))
-    assert.match(error.message, message)
+    assertSays(error.message, message)
     assert.doesNotMatch(error.message, /\n/)
     return true
   }
@@ -141,40 +150,32 @@ async function leaveLog(store: string, file: string): Promise<void> {
 }
 
 describe('an unusable store file', options, () => {
-  const unusable: [what: string, harm: (path: Folder['path']) => void, message: RegExp][] = [
-    [
-      'of another program',
-      (path) => replaceByAltered(path('lyra.db'), 'create table t (a)'),
-      /of another program/,
-    ],
+  const unusable: [what: string, harm: (store: string) => void, message: string | RegExp][] = [
+    ['of another program', (store) => replaceByAltered(store, 'create table t (a)'), 'of another program'],
     [
       'that is not a database',
-      (path) => writeFileSync(path('lyra.db'), 'text'.repeat(999)),
-      /is not a SQLite database/,
+      (store) => writeFileSync(store, 'text'.repeat(999)),
+      'is not a SQLite database',
     ],
-    ['cut in half', (path) => truncateSync(path('lyra.db'), 30_000), /the file is damaged/],
-    ['cut to a few bytes', (path) => truncateSync(path('lyra.db'), 50), /the file is damaged/],
-    [
-      'of a newer schema',
-      (path) => alter(path('lyra.db'), 'pragma user_version = 99'),
-      /version 99.*upgrade Lyra/,
-    ],
+    ['cut in half', (store) => truncateSync(store, 30_000), 'the file is damaged'],
+    ['cut to a few bytes', (store) => truncateSync(store, 50), 'the file is damaged'],
+    ['of a newer schema', (store) => alter(store, 'pragma user_version = 99'), /version 99.*upgrade Lyra/],
     [
       'that is a folder',
-      (path) => {
-        rmSync(path('lyra.db'))
-        mkdirSync(path('lyra.db'))
+      (store) => {
+        rmSync(store)
+        mkdirSync(store)
       },
-      /is a folder/,
+      'is a folder',
     ],
   ]
   for (const [what, harm, message] of unusable) {
     test(`a file ${what} is reported in one line, and left unchanged`, async (t) => {
-      const { path } = storeFolder(t)
-      harm(path)
-      const { size } = statSync(path('lyra.db'))
-      await assertUnusable(path('lyra.db'), message)
-      assert.equal(statSync(path('lyra.db')).size, size)
+      const store = storeFolder(t).path('lyra.db')
+      harm(store)
+      const { size } = statSync(store)
+      await assertUnusable(store, message)
+      assert.equal(statSync(store).size, size)
     })
   }
 
@@ -186,20 +187,15 @@ describe('an unusable store file', options, () => {
     for (let row = 0; row < 3_000; row++) insert.run()
     for (const end of ['', '-journal']) copyFileSync(path(`half.db${end}`), path(`killed.db${end}`))
     store.close()
-    await assertFails(
-      t,
-      ['status', '--store', path('killed.db')],
-      /a program was killed .*run lyra migrate/,
-      1,
-    )
+    const killed = /a program was killed .*run lyra migrate/
+    await assertFails(t, `status --store ${path('killed.db')}`, killed, 1)
   })
 
   test('damaged pages end an ingestion with one line', async (t) => {
     const folder = storeFolder(t)
     const store = folder.path('lyra.db')
-    const harmed = readFileSync(store).fill(0xee, 4096)
-    writeFileSync(store, harmed)
-    await assertRefused(t, 'ingest', folder, /lyra\.db: the file is damaged/)
+    writeFileSync(store, readFileSync(store).fill(0xee, 4096))
+    await assertRefused(t, 'ingest', folder, 'lyra.db: the file is damaged')
   })
 
   test('a damaged page is not copied by a backup', async (t) => {
@@ -207,7 +203,7 @@ describe('an unusable store file', options, () => {
     const store = folder.path('lyra.db')
     const pages = readFileSync(store)
     writeFileSync(store, pages.fill(0xee, pages.length - 4096))
-    await assertRefused(t, 'backup', folder, /lyra\.db: the file is damaged/)
+    await assertRefused(t, 'backup', folder, 'lyra.db: the file is damaged')
     assert.equal(existsSync(folder.path('copy.db')), false)
   })
 
@@ -247,7 +243,7 @@ describe('an unusable store file', options, () => {
     const store = folder.path('lyra.db')
     const unlock = await holdLocked(t, store, 'begin exclusive')
     const base = await serve(t, store, { inThreads: true })
-    const refused = assertRefused(t, 'ingest', folder, /lyra\.db: another program has locked it/)
+    const refused = assertRefused(t, 'ingest', folder, 'lyra.db: another program has locked it')
     assert.equal(await heightServed(base), '6')
     await refused
     await unlock()
@@ -259,7 +255,7 @@ describe('an unusable store file', options, () => {
     const folder = storeFolder(t)
     // If it is opened like this from the start, the WAL is exclusive as well.
     await holdLocked(t, folder.path('lyra.db'), 'pragma locking_mode = exclusive; begin exclusive')
-    await assertRefused(t, 'serve', folder, /lyra\.db: another program has locked it/)
+    await assertRefused(t, 'serve', folder, 'lyra.db: another program has locked it')
   })
 })
 
@@ -363,8 +359,8 @@ describe('a store file that changes under a service', options, () => {
 
   test('an ingestion whose store is removed stops, and creates no other', async (t) => {
     const { folder, path } = storeFolder(t)
-    const args = ['ingest', '--log-level', 'error', '--store', 'lyra.db', '-']
-    const run = startLyra(t, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
+    const command = 'ingest --log-level error --store lyra.db -'
+    const run = startLyra(t, command, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
     const stream = fileOf(...markedBlocks(7, 506))
     run.child.stdin!.on('error', () => {})
     run.child.stdin!.write(stream.subarray(0, stream.length / 2))
@@ -411,13 +407,19 @@ describe('a WAL left beside a store', options, () => {
     ]
     for (const [height, replace] of others) {
       replace()
-      await assertUnusable(path('lyra.db'), /-wal belongs to a different database/)
+      await assertUnusable(path('lyra.db'), '-wal belongs to a different database')
       for (const end of ['-wal', '-shm']) rmSync(path(`lyra.db${end}`))
       assert.equal(await heightOf(path('lyra.db')), height)
       for (const end of ['-wal', '-shm']) copyFileSync(path(`left${end}`), path(`lyra.db${end}`))
     }
   })
 })
+
+/** Ingests a file in a process whose files cannot be larger than a number of bytes. */
+function ingestLimited(t: TestContext, store: string, file: string, bytes: number): Promise<Outcome> {
+  const command = `${MAIN} ingest --log-level error --store ${store} ${file}`.split(' ')
+  return startProgram(t, 'prlimit', [`--fsize=${bytes}`, process.execPath, ...command]).outcome
+}
 
 describe('a full disk', options, () => {
   const folder = mkdtempSync(join(tmpdir(), 'lyra-full-'))
@@ -437,10 +439,8 @@ describe('a full disk', options, () => {
   test('a limit on the size of files: one line, no damage, and ingestion continues without it', async (t) => {
     if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('prlimit is not installed')
     const store = sqlite.create(t)
-    const args = [process.execPath, MAIN, 'ingest', '--log-level', 'error', '--store', store, file]
     for (const share of sampled('seconds', [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])) {
-      const limit = `--fsize=${Math.floor(wholeSize * share)}`
-      const { code, stderr } = await startProgram(t, 'prlimit', [limit, ...args]).outcome
+      const { code, stderr } = await ingestLimited(t, store, file, Math.floor(wholeSize * share))
       assert.equal(code, 1, `with space for ${share}: ${stderr}`)
       assert.match(
         stderr,
@@ -464,11 +464,8 @@ describe('a full disk', options, () => {
       writeFileSync(second, Buffer.concat([joinRecords(records.slice(half)), rest]))
       const store = sqlite.create(t)
       await ingestWhole(store, first)
-      const args = ['ingest', '--log-level', 'error', '--store', store, second]
       // The WAL of the added blocks is smaller than the limit, which keeps the file from growing.
-      const limit = `--fsize=${statSync(store).size}`
-      const { code, stderr } = await startProgram(t, 'prlimit', [limit, process.execPath, MAIN, ...args])
-        .outcome
+      const { code, stderr } = await ingestLimited(t, store, second, statSync(store).size)
       assert.equal(code, 1)
       assert.match(stderr, /^lyra: [^\n]+lyra\.db: it cannot be read or written to[^\n]+\n$/)
       // A slow machine makes several commits of the rest, of which the limit may refuse one, too.
@@ -481,9 +478,8 @@ describe('a full disk', options, () => {
     await inScope(async (scope) => {
       const disk = mountSmallDisk(scope, wholeSize / 2)
       if (disk === null) return t.skip('cannot mount a file system')
-      const { code, stderr } = await runLyra(t, ['backup', '--store', store, join(disk.folder, 'copy.db')])
-      assert.equal(code, 1, stderr)
-      assert.match(stderr, /^lyra: [^\n]*copy\.db: [^\n]*the disk is full[^\n]*\n$/)
+      const full = /^lyra: [^\n]*copy\.db: [^\n]*the disk is full[^\n]*\n$/
+      await assertFails(t, `backup --store ${store} ${disk.folder}/copy.db`, full, 1)
       assert.deepEqual(readdirSync(disk.folder), [])
     })
   })

@@ -13,7 +13,15 @@ import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
 import { freePort } from './fixtures/port.ts'
-import { addressOf, assertFails, corePortOf, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import {
+  addressOf,
+  assertFails,
+  corePortOf,
+  runLyra,
+  runWell,
+  startLyra,
+  startProgram,
+} from './fixtures/program.ts'
 import { startReceiver } from './fixtures/receiver.ts'
 import { storeOf } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
@@ -22,28 +30,25 @@ import { until } from './fixtures/until.ts'
 
 const PAGE = documentedPages().find(({ path }) => path === 'docs/tutorial.md')!
 
-/** The arguments of a documented call of the program. */
-function argumentsOf(command: string): string[] {
+/** A documented call of the program. */
+function documented(command: string): string {
   const block = PAGE.blocks.find(({ text }) => text.startsWith(`lyra ${command} `))
   assert.ok(block !== undefined, command)
-  return block.text.trim().split(' ').slice(1)
+  return block.text.trim().slice('lyra '.length)
 }
 
 describe('The tutorial', () => {
   test('shows a service whose chart follows the generated blocks', async (t) => {
     const folder = temporaryFolder(t)
-    const free = ['--port', '0', '--listen', '127.0.0.1:0', '--buffer', 'buffer']
-    const service = startLyra(t, [...argumentsOf('serve'), ...free], { cwd: folder })
+    const free = '--port 0 --listen 127.0.0.1:0 --buffer buffer'
+    const service = startLyra(t, `${documented('serve')} ${free}`, { cwd: folder })
     const base = await addressOf(service)
     const port = await corePortOf(service)
-    const generate = argumentsOf('generate').map((text) => text.replace(/:3005$/, `:${port}`))
+    const generate = documented('generate').replace(/:3005\b/, `:${port}`)
     const sender = startLyra(t, generate)
     await until(async () => (await statusOf(base, '/ready')) === 200, 'a current service')
 
-    const { text } = await send(base, '/api/v2/market-summaries')
-    const { marketId } = (
-      JSON.parse(text) as { marketSummaries: { edges: { node: { marketId: string } }[] } }
-    ).marketSummaries.edges[0]!.node
+    const { marketId } = (await getPage(base, '/api/v2/market-summaries')).edges[0]!.node
     const points = await listen(base, `/api/v2/stream/funding-period-data-points?marketId=${marketId}`)
     const before = points.events.length
     await until(() => points.events.length >= before + 2, 'new points')
@@ -51,13 +56,11 @@ describe('The tutorial', () => {
     assert.match(series.text, /"count":"1"/)
     points.cut()
 
-    await until(async () => {
-      const { text } = await send(base, `/api/v2/funding-estimates/${marketId}`)
-      return /"fundingEstimate":\{.*"fundingRate":"-?\d/.test(text)
-    }, 'an estimate')
+    const estimate = async () => (await send(base, `/api/v2/funding-estimates/${marketId}`)).text
+    await until(async () => /"fundingEstimate":\{.*"fundingRate":"-?\d/.test(await estimate()), 'an estimate')
 
     const shown = PAGE.blocks.find(({ text }) => text.startsWith('curl -sN'))!.text
-    const target = /127\.0\.0\.1:3008([^"]+)/.exec(shown)![1]!.replace('MARKET', marketId)
+    const target = /127\.0\.0\.1:3008([^"]+)/.exec(shown)![1]!.replace('MARKET', String(marketId))
     const periods = await listen(base, target)
     assert.equal(JSON.parse(periods.events[0]!.data).seq, '0')
     periods.cut()
@@ -82,7 +85,7 @@ describe('The tutorial', () => {
 })
 
 describe('lyra generate --dial', () => {
-  const OPTIONS = ['--blocks', '3', '--markets', '2', '--points', '2', '--seed', '9']
+  const DIAL = 'generate --blocks 3 --markets 2 --points 2 --seed 9 --dial'
 
   for (const kind of ANY_STORE_KIND) {
     test(`sends the blocks of the same file, with current times, at their pace (${kind.name})`, async (t) => {
@@ -90,9 +93,8 @@ describe('lyra generate --dial', () => {
       const store = kind.create(t)
       const live = await startLive(t, store, join(folder, 'buffer'))
       const startedAt = performance.now()
-      const sender = await runLyra(t, ['generate', ...OPTIONS, '--dial', `127.0.0.1:${live.corePort}`])
+      const sender = await runWell(t, `${DIAL} 127.0.0.1:${live.corePort}`)
       const ms = performance.now() - startedAt
-      assert.equal(sender.code, 0, sender.stderr)
       assert.equal(sender.stdout, '')
       // Three blocks are two intervals of 1 to 1.15 s.
       assert.ok(ms >= 2_000 && ms < 15_000, `${ms} ms`)
@@ -114,18 +116,14 @@ describe('lyra generate --dial', () => {
   }
 
   test('reports an address without a service, and an invalid address', async (t) => {
-    const closed = await runLyra(t, ['generate', ...OPTIONS, '--dial', '127.0.0.1:9'])
-    assert.equal(closed.code, 1)
-    assert.equal(
-      closed.stderr,
-      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; check that a service was started there with --listen; its log says if it has another core, or another chain in its store\n',
-    )
     await assertFails(
       t,
-      ['generate', ...OPTIONS, '--dial', '3005'],
-      /--dial.*It must be an address and a port, such as 127\.0\.0\.1:3005/,
-      2,
+      `${DIAL} 127.0.0.1:9`,
+      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; check that a service was started there with --listen; its log says if it has another core, or another chain in its store\n',
+      1,
     )
+    const invalid = /--dial.*It must be an address and a port, such as 127\.0\.0\.1:3005/
+    await assertFails(t, `${DIAL} 3005`, invalid, 2)
   })
 
   test('ends with an error when the service stops', async (t) => {
@@ -146,14 +144,7 @@ describe('lyra generate --replay', () => {
     const live = await startLive(t, store, join(folder, 'buffer'))
     const [path, args] = documentedReplay()
     assert.equal(path, 'sample/month.evts.gz')
-    const sender = startLyra(t, [
-      'generate',
-      '--replay',
-      MONTH,
-      ...args,
-      '--dial',
-      `127.0.0.1:${live.corePort}`,
-    ])
+    const sender = startLyra(t, `generate --replay ${MONTH} ${args} --dial 127.0.0.1:${live.corePort}`)
     // Of the last week, dated 15 minutes apart, a block comes each second, and not all 671 at once.
     await untilHeight(live, 2_307)
     const { headers } = await fetch(`${live.base}/api/v2/coverage`)
@@ -162,54 +153,44 @@ describe('lyra generate --replay', () => {
     assert.equal((await sender.outcome).code, 130, sender.output.stderr)
 
     // Sent again, everything in time for a test, it leaves what ingesting the file does.
-    const rest = ['generate', '--replay', MONTH, '--start', '3000', '--dial', `127.0.0.1:${live.corePort}`]
-    const { code, stderr } = await startLyra(t, rest).outcome
-    assert.equal(code, 0, stderr)
+    await runWell(t, `generate --replay ${MONTH} --start 3000 --dial 127.0.0.1:${live.corePort}`)
     await untilHeight(live, 2_975)
     await stop(live)
-    const plain = await storeOf(t, sqlite, MONTH)
-    await assertEqualStores(store, plain)
+    await assertEqualStores(store, await storeOf(t, sqlite, MONTH))
   })
 
   test('refuses files that it cannot send', async (t) => {
     const folder = temporaryFolder(t)
     const damaged = join(folder, 'damaged.evts')
     writeFileSync(damaged, Buffer.concat([readRecording(MONTH).subarray(0, 10_000), Buffer.alloc(10_000)]))
-    const dial = ['--dial', `127.0.0.1:${(await startReceiver(t)).port}`]
+    const dial = `--dial 127.0.0.1:${(await startReceiver(t)).port}`
+    const unreadable = /damaged\.evts.*record \d+.*not a BusEvent: a field number of 0/
     for (const [args, message, code] of [
-      [['--replay', MONTH], /--replay sends a recording: it needs --dial/, 2],
-      [
-        ['--replay', MONTH, '--blocks', '5', ...dial],
-        /'--replay <file>' cannot be used with .*'--blocks <n>'/,
-        2,
-      ],
-      [
-        ['--replay', MONTH, '--speed', '0', ...dial],
-        /--speed must be more than 0 and at most 1000000, not 0/,
-        2,
-      ],
-      [['--speed', '2', '--blocks', '5'], /--speed is that of a recording: it needs --replay/, 2],
-      [[], /--blocks or --replay is missing/, 2],
-      [['--replay', join(folder, 'none.evts'), ...dial], /none\.evts: no such file/, 1],
-      [['--replay', damaged, ...dial], /damaged\.evts.*record \d+.*not a BusEvent: a field number of 0/, 1],
+      [`--replay ${MONTH}`, '--replay sends a recording: it needs --dial', 2],
+      [`--replay ${MONTH} --blocks 5 ${dial}`, /'--replay <file>' cannot be used with .*'--blocks <n>'/, 2],
+      [`--replay ${MONTH} --speed 0 ${dial}`, '--speed must be more than 0 and at most 1000000, not 0', 2],
+      ['--speed 2 --blocks 5', '--speed is that of a recording: it needs --replay', 2],
+      [`--replay ${join(folder, 'none.evts')} ${dial}`, 'none.evts: no such file', 1],
+      [`--replay ${damaged} ${dial}`, unreadable, 1],
+      // A folder's files are one recording.
+      [`--replay ${folder} ${dial}`, unreadable, 1],
     ] as const) {
-      await assertFails(t, ['generate', ...args], message, code)
+      await assertFails(t, `generate ${args}`, message, code)
     }
-    // A folder's files are one recording; one without an event is reported once it is read.
-    const inFolder = await runLyra(t, ['generate', '--replay', folder, ...dial])
-    assert.match(inFolder.stderr, /damaged\.evts.*record \d+.*not a BusEvent/)
+    await assertFails(t, 'generate', '--blocks or --replay is missing', 2)
+    // A file without an event is reported once it is read.
     writeFileSync(damaged, '')
-    const empty = await runLyra(t, ['generate', '--replay', damaged, ...dial])
+    const empty = await runLyra(t, `generate --replay ${damaged} ${dial}`)
     assert.deepEqual([empty.code, /contains no complete event/.test(empty.stderr)], [1, true])
   })
 })
 
 /** The file and the pace of the replay in docs/generate.md. */
-function documentedReplay(): [path: string, pace: string[]] {
+function documentedReplay(): [path: string, pace: string] {
   const { blocks } = documentedPages().find(({ path }) => path === 'docs/generate.md')!
   const { text } = blocks.find(({ text }) => text.includes('--replay'))!
   const [, path, pace] = /--replay (\S+) (.*) --dial/.exec(text)!
-  return [path!, pace!.split(' ')]
+  return [path!, pace!]
 }
 
 describe('the script of npm start', () => {

@@ -240,7 +240,7 @@ describe('a TWAP with missing events', () => {
 
 describe('lyra verify', () => {
   test('prints a report, and exits with 0', async (t) => {
-    const { stdout } = await runWell(t, ['verify', recorded('perps-calm-named')])
+    const { stdout } = await runWell(t, `verify ${recorded('perps-calm-named')}`)
     assert.match(stdout, /^TWAPs of 3 markets, as the core computes them/)
     for (const line of [
       /data points +2,298 +0 +0\n/,
@@ -269,39 +269,21 @@ describe('lyra verify', () => {
 
   test('verifies a store, of one market and period on request', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
-    const args = ['--store', store, '--market', MARKET.toUpperCase(), '--seq', '3', '--json']
-    const { stdout, code } = await runLyra(t, ['verify', ...args])
-    assert.equal(code, 0)
+    const ofOne = `--market ${MARKET.toUpperCase()} --seq 3 --json`
+    const { stdout } = await runWell(t, `verify --store ${store} ${ofOne}`)
     const report = JSON.parse(stdout) as VerifyReport
     assert.equal(report.markets, 1)
     assert.deepEqual(report.closingTwaps, { agree: 2, differ: 0, unknown: 0 })
     assert.ok(report.dataPoints.agree > 40 && report.dataPoints.agree < 100)
-    for (const given of [['--store', store], [SAMPLE]]) {
-      const short = await runLyra(t, [
-        'verify',
-        ...given,
-        '--market',
-        MARKET.slice(0, 4),
-        '--seq',
-        '3',
-        '--json',
-      ])
-      assert.deepEqual([short.code, JSON.parse(short.stdout).dataPoints], [0, report.dataPoints])
-      const unknown = await runLyra(t, ['verify', ...given, '--market', 'abc'])
-      assert.deepEqual(
-        [unknown.code, unknown.stderr],
-        [
-          1,
-          'lyra: no TWAP found of a market whose id begins with abc; without --market and --seq everything is verified\n',
-        ],
-      )
+    const none = (what: string) =>
+      `lyra: no TWAP found of ${what}; without --market and --seq everything is verified\n`
+    for (const given of [`--store ${store}`, SAMPLE]) {
+      const short = await runWell(t, `verify ${given} --market ${MARKET.slice(0, 4)} --seq 3 --json`)
+      assert.deepEqual(JSON.parse(short.stdout).dataPoints, report.dataPoints)
+      const unknown = none('a market whose id begins with abc')
+      await assertFails(t, `verify ${given} --market abc`, unknown, 1)
     }
-    await assertFails(
-      t,
-      `verify --store ${store} --seq 999`,
-      /^lyra: no TWAP found of funding period 999; without --market and --seq everything is verified\n$/,
-      1,
-    )
+    await assertFails(t, `verify --store ${store} --seq 999`, none('funding period 999'), 1)
   })
 
   test('reports an ambiguous start of a market id', async (t) => {
@@ -311,13 +293,10 @@ describe('lyra verify', () => {
     ])
     const file = fileWith(t, fileOf({ height: 3, events }))
     const store = await storeOf(t, STORE_KINDS.at(-1)!, file)
-    for (const given of [['--store', store], [file]]) {
-      const { code, stderr } = await runLyra(t, ['verify', ...given, '--market', 'A'])
-      assert.deepEqual(
-        [code, stderr],
-        [1, 'lyra: --market a is ambiguous: it matches the ids of 2 markets; give more digits\n'],
-      )
-      await runWell(t, ['verify', ...given, '--market', 'ab'])
+    const ambiguous = 'lyra: --market a is ambiguous: it matches the ids of 2 markets; give more digits\n'
+    for (const given of [`--store ${store}`, file]) {
+      await assertFails(t, `verify ${given} --market A`, ambiguous, 1)
+      await runWell(t, `verify ${given} --market ab`)
     }
   })
 
