@@ -5,29 +5,22 @@ import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { pino } from 'pino'
 import { createTurns } from '#service/api/http/turns'
 import { type Maker, makerOf } from '#service/api/maker'
 import { auctionsQuestion } from '#service/api/questions/auctions'
 import { createPaceJudge } from '#service/api/streams/export-pace'
 import { createAccount } from '#service/shares'
 import { generateRecords } from '#tools/generate/generate'
+import { coverageOf } from './fixtures/coverage.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
-import { CHECKPOINTS } from './fixtures/sample.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { CHECKPOINTS, MARKET } from './fixtures/sample.ts'
+import { keptLog, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-/** A log that collects its lines. */
-function keptLog() {
-  const lines: string[] = []
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
-  return { lines, log }
-}
-
-const forwarded = (address: string, more = {}) => ({ 'X-Forwarded-For': address, ...more })
+const forwarded = (address: string) => ({ 'X-Forwarded-For': address })
 
 /** Sends a request and resolves with the head of the answer, and the connection. */
 async function open(base: string, target: string, address: string) {
@@ -129,10 +122,8 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
     return maker.make(question, asked, form)
   }
   const base = await serve(t, store, { reader, maker: { ...maker, make }, trustProxy: true })
-  const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
-  const [{ marketId }] = fundingPeriodDataPoints
-  const auctions = (address: string, end: number, id = marketId) =>
-    ask(base, `GET /api/v2/auctions/${id}?dateRange.endTimestamp=${end}`, forwarded(address))
+  const auctions = (address: string, end: number) =>
+    ask(base, `GET /api/v2/auctions/${MARKET}?dateRange.endTimestamp=${end}`, forwarded(address))
   const asked = Array.from({ length: 17 }, (_, index) => auctions('10.0.0.1', 100 + index))
   await until(() => inMaking.length === 2, 'two are in progress')
   for (const target of [`${CHECKPOINTS}?pagination.first=1`, `${CHECKPOINTS}?pagination.first=5000`]) {
@@ -174,19 +165,14 @@ test('A request whose connection closes while it waits leaves the queue, and use
   for (const connection of connections.slice(8, 998)) connection.destroy()
   await Promise.all(all.slice(8, 998))
   assert.equal(left, 990)
-  assert.deepEqual(
-    connections.slice(8, 998).filter((connection) => connection.listenerCount('close') > 0),
-    [],
-  )
+  const listened = () => connections.filter((connection) => connection.listenerCount('close') > 0)
+  assert.deepEqual(listened(), connections.slice(998))
   for (const end of ends.splice(0)) end()
   await delay(30)
   assert.equal(ends.length, 2)
   for (const end of ends) end()
   await Promise.all(all)
-  assert.deepEqual(
-    connections.filter((connection) => connection.listenerCount('close') > 0),
-    [],
-  )
+  assert.deepEqual(listened(), [])
 })
 
 test('A reader is slow if it reads below the pace over the whole time while bytes wait for it', () => {
@@ -208,12 +194,11 @@ test('A reader is slow if it reads below the pace over the whole time while byte
 
 test('Once all connections are taken, the address with the most loses an idle one to another', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-  const { lines, log } = keptLog()
+  const { lines, log } = keptLog('info')
   const base = await serve(t, store, { inThreads: true, limits: { connections: 20 }, log })
   const port = Number(new URL(base).port)
   const dial = async (localAddress: string): Promise<Socket> => {
-    const socket = connect({ host: '127.0.0.1', port, localAddress })
-    socket.on('error', () => {})
+    const socket = connect({ host: '127.0.0.1', port, localAddress }).on('error', () => {})
     t.after(() => socket.destroy())
     await once(socket, 'connect')
     return socket
@@ -246,11 +231,11 @@ for (const kind of ANY_STORE_KIND) {
     const store = kind.create(t)
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
     await ingestBytes(t, store, Buffer.concat([...generateRecords(options)]))
-    const { lines, log } = keptLog()
+    const { lines, log } = keptLog('info')
     const limits = { exports: 2, streams: 6, selections: 3, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
     const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, log })
-    const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
-    const [{ marketId }] = fundingPeriodDataPoints
+    const [market] = (await coverageOf(base)).fundingPeriodDataPoints
+    const { marketId } = market!
     const target = `/api/v2/funding-periods/data-points/${marketId}?format=ndjson`
     const closedSoon = (socket: Socket) =>
       Promise.race([once(socket, 'close').then(() => true), delay(2_000, false, { ref: false })])
