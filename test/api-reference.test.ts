@@ -14,12 +14,12 @@ import {
   overflow,
 } from './fixtures/browser.ts'
 import { getJson, send } from './fixtures/http.ts'
-import { assertSays, startProgram } from './fixtures/program.ts'
-import { hasPython, PYTHON } from './fixtures/python.ts'
+import { assertSays, ended } from './fixtures/program.ts'
+import { lacksPython, startPython } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { serve, serveFile } from './fixtures/service.ts'
-import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
+import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
@@ -208,22 +208,19 @@ describe('the API reference', () => {
   })
 
   test('writes requests as Python that runs without a library', async (t) => {
-    if (!hasPython()) return skip(t, 'Python is not installed')
+    if (lacksPython(t)) return
     const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
     const cwd = temporaryFolder(t)
-    const run = (target: string) =>
-      startProgram(t, PYTHON, ['-c', pythonSample(requested(target, base))], { cwd })
+    const run = (target: string) => startPython(t, pythonSample(requested(target, base)), { cwd })
     const asked = `${DATA_POINTS}?marketId=${MARKET}&pagination.first=2&X-Request-Id=it's\\`
-    const page = await run(asked).outcome
-    assert.equal(page.code, 0, page.stderr)
+    const page = await ended(run(asked))
     const { text } = await send(base, `${POINTS}?pagination.first=2`)
     assert.deepEqual(JSON.parse(page.stdout), JSON.parse(text))
     const lines = await run('/api/v2/export/checkpoints?format=csv').outcome
     const { text: exported } = await send(base, '/api/v2/export/checkpoints?format=csv')
     assert.deepEqual(lines.stdout.split(/\r?\n/), exported.split('\r\n'))
     for (const path of ['/api/v2/export/checkpoints', CHECKPOINTS]) {
-      const { code, stderr } = await run(`${path}?format=parquet`).outcome
-      assert.equal(code, 0, stderr)
+      await ended(run(`${path}?format=parquet`))
       const { body } = await send(base, `${path}?format=parquet`)
       assert.ok(readFileSync(join(cwd, 'rows.parquet')).equals(body), path)
     }

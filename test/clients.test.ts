@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
 import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
-import { getPage, type PageAnswer } from './fixtures/http.ts'
+import { getPage, nodesOf, type PageAnswer } from './fixtures/http.ts'
 import { freePort, openServer } from './fixtures/port.ts'
-import { runWell, startProgram } from './fixtures/program.ts'
-import { hasPython, PYTHON } from './fixtures/python.ts'
+import { ended, runWell, startProgram } from './fixtures/program.ts'
+import { lacksPython, PYTHON, startPython } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { inTurns, scaled } from './fixtures/sampling.ts'
 import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
@@ -31,8 +31,8 @@ type RestClients = {
   }
 }
 
-/** Each operation with the arguments that precede those for paging. */
-type List = { path: string; params: [string, string][]; operation: Operation; args: (string | undefined)[] }
+/** The path and query of a list, and an operation with the arguments that precede those for paging. */
+type List = [path: string, query: string, operation: Operation, ...args: (string | undefined)[]]
 
 test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async () => {
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
@@ -43,38 +43,24 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
   const party = (await getPage(base, PROVIDERS, [['marketId', MARKET]])).edges[0]!.node.partyId as string
   const points = MarketsService.tradingDataServiceListFundingPeriodDataPoints
   const providers = LiquidityService.tradingDataServiceListLiquidityProviders
+  const [from, to] = ['1696500100000000000', '1696500400000000000']
   const lists: List[] = [
-    { path: CHECKPOINTS, params: [], operation: NetworkService.tradingDataServiceListCheckpoints, args: [] },
+    [CHECKPOINTS, '', NetworkService.tradingDataServiceListCheckpoints],
     // Without a source it sends SOURCE_UNSPECIFIED.
-    {
-      path: POINTS,
-      params: [],
-      operation: points,
-      args: [MARKET, undefined, undefined, undefined, undefined],
-    },
-    {
-      path: POINTS,
-      params: [
-        ['source', 'SOURCE_EXTERNAL'],
-        ['seq', '2'],
-      ],
-      operation: points,
-      args: [MARKET, undefined, undefined, 'SOURCE_EXTERNAL', '2'],
-    },
-    {
-      path: POINTS,
-      params: [
-        ['dateRange.startTimestamp', '1696500100000000000'],
-        ['dateRange.endTimestamp', '1696500400000000000'],
-      ],
-      operation: points,
-      args: [MARKET, '1696500100000000000', '1696500400000000000', undefined, undefined],
-    },
-    { path: PROVIDERS, params: [['marketId', MARKET]], operation: providers, args: [MARKET, undefined] },
-    { path: PROVIDERS, params: [['partyId', party]], operation: providers, args: [undefined, party] },
+    [POINTS, '', points, MARKET, undefined, undefined, undefined, undefined],
+    [
+      ...([POINTS, 'source=SOURCE_EXTERNAL&seq=2', points] as const),
+      ...[MARKET, undefined, undefined, 'SOURCE_EXTERNAL', '2'],
+    ],
+    [
+      ...([POINTS, `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`, points] as const),
+      ...[MARKET, from, to, undefined, undefined],
+    ],
+    [PROVIDERS, `marketId=${MARKET}`, providers, MARKET, undefined],
+    [PROVIDERS, `partyId=${party}`, providers, undefined, party],
   ]
-  for (const { path, params, operation, args } of lists) {
-    const whole = await getPage(base, path, params)
+  for (const [path, query, operation, ...args] of lists) {
+    const whole = await getPage(base, path, query)
     assert.notEqual(whole.edges.length, 0)
     const page = Object.values(await operation(...args))[0]!
     assert.deepEqual(page, whole, path)
@@ -87,25 +73,19 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
       more = next.pageInfo.hasNextPage
       after = next.pageInfo.endCursor
     }
-    const all = await getPage(base, path, [...params, ['pagination.first', '5000']])
-    assert.deepEqual(
-      nodes,
-      all.edges.map(({ node }) => node),
-      path,
-    )
+    const all = await nodesOf(base, path, [...new URLSearchParams(query)])
+    assert.deepEqual(nodes, all, path)
   }
 
   await assert.rejects(providers(), (error) => {
     assert.ok(error instanceof TradingData.ApiError)
-    assert.equal(error.status, 400)
-    assert.equal(error.body.code, 3)
-    assert.equal(error.body.details[0]!.code, 10015)
+    assert.deepEqual([error.status, error.body.code, error.body.details[0]!.code], [400, 3, 10015])
     return true
   })
 })
 
 test('Python scripts that paste cursors into URLs walk every page of every list', async (t) => {
-  if (!hasPython()) return skip(t, 'python3 is not installed')
+  if (lacksPython(t)) return
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   let turn = 0
   for (const [path, query] of [
@@ -115,49 +95,42 @@ test('Python scripts that paste cursors into URLs walk every page of every list'
     [PROVIDERS, `?marketId=${MARKET}`],
   ] as const) {
     for (const newestFirst of ['true', 'false']) {
-      const params = [...new URLSearchParams(query), ['pagination.newestFirst', newestFirst]] as [
-        string,
-        string,
-      ][]
-      const { edges } = await getPage(base, path, [...params, ['pagination.first', '5000']])
-      assert.notEqual(edges.length, 0)
+      const params = [
+        ...new URLSearchParams(query),
+        ['pagination.newestFirst', newestFirst] as [string, string],
+      ]
+      const nodes = await nodesOf(base, path, params)
+      assert.notEqual(nodes.length, 0)
       for (const direction of inTurns(turn++, ['forward', 'backward'])) {
-        const pageSize = String(Math.ceil(edges.length / 4))
+        const pageSize = String(Math.ceil(nodes.length / 4))
         const route = `${path.slice('/api/v2/'.length)}${query}`
         const script = [join(CLIENTS, 'walk_pages.py'), route, pageSize, direction, newestFirst]
         const env = { DATA_NODE_URL_REST: `${base}/api/v2` }
         const { stdout, stderr } = await startProgram(t, PYTHON, script, { env }).outcome
         assert.equal(stderr, '')
-        assert.deepEqual(
-          JSON.parse(stdout),
-          edges.map(({ node }) => node),
-          `${route} ${direction}, newest first ${newestFirst}`,
-        )
+        assert.deepEqual(JSON.parse(stdout), nodes, `${route} ${direction}, newest first ${newestFirst}`)
       }
     }
     turn++
   }
 })
 
+/** A documented program that asks another service. */
+const servedBy = (base: string, program: string) => program.replaceAll('http://127.0.0.1:3008', base)
+
 const { blocks: RECIPE_BLOCKS } = documentedPages().find(({ path }) => path === 'docs/recipes.md')!
 const RECIPES = RECIPE_BLOCKS.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
 
-for (const [index, { needs, prints }] of [
-  { needs: 'httpx', prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+$/ },
-  {
-    needs: 'grpc_reflection',
-    prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/,
-  },
+for (const [index, [needs, last]] of [
+  ['httpx', ''],
+  ['grpc_reflection', 'INVALID_ARGUMENT InvalidArgument error\\n'],
 ].entries()) {
   test(`the recipe of docs/recipes.md for ${needs} runs as printed`, async (t) => {
-    if (!hasPython(needs))
-      return skip(t, `${needs} for Python is not installed; LYRA_PYTHON may name a Python that has it`)
+    if (lacksPython(t, needs!)) return
     const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
-    const { text, place } = RECIPES[index]!
-    const program = text.replaceAll('http://127.0.0.1:3008', base).replaceAll('127.0.0.1:3007', grpc)
-    const { code, stdout, stderr } = await startProgram(t, PYTHON, ['-c', program]).outcome
-    assert.equal(code, 0, `${place}: ${stderr}`)
-    assert.match(stdout, prints)
+    const program = servedBy(base, RECIPES[index]!.text).replaceAll('127.0.0.1:3007', grpc)
+    const { stdout } = await ended(startPython(t, program))
+    assert.match(stdout, new RegExp(`^0 -?0\\.\\d+\\n(?:\\d+ \\S.*\\n)+${last}$`))
     const periods = await getPage(base, `/api/v2/funding-periods/${DOCUMENTED_MARKET}`)
     assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
   })
@@ -200,14 +173,13 @@ function followInPython(): string {
 const ASKED_IDS = [undefined, undefined, '2', '3', '4', '5', '5']
 
 test('the Python recipe of docs/recipes.md for a stream reconnects after the last whole event', async (t) => {
-  if (!hasPython()) return skip(t, 'python3 is not installed')
+  if (lacksPython(t)) return
   const { base, asked } = await breakingStream(t)
   const program = `${followInPython()}
 time.sleep = lambda seconds: print("wait", seconds)
 for row, last_id in follow("checkpoints"):
     print(row["row"], last_id)`
-  const run = startProgram(t, PYTHON, ['-c', program.replaceAll('http://127.0.0.1:3008', base)])
-  const { stdout, stderr } = await run.outcome
+  const { stdout, stderr } = await startPython(t, servedBy(base, program)).outcome
   assert.match(stderr, /HTTP Error 400/)
   const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1', 'wait 2']
   assert.deepEqual(stdout.trim().split('\n'), printed)
@@ -222,7 +194,7 @@ async function runGo(t: TestContext, program: string) {
   const file = join(folder, 'main.go')
   writeFileSync(file, program)
   const env = { GOTOOLCHAIN: 'local', GOFLAGS: '', GOPROXY: 'off' }
-  return startProgram(t, 'go', ['run', file], { cwd: folder, env }).outcome
+  return ended(startProgram(t, 'go', ['run', file], { cwd: folder, env }))
 }
 
 const hasGo = () => spawnSync('go', ['version']).status === 0
@@ -230,13 +202,9 @@ const hasGo = () => spawnSync('go', ['version']).status === 0
 test('the Go example of a stream prints the first row, as printed', async (t) => {
   if (!hasGo()) return skip(t, 'Go is not installed')
   const base = await serveFile(STORE_KINDS[0]!, MONTH)
-  const { code, stdout, stderr } = await runGo(t, GO_RECIPE.replaceAll('http://127.0.0.1:3008', base))
-  assert.equal(code, 0, stderr)
-  const { edges } = await getPage(
-    base,
-    `/api/v2/funding-periods/data-points/${DOCUMENTED_MARKET}`,
-    'pagination.newestFirst=false&pagination.first=1',
-  )
+  const { stdout } = await runGo(t, servedBy(base, GO_RECIPE))
+  const path = `/api/v2/funding-periods/data-points/${DOCUMENTED_MARKET}`
+  const { edges } = await getPage(base, path, 'pagination.newestFirst=false&pagination.first=1')
   const { timestamp, price } = edges[0]!.node
   assert.match(stdout, new RegExp(`^s[\\w-]+ ${timestamp} ${price}\nEOF\n$`))
 })
@@ -269,8 +237,7 @@ func main() {
 	left = 4
 	fmt.Println(follow("${gone}", "", 3*time.Second, use))
 }`
-  const { code, stdout, stderr } = await runGo(t, program)
-  assert.equal(code, 0, stderr)
+  const { stdout } = await runGo(t, program)
   const row = (id: number) => `{"row":${id}} ${id}`
   assert.deepEqual(stdout.trim().split('\n'), [
     ...['wait 7s', row(2), 'wait 1s', row(3), 'wait 1s', 'wait 1s', row(5), 'wait 1s', 'wait 2s'],
@@ -281,7 +248,7 @@ func main() {
 })
 
 test('the Python recipe of docs/recipes.md for a stream waits for a lost service as long as is asked for, 2 s if nothing is', async (t) => {
-  if (!hasPython()) return skip(t, 'python3 is not installed')
+  if (lacksPython(t)) return
   const program = `${followInPython()}
 waits = []
 def sleep(seconds):
@@ -296,39 +263,27 @@ for longest in [{}, {"longest_wait": 5}, {"longest_wait": 0.5}]:
     except KeyboardInterrupt:
         print(waits)`
   const gone = `http://127.0.0.1:${await freePort()}`
-  const run = startProgram(t, PYTHON, ['-c', program.replaceAll('http://127.0.0.1:3008', gone)])
-  const { stdout, stderr } = await run.outcome
+  const { stdout, stderr } = await startPython(t, servedBy(gone, program)).outcome
   assert.equal(stderr, '')
-  assert.deepEqual(stdout.trim().split('\n'), [
-    '[1, 2, 2, 2, 2]',
-    '[1, 2, 4, 5, 5]',
-    '[0.5, 0.5, 0.5, 0.5, 0.5]',
-  ])
+  assert.equal(stdout, '[1, 2, 2, 2, 2]\n[1, 2, 4, 5, 5]\n[0.5, 0.5, 0.5, 0.5, 0.5]\n')
 })
 
 test('the recipe of docs/recipes.md for a chart draws one, after the Python blocks before it', async (t) => {
-  if (!hasPython('matplotlib'))
-    return skip(t, 'matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has it')
-  const { base } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, MONTH))
+  if (lacksPython(t, 'matplotlib')) return
+  const base = await serveFile(STORE_KINDS[0]!, MONTH)
   const chart = RECIPE_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
   const program = RECIPE_BLOCKS.slice(0, chart + 1)
     .filter(({ language }) => language === 'python')
-    .map(({ text }) => text)
+    .map(({ text }) => servedBy(base, text))
     .join('\n')
-    .replaceAll('http://127.0.0.1:3008', base)
   const folder = temporaryFolder(t)
-  const { code, stderr } = await startProgram(t, PYTHON, ['-c', program], { cwd: folder }).outcome
-  assert.equal(code, 0, stderr)
+  await ended(startPython(t, program, { cwd: folder }))
   const picture = readFileSync(join(folder, 'funding.png'))
   assert.equal(picture.subarray(1, 4).toString(), 'PNG')
 })
 
 test('the recipe of docs/export.md for pandas calculates with decimals, as floats and exactly', async (t) => {
-  if (!hasPython('pandas', 'pyarrow', 'matplotlib'))
-    return skip(
-      t,
-      'pandas, pyarrow or matplotlib for Python is not installed; LYRA_PYTHON may name a Python with them',
-    )
+  if (lacksPython(t, 'pandas', 'pyarrow', 'matplotlib')) return
   const folder = temporaryFolder(t)
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const out = join(folder, 'periods.parquet')
@@ -336,16 +291,14 @@ test('the recipe of docs/export.md for pandas calculates with decimals, as float
   const { blocks } = documentedPages().find(({ path }) => path === 'docs/export.md')!
   const recipe = blocks.find(({ text }) => text.includes('import pandas'))!.text
   const program = `${recipe}\nfor sum in exact.groupby('marketId').fundingRate.sum(): print('sum', sum)`
-  const { code, stdout, stderr } = await startProgram(t, PYTHON, ['-c', program], { cwd: folder }).outcome
-  assert.equal(code, 0, stderr)
+  const { stdout } = await ended(startPython(t, program, { cwd: folder }))
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   const markets = (await getPage(base, '/api/v2/market-summaries', 'pagination.newestFirst=false')).edges
   const sums = markets.map(async ({ node: { marketId } }) => {
-    const { edges } = await getPage(base, `/api/v2/funding-periods/${marketId}`)
-    return edges.reduce(
-      (sum, { node }) => addDecimals(sum, (node.fundingRate as string | undefined) ?? '0'),
-      '0',
+    const rates = (await nodesOf(base, `/api/v2/funding-periods/${marketId}`)).map(
+      ({ fundingRate }) => fundingRate,
     )
+    return rates.reduce((sum: string, rate) => addDecimals(sum, (rate as string | undefined) ?? '0'), '0')
   })
   const printed = [...stdout.matchAll(/^sum (.*)$/gm)].map(([, sum]) => addDecimals(sum!, '0'))
   assert.deepEqual(printed, await Promise.all(sums))
@@ -359,18 +312,14 @@ test('schemathesis finds only documented deviations', async (t) => {
   }
   const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
   const examples = String(scaled(4, 2_000))
-  const { code, stdout, stderr } = await startProgram(
-    t,
-    command,
-    [
-      ...['run', `${base}/openapi.json`, '--checks', 'all', '--max-examples', examples, '--seed', '1'],
-      // A stream does not end.
-      ...['--exclude-path-regex', '/api/v2/stream/'],
-      ...['--generation-database', 'none', '--continue-on-failure', '--no-color'],
-    ],
-    { cwd: temporaryFolder(t), env: { SCHEMATHESIS_HOOKS: join(CLIENTS, 'schemathesis_hooks.py') } },
-  ).outcome
-  assert.equal(code, 0, `${stdout}${stderr}`)
+  const args = [
+    `run ${base}/openapi.json --checks all --max-examples ${examples} --seed 1`,
+    // A stream does not end.
+    '--exclude-path-regex /api/v2/stream/',
+    '--generation-database none --continue-on-failure --no-color',
+  ].join(' ')
+  const env = { SCHEMATHESIS_HOOKS: join(CLIENTS, 'schemathesis_hooks.py') }
+  const { stdout } = await ended(startProgram(t, command, args, { cwd: temporaryFolder(t), env }))
   const cases = Number(/([\d,]+) generated/.exec(stdout)?.[1]?.replaceAll(',', ''))
   assert.ok(cases >= scaled(100, 5_000), stdout)
   t.diagnostic(`${cases} requests`)

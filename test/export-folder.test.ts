@@ -23,10 +23,10 @@ import { send } from './fixtures/http.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { createLiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { assertFails, runWell, startLyra } from './fixtures/program.ts'
-import { hasPython, PYTHON } from './fixtures/python.ts'
+import { hasPython, lacksPython, PYTHON } from './fixtures/python.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
-import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
+import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
@@ -90,8 +90,7 @@ function holderOf(lock: string): string {
 for (const kind of STORE_KINDS) {
   describe(`an export into a folder (${kind.name})`, () => {
     test('contains every row of every resource, by market, in DuckDB too', async (t) => {
-      if (!hasDuckDb())
-        return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
+      if (lacksPython(t, 'duckdb')) return
       const bytes = Buffer.concat([...generateRecords({ blocks: 700, events: 0 })])
       const store = await storeOfBytes(t, kind, bytes)
       const folder = join(temporaryFolder(t), 'all')

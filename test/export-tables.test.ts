@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { parseDecimal, textOfDecimal } from '#core/domain/decimal'
@@ -14,10 +11,11 @@ import { exportTableOf } from '#service/export/columns'
 import type { ExportedRow } from '#service/export/export-rows'
 import { parquetOf } from '#service/export/parquet'
 import { TEXT_FORMATS, type TextFormatName } from '#service/export/text-formats'
-import { hasPython, PYTHON } from './fixtures/python.ts'
+import { ended, startProgram } from './fixtures/program.ts'
+import { lacksPython, PYTHON } from './fixtures/python.ts'
 import { finalNode } from './fixtures/resource-cases.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
-import { skip } from './fixtures/shared.ts'
+import { fileWith } from './fixtures/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
 async function* chunkOf(rows: readonly Row[], selection: Selection): AsyncGenerator<ExportedRow[]> {
@@ -33,13 +31,9 @@ type ReadRow = Record<string, string | null>
 
 /** The types and rows of a Parquet file, as DuckDB reads them. */
 async function readParquet(t: TestContext, bytes: AsyncIterable<Uint8Array>) {
-  const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'rows.parquet')
-  writeFileSync(file, Buffer.concat(await Array.fromAsync(bytes)))
-  const read = spawnSync(PYTHON, [READ_PARQUET, file], { encoding: 'utf8' })
-  assert.equal(read.status, 0, read.stderr)
-  return JSON.parse(read.stdout) as { types: Record<string, string>; rows: ReadRow[] }
+  const file = fileWith(t, Buffer.concat(await Array.fromAsync(bytes)), 'rows.parquet')
+  const { stdout } = await ended(startProgram(t, PYTHON, [READ_PARQUET, file]))
+  return JSON.parse(stdout) as { types: Record<string, string>; rows: ReadRow[] }
 }
 
 const csvOf = (value: string | null) => {
@@ -93,9 +87,7 @@ describe('the table of a resource', () => {
 
     for (const asText of [false, true]) {
       test(`${resource.name}: is Parquet with exact types and nulls${asText ? ', numbers as text' : ''}`, async (t) => {
-        if (!hasPython('duckdb')) {
-          return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
-        }
+        if (lacksPython(t, 'duckdb')) return
         const { types, rows: found } = await readParquet(
           t,
           parquetOf(chunkOf(rows, selection), resource, { asText }),
@@ -140,9 +132,7 @@ describe('the table of a resource', () => {
   }
 
   test('has numbers of providers as decimals, amounts in whole smallest units', async (t) => {
-    if (!hasPython('duckdb')) {
-      return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
-    }
+    if (lacksPython(t, 'duckdb')) return
     const { resource, rows } = RESOURCE_ROWS.find(({ resource }) => resource === liquidityProviders)!
     const [market, party, feeShare, sla] = rows[0]!
     const valuations = [

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { send } from './fixtures/http.ts'
-import { addressOf, startProgram } from './fixtures/program.ts'
+import { addressOf, ended, startProgram } from './fixtures/program.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -37,12 +37,11 @@ describe('the package', () => {
     const lyra = join(modules, '.bin', 'lyra')
     const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` }
     const store = join(folder, 'a.db')
-    const taken = await startProgram(t, lyra, ['ingest', '--store', store, SAMPLE], { env }).outcome
-    assert.equal(taken.code, 0, taken.stderr)
+    const taken = await ended(startProgram(t, lyra, `ingest --store ${store} ${SAMPLE}`, { env }))
     assert.match(taken.stdout, /^905 blocks ingested/)
 
     const other = join(folder, 'b.db')
-    const service = startProgram(t, lyra, ['serve', '--port', '0', '--store', other, SAMPLE], { env })
+    const service = startProgram(t, lyra, `serve --port 0 --store ${other} ${SAMPLE}`, { env })
     const base = await addressOf(service)
     await service.printed(/ingestion ended/)
     const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { send } from './fixtures/http.ts'
-import { addressOf, startProgram } from './fixtures/program.ts'
+import { addressOf, ended, startProgram } from './fixtures/program.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -88,16 +88,8 @@ describe('the packages of npm run packages', () => {
     const env = { PATH: '/usr/bin:/bin', NODE_OPTIONS: '' }
     const lyra = join(folder, name!, 'bin/lyra')
     const store = join(folder, 'lyra.db')
-    const ingested = await startProgram(t, lyra, ['ingest', '--store', store, NAMED_SAMPLE], { env }).outcome
-    assert.equal(ingested.code, 0, ingested.stderr)
-    const service = startProgram(
-      t,
-      lyra,
-      ['serve', '--port', '0', '--grpc', '127.0.0.1:0', '--store', store],
-      {
-        env,
-      },
-    )
+    await ended(startProgram(t, lyra, `ingest --store ${store} ${NAMED_SAMPLE}`, { env }))
+    const service = startProgram(t, lyra, `serve --port 0 --grpc 127.0.0.1:0 --store ${store}`, { env })
     await service.printed(/serving gRPC on 127/)
     const base = await addressOf(service)
     const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')

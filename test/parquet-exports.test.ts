@@ -13,9 +13,8 @@ import { send } from './fixtures/http.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runWell } from './fixtures/program.ts'
-import { hasPython, PYTHON } from './fixtures/python.ts'
+import { lacksPython, PYTHON } from './fixtures/python.ts'
 import { keptLog, serve } from './fixtures/service.ts'
-import { skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -72,8 +71,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('has many row groups, and every row in them once, in order', async (t) => {
-      if (!hasPython('duckdb'))
-        return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
+      if (lacksPython(t, 'duckdb')) return
       const { store, live } = await createLiveStore(t, kind)
       for (let block = 0; block < 5; block++)
         await live.commit(

@@ -27,7 +27,7 @@ import {
 } from './fixtures/live.ts'
 import { openServer } from './fixtures/port.ts'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
-import { addressOf, assertFails, end, runLyra, startLyra, startService } from './fixtures/program.ts'
+import { addressOf, assertFails, end, ended, runLyra, startLyra, startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
@@ -158,8 +158,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lyra'",
       )
     }
-    const { code, stderr } = await ingestion.outcome
-    assert.equal(code, 0, stderr)
+    await ended(ingestion)
     assert.deepEqual(await digestStore(name), expected)
   })
 
@@ -325,8 +324,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       assert.ok(performance.now() - killedAt < 5_000, 'the standby took more than 5 s')
       await sleep(20)
     }
-    const { code, stderr } = await second.outcome
-    assert.equal(code, 0, stderr)
+    await ended(second)
     assert.deepEqual(await digestStore(name), expected)
   })
 

@@ -17,6 +17,7 @@ import {
   addressOf,
   assertFails,
   corePortOf,
+  ended,
   runLyra,
   runWell,
   startLyra,
@@ -66,7 +67,7 @@ describe('The tutorial', () => {
     periods.cut()
 
     sender.child.kill('SIGINT')
-    assert.equal((await sender.outcome).code, 130, sender.output.stderr)
+    await ended(sender, 130)
     const { text: coverage } = await send(base, '/api/v2/coverage')
     assert.match(coverage, /"ranges":\[\{"from":"1","to":"\d+"\}\],"gaps":\[\]/)
 
@@ -80,7 +81,7 @@ describe('The tutorial', () => {
     assert.equal(await statusOf(base, '/ready'), 200)
     assert.equal(again.child.exitCode, null, again.output.stderr)
     again.child.kill('SIGTERM')
-    assert.equal((await again.outcome).code, 130)
+    await ended(again, 130)
   })
 })
 
@@ -150,7 +151,7 @@ describe('lyra generate --replay', () => {
     const { headers } = await fetch(`${live.base}/api/v2/coverage`)
     assert.ok(Number(headers.get('x-block-height')) < 2_400)
     sender.child.kill('SIGINT')
-    assert.equal((await sender.outcome).code, 130, sender.output.stderr)
+    await ended(sender, 130)
 
     // Sent again, everything in time for a test, it leaves what ingesting the file does.
     await runWell(t, `generate --replay ${MONTH} --start 3000 --dial 127.0.0.1:${live.corePort}`)
@@ -206,7 +207,7 @@ describe('the script of npm start', () => {
     const { edges } = await getPage(new URL(paths[0]!).origin, '/api/v2/checkpoints')
     assert.equal(edges.length, 186)
     script.child.kill('SIGINT')
-    assert.equal((await script.outcome).code, 0)
+    await ended(script)
   })
 
   test('refuses files and a store of which the demo would make no use', async () => {
@@ -235,8 +236,7 @@ describe('the script of npm start', () => {
     assert.equal(await statusOf(base!, '/ready'), 200)
     assert.deepEqual(readdirSync(folder).length, 1)
     script.child.kill('SIGINT')
-    const { code, stderr } = await script.outcome
-    assert.equal(code, 0, stderr)
+    await ended(script)
     assert.deepEqual(readdirSync(folder), [])
   })
 })

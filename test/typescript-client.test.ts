@@ -12,7 +12,7 @@ import { documentedPages } from './fixtures/documentation.ts'
 import { getPage } from './fixtures/http.ts'
 import { createActivity, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
 import { freePort, openServer } from './fixtures/port.ts'
-import { startLyra, startProgram } from './fixtures/program.ts'
+import { ended, startLyra, startProgram } from './fixtures/program.ts'
 import { HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
@@ -290,9 +290,7 @@ describe('the package of the client', () => {
       // Sources may have changed since the last build.
       spawnSync('npm', ['run', '--silent', 'build', '--workspace', 'client'], { cwd: ROOT })
       const built = statSync(join(ROOT, 'client/dist/connection.js')).mtimeMs
-      const ran = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env })
-        .outcome
-      assert.equal(ran.code, 0, ran.stderr)
+      await ended(startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env }))
       t.after(() => rmSync(join(ROOT, `lyra-client-${PROGRAM_VERSION}.tgz`), { force: true }))
       const installed = join(folder, 'node_modules/lyra-client')
       assert.deepEqual(readdirSync(installed).includes('src'), kind === 'folder')
@@ -307,8 +305,7 @@ describe('the package of the client', () => {
         const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout
         t.diagnostic(`Node ${version.trim()}`)
         const example = join('node_modules/lyra-client/examples/check-providers.js')
-        const run = await startProgram(t, node, [example, base, MARKET], { cwd: folder }).outcome
-        assert.equal(run.code, 0, `${version}: ${run.stderr}`)
+        const run = await ended(startProgram(t, node, [example, base, MARKET], { cwd: folder }))
         assert.match(run.stdout, PROVIDERS_SHOWN)
       }
 
@@ -324,12 +321,10 @@ describe('the package of the client', () => {
         // @ts-expect-error: it is a text.
         export const seq: FundingPeriod['seq'] = 1\n`
       writeFileSync(join(folder, 'bot.ts'), program)
-      const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2023,dom', '--types', '']
-      const checked = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...options, 'bot.ts'], {
-        cwd: folder,
-        encoding: 'utf8',
-      })
-      assert.equal(checked.status, 0, checked.stdout)
+      const options = '--noEmit --strict --module nodenext --lib es2023,dom --types'.split(' ')
+      await ended(
+        startProgram(t, join(ROOT, 'node_modules/.bin/tsc'), [...options, '', 'bot.ts'], { cwd: folder }),
+      )
     })
   }
 })
@@ -340,14 +335,8 @@ describe('the examples of the client', () => {
   /** Runs an example as described in its first lines. */
   async function run(t: TestContext, name: string, args: string[], cwd = ROOT): Promise<string> {
     const path = join(ROOT, 'client/examples', name)
-    const { code, stdout, stderr } = await startProgram(
-      t,
-      process.execPath,
-      ['--conditions=source', path, ...args],
-      { cwd },
-    ).outcome
-    assert.equal(code, 0, stderr)
-    return stdout
+    const command = ['--conditions=source', path, ...args]
+    return (await ended(startProgram(t, process.execPath, command, { cwd }))).stdout
   }
 
   test('walk-funding-points', async (t) => {
