@@ -7,6 +7,7 @@ import type { Change } from '#core/store/changes'
 import type { Freshness } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import { createAnswerCache, type KeptAnswer, type KeptUntil } from '#service/api/answer-cache'
+import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { metricsOf, send } from './fixtures/http.ts'
 import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
@@ -90,7 +91,7 @@ describe('cached pages of a SQLite file', () => {
     const target = TARGETS[1]!
     for (let time = 0; time < 2; time++) await send(base, target)
     await runSql(store, `update funding_period_data_points set price = '4711'`)
-    assert.match((await send(base, target)).text, /"price":"4711"/)
+    assertSays((await send(base, target)).text, '"price":"4711"')
   })
 
   test('are dropped when the file is replaced', async (t) => {

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { Locator } from 'playwright-core'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { curlSample, pythonSample, typescriptSample } from '../web/reference/samples.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import {
   accessibilityFaults,
   eventually,
@@ -14,7 +15,7 @@ import {
   overflow,
 } from './fixtures/browser.ts'
 import { getJson, send } from './fixtures/http.ts'
-import { assertSays, ended } from './fixtures/program.ts'
+import { ended } from './fixtures/program.ts'
 import { lacksPython, startPython } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
@@ -97,9 +98,9 @@ describe('the API reference', () => {
     await shown.waitFor()
     const answered = JSON.parse((await send(base, `${POINTS}?pagination.first=2`)).text)
     assert.deepEqual(JSON.parse(await shown.innerText()), answered)
-    assert.match(await operation.locator('.try-bar').innerText(), /200/)
+    assertSays(await operation.locator('.try-bar').innerText(), '200')
     await operation.getByText('Response headers').click()
-    assert.match(await operation.locator('.headers').innerText(), /x-block-height/)
+    assertSays(await operation.locator('.headers').innerText(), 'x-block-height')
     // A file of bytes is not shown as text.
     await fill('pagination.first', '')
     const format = operation.locator('[data-parameter="format"]')
@@ -119,7 +120,7 @@ describe('the API reference', () => {
     await malformed.locator('summary').click()
     await malformed.locator('select').waitFor()
     assert.ok((await malformed.locator('select option').count()) > 3)
-    assert.match(await malformed.innerText(), /"code": 3/)
+    assertSays(await malformed.innerText(), '"code": 3')
     const success = operation.locator('.response[data-code="200"]')
     await success.locator('summary').click()
     await eventuallySays(success, 'dataPointType SOURCE_UNSPECIFIED | SOURCE_EXTERNAL')
@@ -229,7 +230,7 @@ describe('the API reference', () => {
     await stream.printed(/^data: \{"hash"/m)
     stream.child.kill()
     const refused = await run(DATA_POINTS).outcome
-    assert.match(refused.stderr, /HTTP Error 400/)
+    assertSays(refused.stderr, 'HTTP Error 400')
   })
 
   test('writes requests as valid shell and TypeScript', () => {

@@ -26,6 +26,7 @@ import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
 import { parseBound } from '#tools/cli/bound'
 import { generateRecords } from '#tools/generate/generate'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound, checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, ORDER_COLUMNS } from './fixtures/dump-store.ts'
@@ -263,7 +264,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       assert.equal((await ingest(store, part, { allowGap: true })).failure, null)
       const ofPart = await checked(store, SAMPLE, ['notInStore', 'otherList'])
-      assert.match(ofPart.notes, /contain blocks 1 to 99, which the store does not/)
+      assertSays(ofPart.notes, 'contain blocks 1 to 99, which the store does not')
       for (const [before, by] of [[300n], [1696500700000000000n, 'time']] as const) {
         await pruneBefore(store, before, by)
         await checked(store, SAMPLE, ['notInStore', 'otherList', 'pruned'])
@@ -381,7 +382,7 @@ describe('a damaged SQLite file', () => {
       } catch (error) {
         // A page of the schema: SQLite cannot find any table then.
         assert.ok(error instanceof StoreError, `page ${page} of ${pages.length}: ${error}`)
-        assert.match(error.message, /the file is damaged/)
+        assertSays(error.message, 'the file is damaged')
       }
     }
   })
@@ -439,13 +440,13 @@ describe('lyra prune', () => {
       /^Would be deleted .*: 11 checkpoints, 749 funding period data points, 0 funding payments\.\n$/,
     )
     const byHeight = await runWell(t, `prune --store ${store} --before 300`)
-    assert.match(byHeight.stderr, /--before means block 300/)
-    assert.match(
+    assertSays(byHeight.stderr, '--before means block 300')
+    assertSays(
       byHeight.stdout,
-      /older than block 300: 11 checkpoints, 749 funding period data points, 0 funding payments\.\n/,
+      'older than block 300: 11 checkpoints, 749 funding period data points, 0 funding payments.\n',
     )
     const byTime = await runLyra(t, `prune --json --store ${store} --before 2023-10-05T12:10:04+02:00`)
-    assert.match(byTime.stderr, /--before means 2023-10-05T10:10:04Z/)
+    assertSays(byTime.stderr, '--before means 2023-10-05T10:10:04Z')
     assert.deepEqual(JSON.parse(byTime.stdout), {
       by: 'time',
       before: '1696500604000000000',
@@ -490,7 +491,7 @@ describe('lyra prune', () => {
     const events = [dataPoint({ timestamp: 1 }), dataPoint({ timestamp: 9_999_000_000_000 })]
     const store = await storeOfBytes(t, sqlite, fileOf({ height: 10_000, events }))
     const counted = await runLyra(t, `prune --dry-run --store ${store} --before 1h`)
-    assert.match(counted.stderr, /--before means 1970-01-01T01:46:40Z/)
+    assertSays(counted.stderr, '--before means 1970-01-01T01:46:40Z')
     assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data point, 0 funding payments\.\n$/)
     const keep = () => startLyra(t, `serve --store ${store} --port 0 --keep 1h`)
     await runSql(

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { assertSays } from './fixtures/assert-says.ts'
 import { statusOf } from './fixtures/http.ts'
 import { openServer } from './fixtures/port.ts'
 import { addressOf, assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
@@ -116,7 +117,7 @@ describe('the command line', () => {
     const store = join(temporaryFolder(t), 'a.db')
     const people = await runWell(t, `ingest --store ${store} ${SAMPLE}`)
     assert.match(people.stdout, /^905 blocks ingested, 7,881 records seen/)
-    assert.match(people.stdout, /funding period data points: 2,298 rows written or updated/)
+    assertSays(people.stdout, 'funding period data points: 2,298 rows written or updated')
     const machines = await runLyra(t, `ingest --json ${SAMPLE}`, { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>
     const { type, blocks, heldBlocks, height, error } = report
@@ -145,7 +146,7 @@ describe('the command line', () => {
     service.child.kill('SIGHUP')
     const { code, stderr } = await service.outcome
     assert.equal(code, 0)
-    assert.match(stderr, /SIGHUP: stopping/)
+    assertSays(stderr, 'SIGHUP: stopping')
     assert.doesNotMatch(stderr, /Debugger/)
   })
 

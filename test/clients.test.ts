@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { addDecimals } from '../client/src/index.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
 import { getPage, nodesOf, type PageAnswer } from './fixtures/http.ts'
 import { freePort, openServer } from './fixtures/port.ts'
@@ -180,7 +181,7 @@ time.sleep = lambda seconds: print("wait", seconds)
 for row, last_id in follow("checkpoints"):
     print(row["row"], last_id)`
   const { stdout, stderr } = await startPython(t, servedBy(base, program)).outcome
-  assert.match(stderr, /HTTP Error 400/)
+  assertSays(stderr, 'HTTP Error 400')
   const printed = ['wait 7', '2 2', 'wait 1', '3 3', 'wait 1', 'wait 1', '5 5', 'wait 1', 'wait 2']
   assert.deepEqual(stdout.trim().split('\n'), printed)
   assert.deepEqual(asked, ASKED_IDS)

@@ -7,6 +7,7 @@ import { type Comparison, compareSides } from '#tools/compare/compare-sides'
 import { openServiceSide } from '#tools/compare/service-side'
 import type { Side } from '#tools/compare/side'
 import { openStoreSide } from '#tools/compare/store-side'
+import { assertSays } from './fixtures/assert-says.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { partOf, readRecording } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
@@ -234,7 +235,7 @@ describe('services in a comparison', () => {
     const { points } = checkpointsAndPoints(await compare(store, reference))
     assert.deepEqual([points.difference, points.lost, points.same], [null, lost, kept.size])
     const { stdout } = await runLyra(t, `compare ${reference} ${store}`)
-    assert.ok(stdout.includes(`${lost.toLocaleString('en')} that a data node does not keep`), stdout)
+    assertSays(stdout, `${lost.toLocaleString('en')} that a data node does not keep`)
     // A service does not report the blocks of points.
     const ofService = checkpointsAndPoints(await compare(reference, await serve(t, store)))
     assert.equal(ofService.points.lost, lost)

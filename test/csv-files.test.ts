@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { assertSays } from './fixtures/assert-says.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
 import { createRandom } from './fixtures/random.ts'
 import { serveFile } from './fixtures/service.ts'
@@ -140,7 +141,7 @@ for (const kind of ANY_STORE_KIND) {
       for (const path of ['/api/v2/coverage', `/api/v2/auctions/${'a'.repeat(64)}`]) {
         const { status, text } = await send(base, `${path}?format=csv`)
         assert.equal(status, 400)
-        assert.match(text, /unknown parameter \\"format\\"; allowed: /)
+        assertSays(text, String.raw`unknown parameter \"format\"; allowed: `)
       }
     })
   })

@@ -18,6 +18,7 @@ import { nextPayment } from '../web/src/periods/next-payment.ts'
 import { askPeriods, within } from '../web/src/periods/period.ts'
 import { auctionTimes, readAuctions } from '../web/src/series/auctions.ts'
 import { momentsOf, readSeries } from '../web/src/series/series.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
@@ -320,11 +321,11 @@ describe("the explorer's funding", () => {
     assert.equal(figureOf(html, 'external-twap')!.text, '1,234,567,890,123,456,789,012,345,678')
     assert.equal(figureOf(html, 'difference')!.text, '+1')
     const chart = { ...data, periods: null, shades: [], decimals: 0 }
-    assert.match(
+    assertSays(
       textOf(render(ChartNotes, { data: chart, range, why: whyNoUnit(null), byDay: false })),
-      /Prices are shown as sent, as whole numbers: the store has no market event for this market/,
+      'Prices are shown as sent, as whole numbers: the store has no market event for this market',
     )
-    assert.match(textOf(tableOf(LIVE_MARKET, funding)), /\+12,345 1,234,567,890,123,456,789,012,345,678/)
+    assertSays(textOf(tableOf(LIVE_MARKET, funding)), '+12,345 1,234,567,890,123,456,789,012,345,678')
   })
 
   test('gives the true reason for no estimate, and counts no running period as missing', () => {
@@ -355,8 +356,8 @@ describe("the explorer's funding", () => {
       )
     }
     assert.doesNotMatch(missing('2'), /missing/)
-    assert.match(missing('2', '3'), /1 period is missing/)
-    assert.match(missing('2', '3', '4'), /2 periods are missing/)
+    assertSays(missing('2', '3'), '1 period is missing')
+    assertSays(missing('2', '3', '4'), '2 periods are missing')
   })
 
   test('is cumulated up to any time, by period or by day, with a due time by the schedule of the market', async () => {
@@ -375,7 +376,7 @@ describe("the explorer's funding", () => {
       assert.equal(formatRate(cumulativeAt(list, sums, timeOf(10 * DAY_S + hours * HOUR))!, 4), sum)
     }
     const next = nextPayment(instrumentOf(marketId)!.funding!.schedule, funding.last)!
-    assert.match(textOf(nowOf(funding, next)), /payment due 06:13 UTC 2023-12-25 Last paid/)
+    assertSays(textOf(nowOf(funding, next)), 'payment due 06:13 UTC 2023-12-25 Last paid')
 
     const range = daysOf({ from: 0n, to: 2n ** 62n }, { from: timeOf(0), to: timeOf(DAYS * DAY_S) })
     const days = await askDays(rates.client, hourly, range)

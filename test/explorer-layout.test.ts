@@ -8,6 +8,7 @@ import type { MarketEvent } from '#core/events/event'
 import { PICTURE_FOLDER } from '../scripts/build-pictures.ts'
 import { takePictures } from '../scripts/explorer-pictures.ts'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
 import {
@@ -260,7 +261,7 @@ describe('the layout of the explorer', () => {
       async () => (await page.locator('table.markets .market-code').allInnerTexts()).join(),
       'SOL/PERP,ETH/PERP,BTC/PERP',
     )
-    assert.match(page.url(), /sort=-market/)
+    assertSays(page.url(), 'sort=-market')
     await assertFits(page)
   })
 
@@ -437,7 +438,7 @@ describe('the charts of the explorer', () => {
     const key = await page.locator('.bar-key').innerText()
     for (const name of meanings) assert.ok(key.includes(name), name)
     const hatched = page.locator('.bar-key .key.shorts')
-    assert.match(await hatched.evaluate((element) => getComputedStyle(element).backgroundImage), /gradient/)
+    assertSays(await hatched.evaluate((element) => getComputedStyle(element).backgroundImage), 'gradient')
     for (const [title, expected] of [
       ['funding rates', ['Cumulative, in %', ...meanings]],
       ['prices and TWAPs', ['in USD', 'External price', 'External TWAP', 'Internal TWAP']],

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { MarketSummary, MarketSummaryChange } from 'lyra-client'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { type Period, RATE_SPANS } from '../web/src/periods/period.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
@@ -144,7 +145,7 @@ describe("the explorer's table of markets", () => {
     const summary = { ...known!, marketData: { ...known!.marketData!, ...ended } }
     const since = '<span class="state-chip ended">Settled since 2024-03-01 06:43 UTC</span>'
     const row = tableOf([summary])
-    assert.ok(row.includes(since), row)
+    assertSays(row, since)
     assert.equal(figureOf(row, 'rate'), undefined)
     assert.equal(figureOf(row, 'paid')!.value, known!.lastPaidPeriod!.fundingRate)
     const bar = { marketId, summary, markets: [marketId], onPick: () => {} }
@@ -157,7 +158,7 @@ describe("the explorer's table of markets", () => {
       const instrument = { ...known!.instrument!, product, funding: null }
       const none = { estimate: null, lastPaidPeriod: null, runningPeriod: null }
       const [text] = textsOf([{ ...known!, ...none, instrument }])
-      assert.ok(text!.includes(`perpetual ${rate} 18.7852 USD +3.151 % ${next} –`), text!)
+      assertSays(text!, `perpetual ${rate} 18.7852 USD +3.151 % ${next} –`)
     }
   })
 })

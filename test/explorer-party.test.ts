@@ -4,6 +4,7 @@ import type { FundingPayment, LiquidityProviderEpoch } from 'lyra-client'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventuallyIs } from './fixtures/browser.ts'
 import { assertFits, exactFigure, explorerTest } from './fixtures/explorer.ts'
 import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
@@ -108,7 +109,7 @@ describe('the view of a party', () => {
       '2024-09-30 +172.87 -9.00 +63.68 -2.26 -60.65',
     ])
     assert.equal(shown.length, 5 + 14)
-    assert.match(textOf(view), /1 to 14 of 31/)
+    assertSays(textOf(view), '1 to 14 of 31')
     go('/?view=party&day=3')
     assert.deepEqual(rowTexts(paymentsOf(rows.map(({ node }) => node))), [
       ...markets,
@@ -118,23 +119,23 @@ describe('the view of a party', () => {
       '2024-09-01 -5.58 +4.50 +0.43 +8.57 -4.130',
     ])
     const holdings = textOf(render(Holdings, { coverage: await client.coverage() }))
-    assert.match(holdings, /Funding payments 4,301 /)
+    assertSays(holdings, 'Funding payments 4,301 ')
   })
 
   test('says what is left out, what others could not pay, and which markets of more than six it does not draw', async () => {
     await visitMonth('/?view=party')
     const view = textOf(paymentsOf([payment(DAY, '10', { lossAmount: '-4' })], true))
-    assert.match(view, /more than 1 payments: those before 1970-01-02 00:00 are not shown or added/)
-    assert.match(view, /Missed: others could not pay/)
+    assertSays(view, 'more than 1 payments: those before 1970-01-02 00:00 are not shown or added')
+    assertSays(view, 'Missed: others could not pay')
     // A market whose asset is not known keeps its amounts as they were sent.
-    assert.match(view, /Total of this range \+6 /)
+    assertSays(view, 'Total of this range +6 ')
     const [known] = instruments.value!.values()
     const ids = [...'1234567'].map((digit) => digit.repeat(64))
     instruments.value = new Map(
       ids.map((marketId, index) => [marketId, { ...known!, marketId, code: `M${index}` }]),
     )
     const many = ids.map((marketId) => payment(DAY, '1', { marketId }))
-    assert.match(textOf(paymentsOf(many)), /Not drawn: M6\./)
+    assertSays(textOf(paymentsOf(many)), 'Not drawn: M6.')
   })
 
   test('says how a provider does against the minimum, and shows its epochs', async () => {
@@ -153,7 +154,7 @@ describe('the view of a party', () => {
     ] as const) {
       assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
     }
-    assert.match(describeNow({ ...at('1'), sla: null }, '0.95'), /no SLA figures for it/)
+    assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
     const { marketId } = own!
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
@@ -170,7 +171,7 @@ describe('the view of a party', () => {
       view.includes(`href="/?view=providers&amp;market=${marketId}&amp;party=${PROVIDER}">More epochs`),
     )
     const left = render(Provision, { marketId, partyId: PROVIDER, now: null, epochs: epochs.slice(0, 2) })
-    assert.match(textOf(left), /no provision on this market now/)
+    assertSays(textOf(left), 'no provision on this market now')
   })
 
   test('proves why each penalty of month was taken, and adds up what penalties took on all markets of an asset', async () => {
@@ -225,15 +226,15 @@ describe('the view of a party', () => {
     // What others could not pay was not received: it counts in the order, too.
     const missed = [payment(1n, '5', { lossAmount: '-4' }), payment(1n, '2')]
     const table = render(PaidTable, { payments: missed, unit: null })
-    assert.match(textOf(table), /Received, or paid if below zero Missed: others could not pay/)
+    assertSays(textOf(table), 'Received, or paid if below zero Missed: others could not pay')
     assert.deepEqual(rowTexts(table), ['3e6558d0…a21563 +1 -4', '3e6558d0…a21563 +2 0'])
   })
 
   test('asks for an id, and explains why one is invalid', async () => {
     await visitMonth('/?view=party')
-    assert.match(textOf(render(PartyView, {})), /Whose payments\?/)
+    assertSays(textOf(render(PartyView, {})), 'Whose payments?')
     go('/?view=party&party=abc')
-    assert.match(textOf(render(PartyView, {})), /abc is not a party's id: it has 64 hex digits/)
+    assertSays(textOf(render(PartyView, {})), "abc is not a party's id: it has 64 hex digits")
   })
 
   explorerTest(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Instrument, LiquidityProvider, LiquidityProviderEpoch, SlaParameters } from 'lyra-client'
 import { type ProviderRow, withFees } from '../web/src/providers/fees.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { LIVE_MARKET } from './fixtures/live-store.ts'
 import {
   clientOf,
@@ -113,7 +114,7 @@ describe("the explorer's providers", () => {
       ),
     )
     assert.match(view, /href="[^"]*\/api\/v2\/export\/liquidity-providers\?format=csv"/)
-    assert.match(textOf(render(Meanings, {})), /Bond penalty, last epoch Fraction of its bond/)
+    assertSays(textOf(render(Meanings, {})), 'Bond penalty, last epoch Fraction of its bond')
 
     // By penalty and by share.
     go('/?view=providers&penalised=1&below=20')
@@ -124,9 +125,9 @@ describe("the explorer's providers", () => {
       /^Provisions 2 Parties 2 Markets 1 Penalised 2 Required liquidity 5,428\.05/,
     )
     go('/?view=providers&below=0.000001')
-    assert.match(textOf(viewOf(all)), /No provider matches the filters 9 in total\. Clear/)
+    assertSays(textOf(viewOf(all)), 'No provider matches the filters 9 in total. Clear')
     go('/?view=providers&below=0.0')
-    assert.match(textOf(viewOf(all)), /An equity-like share is a percentage above zero/)
+    assertSays(textOf(viewOf(all)), 'An equity-like share is a percentage above zero')
   })
 
   test('of a market have two decimals, exact on hover, sorted by any column', async () => {
@@ -162,11 +163,11 @@ describe("the explorer's providers", () => {
   test('have a message for an invalid id, and for an unknown party', async () => {
     await visit(recording, '/?view=providers&party=bob')
     const shown = () => textOf(render(ProvidersView, {}))
-    assert.match(shown(), /bob is not a party's id or its beginning: it has 64 hex digits/)
+    assertSays(shown(), "bob is not a party's id or its beginning: it has 64 hex digits")
     go('/?view=providers&market=12')
-    assert.match(shown(), /12 is not a market's id: it has 64 hex digits/)
+    assertSays(shown(), "12 is not a market's id: it has 64 hex digits")
     go(`/?view=providers&party=${'0'.repeat(64)}`)
-    assert.match(textOf(viewOf([])), /00000000…000000 provides no liquidity As of block 2,605\./)
+    assertSays(textOf(viewOf([])), '00000000…000000 provides no liquidity As of block 2,605.')
     for (const party of ['xyz', 'abc', 'net']) {
       const field = render(PartyField, { party, parties: [], onPick: () => {} })
       assert.equal(textOf(field).includes('A party id has up to 64 hex digits'), party === 'xyz', party)
@@ -319,13 +320,13 @@ describe("the explorer's providers", () => {
       bars.map((bar) => bar.match(/(?<=data-epoch="|lane-bar |height:)\w+/g)?.join(' ') ?? 'free'),
       ['2 70', 'free', 'free', 'free', '6 60', '7 70', 'free', '9 short 25'],
     )
-    assert.match(lane('book'), /class="lane-least" style="bottom:60%;"/)
+    assertSays(lane('book'), 'class="lane-least" style="bottom:60%;"')
     // Without a natural limit, the greatest value has the full height.
-    assert.match(lane('bondPenalty'), /style="height:100%;"/)
-    assert.match(textOf(chart), /hatched: missing/)
-    assert.match(
+    assertSays(lane('bondPenalty'), 'style="height:100%;"')
+    assertSays(textOf(chart), 'hatched: missing')
+    assertSays(
       textOf(chart),
-      /Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty \(of bond\) 12\.5 %; equity-like share 40 %/,
+      'Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty (of bond) 12.5 %; equity-like share 40 %',
     )
     const table = tableOf(rows)
     const ended = '1970-01-01 00:00:00'
@@ -346,7 +347,7 @@ describe("the explorer's providers", () => {
       feesPaid: '7',
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, none)])), [`9 ${ended} – – – – – 0.00007 –`])
-    assert.match(textOf(render(EpochsChart, { rows: [epoch(9, none)], least })), /Epoch 9: no SLA figures/)
+    assertSays(textOf(render(EpochsChart, { rows: [epoch(9, none)], least })), 'Epoch 9: no SLA figures')
     // The core allocates fees before it takes the penalty.
     assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
     const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']
@@ -393,7 +394,7 @@ describe("the explorer's providers", () => {
       assert.deepEqual(sorted.map(textOf), [title])
       assert.equal(sorted[0]!.includes('"descending"'), title.endsWith('↓'))
       // Whatever the order, the sum is of all.
-      assert.match(textOf(table), /Sum of 4 epochs, 1 missing/)
+      assertSays(textOf(table), 'Sum of 4 epochs, 1 missing')
     }
     assert.equal(tableOf(rows).match(/<button type="button" class="sort"/g)?.length, 9)
     // The epoch that runs is above, in any order; its time on book is that of now.

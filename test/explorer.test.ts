@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { eventually, eventuallyIs } from './fixtures/browser.ts'
 import {
   BTC,
@@ -133,7 +134,7 @@ describe('the explorer', () => {
     assert.deepEqual(await page.locator('table.markets .market-code').allInnerTexts(), [
       ...['SOL/PERP', 'ETH/PERP', 'BTC/PERP'],
     ])
-    assert.match(page.url(), /sort=-market/)
+    assertSays(page.url(), 'sort=-market')
 
     await openView('Checkpoints')
     await page.waitForSelector('table.checkpoints')
@@ -261,7 +262,7 @@ describe('the explorer', () => {
       assert.equal(await page.locator('[data-figure="position-total"]').count(), 0)
       await size.press('Enter')
     }
-    assert.match(page.url(), /units=3/)
+    assertSays(page.url(), 'units=3')
     await enter('-20')
     await eventuallyIs(total, '30174044860')
     await page.goBack()

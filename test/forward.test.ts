@@ -7,6 +7,7 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event
 import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
+import { assertSays } from './fixtures/assert-says.ts'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { eventsOf, frame } from './fixtures/event-stream.ts'
@@ -96,7 +97,7 @@ describe('a second Lyra that receives forwarded events', () => {
       if (part === 1) await untilHeight(second, to)
       await kill(second)
       const metrics = await metricsOf(first.base)
-      assert.match(metrics, /lyra_forward_enabled 1/)
+      assertSays(metrics, 'lyra_forward_enabled 1')
       // The service is ready without the receiver.
       await untilReady(first)
       second = await startReceiving()
@@ -106,9 +107,9 @@ describe('a second Lyra that receives forwarded events', () => {
     assert.equal((await readyOf(second)).status, 200)
     await until(async () => /"height":"905","lagBytes":0/.test((await readyOf(first)).text), 'no lag')
     const metrics = await metricsOf(first.base)
-    assert.match(metrics, /lyra_forward_connected 1\n/)
-    assert.match(metrics, /lyra_forward_block_height 905\n/)
-    assert.match(metrics, /lyra_forward_lag_seconds 0\n/)
+    assertSays(metrics, 'lyra_forward_connected 1\n')
+    assertSays(metrics, 'lyra_forward_block_height 905\n')
+    assertSays(metrics, 'lyra_forward_lag_seconds 0\n')
     const status = describeStatus(await statusOfService(first.base))
     assert.match(status, /^forwarding +receiver connected, forwarded up to block 905, nothing waits$/m)
     await core.close()
@@ -178,7 +179,7 @@ describe('a receiver of forwarded events', () => {
       )
       const missing = /block 21 missing.*restarted from a snapshot before block 21/
       await until(async () => missing.test(describeStatus(await statusOfService(service.base))), 'its status')
-      assert.match((await readyOf(service)).text, /"missingBlocks":\{"from":"21","to":"21"\}/)
+      assertSays((await readyOf(service)).text, '"missingBlocks":{"from":"21","to":"21"}')
       assert.match(service.program.output.stderr, missing)
       await core.send(blocks.slice(10, 50))
       await until(() => receiver.connections.length === 3, 'a third connection')

@@ -5,11 +5,12 @@ import { decodeMarketCursor, encodeMarketCursor } from '#core/resources/market-c
 import type { Selection } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { createLyraClient } from '../client/src/index.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, pointAt, serveLive, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
-import { assertSays, runWell } from './fixtures/program.ts'
+import { runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import {

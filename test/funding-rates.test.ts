@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FundingRates } from '../client/src/index.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { getJson, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { scaled } from './fixtures/made-rates.ts'
@@ -202,7 +203,7 @@ test('a CSV file of too many rates is refused, never cut', async (t) => {
     )
   const { status, text } = await file(400)
   assert.equal(status, 400)
-  assert.ok(text.includes('more rows than a CSV file may have'), text)
+  assertSays(text, 'more rows than a CSV file may have')
   assert.equal((await file(300)).text.split('\r\n').length, 102 * 300 + 2)
 })
 

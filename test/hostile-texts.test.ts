@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { printable } from '#core/domain/printable'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { TEXT_FORMATS } from '#service/export/text-formats'
+import { assertSays } from './fixtures/assert-says.ts'
 import { checkpoint, fileOf, idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
@@ -26,13 +27,13 @@ for (const kind of ANY_STORE_KIND) {
       const path = fileWith(t, fileOf({ height: 7, chain: HOSTILE, events: [checkpoint()] }))
       await ingestWhole(store, path)
       const status = await runLyra(t, `status --store ${store}`)
-      assert.ok(status.stdout.includes(ESCAPED), status.stdout)
+      assertSays(status.stdout, ESCAPED)
       const check = await runLyra(t, `check --store ${store} ${SAMPLE}`)
       assert.equal(check.code, 1)
-      assert.ok(check.stdout.includes(ESCAPED), check.stdout)
+      assertSays(check.stdout, ESCAPED)
       const ingest = await runLyra(t, `ingest --store ${store} ${SAMPLE}`)
       assert.equal(ingest.code, 1)
-      assert.match(ingest.stderr, /but the store contains chain/)
+      assertSays(ingest.stderr, 'but the store contains chain')
       for (const { stdout, stderr } of [status, check, ingest]) {
         assert.doesNotMatch(stdout, RAW)
         assert.doesNotMatch(stderr, RAW)
@@ -56,7 +57,7 @@ for (const kind of ANY_STORE_KIND) {
         assert.doesNotMatch(shown, RAW)
         assert.equal(shown.split('\n').length, lines + 1, shown)
         const { stdout } = await runLyra(t, args.replaceAll("'", ''))
-        assert.ok(stdout.includes('b\u202ec\x9bd'), stdout)
+        assertSays(stdout, 'b\u202ec\x9bd')
       }
     })
 
@@ -72,7 +73,7 @@ for (const kind of ANY_STORE_KIND) {
       for (const [at, hash] of texts.entries()) {
         const text = formulas.includes(hash) ? `'${hash}` : hash
         const cell = /[\t\r\n;]/.test(hash) ? `"${text}"` : text
-        assert.ok(csv.includes(`\r\n${at + 1},${cell},`), csv)
+        assertSays(csv, `\r\n${at + 1},${cell},`)
         assert.equal((JSON.parse(ndjson.split('\n')[at]!) as { hash: string }).hash, hash)
       }
     })
@@ -106,7 +107,7 @@ for (const kind of ANY_STORE_KIND) {
       const { code, stdout } = await runLyra(t, `check --store ${store}`)
       assert.equal(code, 1)
       assert.match(stdout, /the schema: trigger own\\u001b\[2J.* does not belong to Lyra/)
-      if (kind.name === 'sqlite') assert.match(stdout, /the schema: view mine does not belong to Lyra/)
+      if (kind.name === 'sqlite') assertSays(stdout, 'the schema: view mine does not belong to Lyra')
       assert.match(stdout, kind.name === 'sqlite' ? /2 problems found/ : /1 problem found/)
       assert.doesNotMatch(stdout, RAW)
     })
@@ -127,8 +128,8 @@ test('numbers never change in CSV, not even negative ones and lists', () => {
   }
   const row = [idOf('a'), idOf('b'), JSON.stringify({ ...share, virtualStake: '-' }), JSON.stringify(sla)]
   const line = TEXT_FORMATS.csv.writerOf(liquidityProviders).line({ row, cursor: 'c', selection: {} })
-  assert.match(line, /,-0\.5,\+1,-1e-7,'-,/)
-  assert.match(line, /,"-0\.1,0\.2",'=1,'-x,/)
+  assertSays(line, ",-0.5,+1,-1e-7,'-,")
+  assertSays(line, `,"-0.1,0.2",'=1,'-x,`)
 })
 
 test('printable texts stay unchanged', () => {

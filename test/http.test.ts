@@ -3,6 +3,7 @@ import { METHODS } from 'node:http'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
+import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, send } from './fixtures/http.ts'
 import { ask, type RawAnswer } from './fixtures/raw-http.ts'
 import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from './fixtures/refusals.ts'
@@ -380,7 +381,7 @@ for (const kind of STORE_KINDS) {
     }
     const ready = await ask(base, 'GET /ready')
     assert.equal(ready.status, 503)
-    assert.match(ready.body, /"reason":"store unreachable"/)
+    assertSays(ready.body, '"reason":"store unreachable"')
     assert.doesNotMatch(ready.body, /SELECT/)
     assert.equal((await ask(base, 'GET /metrics')).status, 200)
 

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { ImportedRange } from '#core/domain/coverage'
 import { readCoverage } from '#core/store/readings/coverage'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { OF_STATE } from './fixtures/import.ts'
 import { killOften } from './fixtures/kill-often.ts'
@@ -121,7 +122,7 @@ for (const kind of STORE_KINDS) {
         while (!(await isWaiting())) await delay(20)
         run.child.kill(signal)
         const { stdout, stderr } = await ended(run, 130)
-        assert.match(stderr, /stopping after committing the current batch/)
+        assertSays(stderr, 'stopping after committing the current batch')
         assert.match(
           stdout,
           /^ {2}fundingPeriods: not imported in blocks 1 to \d+: .* interrupted; then run it again/m,

@@ -4,11 +4,12 @@ import { basename, join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import { describeImport } from '#tools/cli/describe-import'
 import { ImportGapError } from '#tools/import/import-error'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording } from './fixtures/event-stream.ts'
 import { importInto, importWhole, OF_STATE } from './fixtures/import.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
-import { assertFails, assertSays, runWell, startLyra } from './fixtures/program.ts'
+import { assertFails, runWell, startLyra } from './fixtures/program.ts'
 import {
   editLines,
   readSegment,
@@ -315,9 +316,9 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(report.imported, [
         { from: '1', to: '300', lacks: ['fundingPeriodDataPoints', 'fundingPeriods'] },
       ])
-      assert.match(
+      assertSays(
         describeImport({ ...report, foreignFiles: [] }),
-        /fundingPeriods: not imported in blocks 1 to 300/,
+        'fundingPeriods: not imported in blocks 1 to 300',
       )
     })
 
@@ -325,7 +326,7 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       const { report, failure } = await importInto(store, [THIRD, FIRST])
       assert.ok(failure instanceof ImportGapError)
-      assert.match(failure.message, /expected block 301, found block 601: blocks 301 to 600 missing/)
+      assertSays(failure.message, 'expected block 301, found block 601: blocks 301 to 600 missing')
       assert.equal(report.height, '300')
       assert.deepEqual(
         report.imported.map(({ lacks }) => lacks),
@@ -356,9 +357,9 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       await importWhole(store, [THIRD])
       const below = await importInto(store, FIRST)
-      assert.match(
+      assertSays(
         below.failure!.message,
-        /still missing below block 601, the first block of the store: blocks 301 to 600/,
+        'still missing below block 601, the first block of the store: blocks 301 to 600',
       )
       assert.equal(below.report.blocks, 300)
       assert.deepEqual(below.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])

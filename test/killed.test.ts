@@ -6,6 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
 import { StoreError, StoreUnavailableError } from '#core/store/store'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, DUMPED_TABLES, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { killOften } from './fixtures/kill-often.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
@@ -114,7 +115,7 @@ for (const kind of STORE_KINDS) {
             child.kill(signal)
             const { code, stdout, stderr } = await outcome
             assert.equal(code, 130, stderr)
-            assert.match(stderr, /stopping after committing the current batch/)
+            assertSays(stderr, 'stopping after committing the current batch')
             const [, height] = /^The store contains blocks up to (\d+)\.$/m.exec(stdout)!
             assert.equal(await heightOf(store), BigInt(height!))
             await finish(scope, 'ingest', COMMANDS.ingest(store, file))

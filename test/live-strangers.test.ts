@@ -10,6 +10,7 @@ import { createAllowList } from '#service/live/allow-list'
 import { EventBuffer } from '#service/live/event-buffer'
 import { MAX_BLOCK_BYTES } from '#service/live/incoming-check'
 import { listenPair } from '#service/live/pair-socket'
+import { assertSays } from './fixtures/assert-says.ts'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { busEvent, type Content, dataPoint, eventsOf, frame, message } from './fixtures/event-stream.ts'
@@ -77,7 +78,7 @@ async function untilReadyAfterARefusal(service: LiveService): Promise<void> {
   const again = await dial(service.corePort)
   await again.send([...blocks.slice(40, 50).flat(), ...blocks[50]!.slice(0, -1)])
   await sleep(300)
-  assert.match((await readyOf(service)).text, /not an event/)
+  assertSays((await readyOf(service)).text, 'not an event')
   await again.send([blocks[50]!.at(-1)!, ...blocks[51]!])
   await untilHeight(service, 51)
   await untilReady(service)

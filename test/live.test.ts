@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
+import { assertSays } from './fixtures/assert-says.ts'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { frame } from './fixtures/event-stream.ts'
@@ -24,7 +25,7 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { openServer } from './fixtures/port.ts'
-import { assertSays, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
@@ -50,14 +51,14 @@ for (const kind of STORE_KINDS) {
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer, ['--keep-buffer'])
       const empty = (await readyOf(service)).text
-      assert.match(empty, /empty store/)
+      assertSays(empty, 'empty store')
       assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)
       const core = await dial(service.corePort)
       await core.send(blocks)
       await untilHeight(service, last)
       await untilReady(service)
       const metrics = await metricsOf(service.base)
-      assert.match(metrics, /lyra_live_core_connected 1/)
+      assertSays(metrics, 'lyra_live_core_connected 1')
       const isCommitted = async () => /lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base))
       await until(isCommitted, 'no uncommitted bytes')
       await core.close()
@@ -134,7 +135,7 @@ for (const kind of ANY_STORE_KIND) {
         { from: 101n, to: 110n, kind: 'missing' },
         { from: 201n, to: 210n, kind: 'missing' },
       ])
-      assert.match((await accept('205 211')).stderr, /contains block 211;/)
+      assertSays((await accept('205 211')).stderr, 'contains block 211;')
       const file = fileWith(t, frame(blocks.slice(0, 320).flat()))
       await runWell(t, `ingest --store ${store} ${file}`)
       await core.send(blocks.slice(330))

@@ -14,6 +14,7 @@ import type { PageRequest } from '#service/api/questions/page-request'
 import type { Made } from '#service/api/questions/question'
 import { questionAt } from '#service/api/questions/question-at'
 import { generateRecords } from '#tools/generate/generate'
+import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -192,8 +193,8 @@ test('A failed thread is reported, and started again', async () => {
   const { log, lines } = keptLog('error')
   const threads = startMakingThreads('', log)
   await assert.rejects(make(threads, points(3)), StoreUnavailableError)
-  assert.match(lines[0]!, /a thread that makes answers failed/)
-  assert.match(lines[0]!, /the store has no name/)
+  assertSays(lines[0]!, 'a thread that makes answers failed')
+  assertSays(lines[0]!, 'the store has no name')
   assert.equal(threads.isRunning(), false)
   await until(() => lines.length > 3, 'the three threads are started again')
   await threads.close()

@@ -3,13 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readPosition } from '#core/store/readings/coverage'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
-import { assertFails, assertSays, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { readSchema } from './fixtures/read-schema.ts'
 import { storeOf } from './fixtures/service.ts'
@@ -55,7 +56,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         assert.equal(await openStore(file).schemaVersion(), before)
         await runWell(t, `migrate --store ${file}`)
         await runWell(t, `check --store ${file}`)
-      } else assert.match(backedUp.stderr, /pg_dump --format=custom/)
+      } else assertSays(backedUp.stderr, 'pg_dump --format=custom')
       assert.equal(await openStore(old).schemaVersion(), before)
       const upgraded = await runWell(t, `migrate --store ${old}`)
       assert.match(

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { assertSays } from './fixtures/assert-says.ts'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
-import { assertFails, assertSays, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
@@ -34,7 +35,7 @@ describe('input without a single event', () => {
   test('is reported for one of several files; the others are ingested', async (t) => {
     const empty = fileWith(t, '', 'empty.evts')
     const { stderr, stdout } = await runWell(t, `ingest --store ${sqlite.create(t)} ${empty} ${SAMPLE}`)
-    assert.match(stderr, /empty\.evts: the file is empty/)
+    assertSays(stderr, 'empty.evts: the file is empty')
     assert.match(stdout, /^905 blocks/)
   })
 

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateRecords } from '#tools/generate/generate'
+import { assertSays } from './fixtures/assert-says.ts'
 import { ROOT } from './fixtures/documentation.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { ended, runWell, startProgram } from './fixtures/program.ts'
@@ -60,8 +61,8 @@ test('The notebook says if an export has nothing to chart', async (t) => {
   const unpaid = await shownOf(100)
   assert.equal(unpaid.filter(({ pictures }) => pictures > 0).length, 3)
   const told = unpaid.map(({ text }) => text).join('')
-  assert.match(told, /No market of the export has a paid funding period/)
-  assert.match(told, /This chart is empty/)
+  assertSays(told, 'No market of the export has a paid funding period')
+  assertSays(told, 'This chart is empty')
 
   const { stderr } = await (await runNotebook(t, await storeOf(t, sqlite, SAMPLE))).outcome
   assert.equal(stderr, '../everything contains no instruments: export a store that has them (lyra status)\n')

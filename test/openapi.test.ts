@@ -6,6 +6,7 @@ import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { asOpenApi30 } from '#service/api/openapi/openapi-3-0'
 import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH, streamPath } from '#service/api/paths'
+import { assertSays } from './fixtures/assert-says.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { assertValidOpenApi } from './fixtures/openapi.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
@@ -204,9 +205,9 @@ describe('The OpenAPI document', () => {
       const share = described(node, 'equityLikeShare')
       assert.match(share, /share of the market.*also depends on its average score and penalties/, share)
     }
-    assert.match(described('LiquidityProvider', 'virtualStake'), /commitment plus/)
-    assert.match(text, /at most 2,001 buckets/)
-    assert.match(text, /more than 20,000 auction events/)
+    assertSays(described('LiquidityProvider', 'virtualStake'), 'commitment plus')
+    assertSays(text, 'at most 2,001 buckets')
+    assertSays(text, 'more than 20,000 auction events')
   })
 
   test('shows examples and defaults that its schemas allow', () => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
 import { createLyraClient, type PositionFunding } from '../client/src/index.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { getJson, nodesOf, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -168,7 +169,7 @@ test('a CSV file with too many payments is refused, never cut', async (t) => {
   const file = `/api/v2/position-funding/${LIVE_MARKET}?format=csv`
   const { status, text } = await send(base, file)
   assert.equal(status, 400)
-  assert.ok(text.includes('more rows than a CSV file may have'), text)
+  assertSays(text, 'more rows than a CSV file may have')
   const { text: most } = await send(base, `${file}&dateRange.startTimestamp=${timeOf(2)}`)
   assert.equal(most.split('\r\n').length, MAX_FILE_ROWS + 2)
 })

@@ -12,6 +12,7 @@ import { explainPostgresError } from '#core/store/postgres/errors'
 import { readCoverage, readPosition } from '#core/store/readings/coverage'
 import { TABLES } from '#core/store/tables'
 import { generateRecords } from '#tools/generate/generate'
+import { assertSays } from './fixtures/assert-says.ts'
 import { dial } from './fixtures/core.ts'
 import { assertEqualStores, digestStore } from './fixtures/digest-store.ts'
 import { metricsOf, send, statusOf } from './fixtures/http.ts'
@@ -422,7 +423,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       await core.send(blocks.slice(0, 300))
       const { status, text } = await readyOf(service)
       assert.equal(status, 503)
-      assert.match(text, /store unreachable/)
+      assertSays(text, 'store unreachable')
       assert.equal(await statusOf(service.base, '/api/v2/checkpoints'), 503)
       if (comes === 'started') server.control('start')
       else await query(server.url, `alter role waits_${schemas} connection limit -1`)

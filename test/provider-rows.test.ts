@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketEvent, ProvisionStatus } from '#core/events/event'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
+import { assertSays } from './fixtures/assert-says.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { createLiveStore } from './fixtures/live-store.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -70,7 +71,7 @@ for (const kind of STORE_KINDS) {
           await follower.look()
           assert.deepEqual(await follower.missing(), [], `block ${height}`)
         }
-        assert.match([...follower.sent.keys()].at(-1)!, /"equityLikeShare":"0.2"/)
+        assertSays([...follower.sent.keys()].at(-1)!, '"equityLikeShare":"0.2"')
       })
     }
   })

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, test } from 'node:test'
 import { logBytes } from '#core/store/sqlite/log-check'
+import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
 import { createLiveStore, pointAt } from './fixtures/live-store.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
@@ -22,7 +23,7 @@ for (const kind of STORE_KINDS) {
       const { service, base } = await startService(t, `--store ${store}`)
       const { status, text } = await send(base, '/ready')
       assert.equal(status, 503)
-      assert.match(text, /lyra migrate/)
+      assertSays(text, 'lyra migrate')
       assert.equal((await send(base, CHECKPOINTS)).status, 503)
       assert.equal(await openStore(store).schemaVersion(), 0)
       if (kind === SQLITE) assert.deepEqual(readdirSync(dirname(store)), [])
@@ -48,7 +49,7 @@ for (const kind of STORE_KINDS) {
       )
       const { code, stderr } = await service.outcome
       assert.equal(code, 1)
-      assert.match(stderr, /version 99 is newer than this version of Lyra supports/)
+      assertSays(stderr, 'version 99 is newer than this version of Lyra supports')
       await assertFails(t, `serve --port 0 --store ${store}`, /version 99 is newer/, 1)
     })
   })
@@ -91,7 +92,7 @@ for (const kind of ANY_STORE_KIND) {
         await until(started, 'all threads run')
         const answer = await send(base, '/ready')
         assert.equal(answer.status, status, answer.text)
-        if (status === 503) assert.match(answer.text, /behind by/)
+        if (status === 503) assertSays(answer.text, 'behind by')
       }
     })
   })

@@ -3,6 +3,7 @@ import { cpSync, renameSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assertSays } from './fixtures/assert-says.ts'
 import { send, statusOf } from './fixtures/http.ts'
 import { addressOf, end, startProgram } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -73,5 +74,5 @@ test('a service of which a thread does not run is not ready', async (t) => {
   const ingestion = { failure: null, live: null, maxBehindSeconds: null, threadsRun: () => false }
   const answer = await send(await serve(t, store, { ingestion }), '/ready')
   assert.equal(answer.status, 503)
-  assert.match(answer.text, /thread stopped/)
+  assertSays(answer.text, 'thread stopped')
 })

@@ -6,6 +6,7 @@ import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { copyStore } from '#core/store/copy-store'
 import { pruneStore } from '#core/store/pruning/prune-store'
 import { createLyraClient } from '../client/src/index.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { getJson, nodesOf, send } from './fixtures/http.ts'
@@ -309,9 +310,9 @@ for (const kind of STORE_KINDS) {
       ] as const)
         assert.deepEqual(await seriesOf(base, marketId, query), nothingOf(marketId), query)
       const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
-      assert.match(
+      assertSays(
         text.replaceAll('\\"', '"'),
-        /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
+        'interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer',
       )
     })
   })

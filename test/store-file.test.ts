@@ -24,6 +24,7 @@ import { checkpoints } from '#core/resources/checkpoints/description'
 import { readPosition } from '#core/store/readings/coverage'
 import { StoreError } from '#core/store/store'
 import { TABLES } from '#core/store/tables'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { fileOf, joinRecords, markedBlocks, recordsOf } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
@@ -31,7 +32,6 @@ import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
 import {
   assertFails,
-  assertSays,
   MAIN,
   type Outcome,
   runLyra,

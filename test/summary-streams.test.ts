@@ -8,6 +8,7 @@ import { longReadsOf } from '#service/api/streams/long-reads'
 import { type Follower, MAX_PIECE_BYTES } from '#service/stream/follower'
 import { createSummaryFeed } from '#service/stream/summary-feed'
 import type { ServerEvent } from '../client/src/event-stream.ts'
+import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { type Listener, listen } from './fixtures/listen.ts'
@@ -296,7 +297,7 @@ describe('a stream of market summaries', () => {
     assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
     const listener = await listen(base, STREAM)
     assert.deepEqual(stateOf(listener), await pagedState(base))
-    assert.match(await metricsOf(base), /lyra_streams\{resource="marketSummaries"\} 1/)
+    assertSays(await metricsOf(base), 'lyra_streams{resource="marketSummaries"} 1')
     listener.cut()
   })
 })

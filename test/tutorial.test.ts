@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { FIRST_SECOND } from '#tools/generate/clock'
 import { generateBlocks } from '#tools/generate/generate'
+import { assertSays } from './fixtures/assert-says.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { documentedPages, ROOT } from './fixtures/documentation.ts'
 import { readRecording } from './fixtures/event-stream.ts'
@@ -54,7 +55,7 @@ describe('The tutorial', () => {
     const before = points.events.length
     await until(() => points.events.length >= before + 2, 'new points')
     const series = await send(base, `/api/v2/series/funding-period-data-points/${marketId}?interval=1s`)
-    assert.match(series.text, /"count":"1"/)
+    assertSays(series.text, '"count":"1"')
     points.cut()
 
     const estimate = async () => (await send(base, `/api/v2/funding-estimates/${marketId}`)).text
