@@ -32,7 +32,7 @@ const block = (height: number, ...events: Content[]): MadeBlock => ({ height, ev
 const genesis = (...events: Content[]): MadeBlock => ({ height: 1, hash: 'genesis', events })
 
 const checkpointHeights = (dump: StoreDump): number[] =>
-  dump.checkpoints!.map((row) => Number((JSON.parse(row) as string[])[0])).sort((a, b) => a - b)
+  dump.checkpoints!.map((row) => Number(JSON.parse(row)[0])).sort((a, b) => a - b)
 
 for (const kind of ANY_STORE_KIND) {
   describe(`blocks (${kind.name})`, () => {
@@ -230,7 +230,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(report.leftOut, { 'invalid party ID': 4 })
       const { liquidity_providers: rows } = await dumpStore(store)
       assert.deepEqual(
-        rows!.map((row) => (JSON.parse(row) as string[])[1]),
+        rows!.map((row) => JSON.parse(row)[1]),
         [PARTY, idOf('d'), 'network'],
       )
     })

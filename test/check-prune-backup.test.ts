@@ -275,7 +275,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(others, [])
         assert.match(`${problem!.where}: ${problem!.what}`, expected)
       }
-      const [market] = (await dumpStore(whole)).market_data!.map((row) => (JSON.parse(row) as string[])[0])
+      const [market] = (await dumpStore(whole)).market_data!.map((row) => JSON.parse(row)[0])
       await runSql(
         whole,
         `delete from market_data where market_id = '${market}';

@@ -14,7 +14,7 @@ describe('the command line', () => {
   test('--help names every command, and each command explains itself', async (t) => {
     const { stdout, code } = await runLyra(t, '--help')
     assert.equal(code, 0)
-    for (const command of ['ingest', 'serve', 'status', 'check', 'verify', 'prune', 'backup', 'generate']) {
+    for (const command of 'ingest serve status check verify prune backup generate'.split(' ')) {
       assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
       const help = await runWell(t, `${command} --help`)
       assert.match(help.stdout, new RegExp(`Usage: (lyra )?${command}`))

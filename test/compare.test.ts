@@ -324,7 +324,7 @@ describe('services in a comparison', () => {
     )
     assert.match(different.stdout, /^1 of the 7 resources compared differ\.$/m)
     const json = await runLyra(t, `compare --json ${a} ${b}`)
-    assert.deepEqual([json.code, (JSON.parse(json.stdout) as { same: boolean }).same], [1, false])
+    assert.deepEqual([json.code, JSON.parse(json.stdout).same], [1, false])
     assert.equal((await runLyra(t, `compare ${a}`)).code, 2)
     assert.equal((await runLyra(t, `compare ${a} ${a}.none`)).code, 1)
   })

@@ -239,9 +239,7 @@ describe('The documentation', () => {
   })
 
   test('names only scripts that exist', () => {
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>
-    }
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     const named = PAGES.flatMap(({ text }) => [...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)])
     assert.ok(named.length > 0)
     for (const [text, name] of named) assert.ok(name! in scripts, text)

@@ -214,7 +214,7 @@ describe('an export', () => {
     const ofMarket = await written(`--market ${MARKET}`)
     assert.ok(ofMarket.length > 100)
     assert.equal(await written(`--market ${MARKET.slice(0, 5).toUpperCase()}`), ofMarket)
-    const { partyId } = JSON.parse(ofMarket.slice(0, ofMarket.indexOf('\n'))) as { partyId: string }
+    const { partyId } = JSON.parse(ofMarket.slice(0, ofMarket.indexOf('\n')))
     assert.equal(await written(`--party ${partyId.slice(0, 12)}`), await written(`--party ${partyId}`))
     for (const [what, hint] of [
       ['market', '; lyra status lists the markets'],

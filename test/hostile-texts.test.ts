@@ -74,7 +74,7 @@ for (const kind of ANY_STORE_KIND) {
         const text = formulas.includes(hash) ? `'${hash}` : hash
         const cell = /[\t\r\n;]/.test(hash) ? `"${text}"` : text
         assertSays(csv, `\r\n${at + 1},${cell},`)
-        assert.equal((JSON.parse(ndjson.split('\n')[at]!) as { hash: string }).hash, hash)
+        assert.equal(JSON.parse(ndjson.split('\n')[at]!).hash, hash)
       }
     })
 

@@ -42,7 +42,7 @@ async function assertWhole(store: string, expected: StoreDump, where: string): P
   const found = await dumpStore(store)
   const height = coverage?.height ?? 0n
   for (const [table, column] of Object.entries(OF_BLOCKS)) {
-    const heightOf = (row: string) => BigInt((JSON.parse(row) as string[])[column]!)
+    const heightOf = (row: string) => BigInt(JSON.parse(row)[column]!)
     if (table === 'liquidity_provisions') {
       assert.deepEqual(
         found[table]!.filter((row) => heightOf(row) > height),

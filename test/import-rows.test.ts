@@ -53,7 +53,7 @@ async function assertFinal(store: string, events: string, isOfCore = true): Prom
   const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
   if (isOfCore) assert.deepEqual(differences, [])
   const dump = await dumpStore(store)
-  const [range] = dump.imported!.map((row) => (JSON.parse(row) as string[]).slice(0, 2).map(Number))
+  const [range] = dump.imported!.map((row) => JSON.parse(row).slice(0, 2).map(Number))
   const count = range![1]! - range![0]! + 1
   assert.deepEqual([report.importedBlocks, report.heldBlocks], [count, count])
   assert.match(

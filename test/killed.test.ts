@@ -43,11 +43,11 @@ async function finish(test: TestContext, command: CommandName, args: string): Pr
 /** Fails if the store has rows above its position, or an unreadable table. */
 function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   const [position] = dump.stream!
-  const height = position === undefined ? 0n : BigInt((JSON.parse(position) as string[])[3]!)
+  const height = position === undefined ? 0n : BigInt(JSON.parse(position)[3]!)
   for (const { name, columns } of DUMPED_TABLES) {
     const at = columns.findIndex((column) => column.name === 'height')
     for (const row of at < 0 || name === 'stream' ? [] : dump[name]!) {
-      const own = (JSON.parse(row) as (string | null)[])[at]
+      const own = JSON.parse(row)[at]
       assert.ok(BigInt(own ?? 0) <= height, `${where}: ${name} has ${row}`)
     }
   }

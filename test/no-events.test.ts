@@ -56,9 +56,7 @@ describe('a gzip stream that is cut at the boundary of a record', () => {
       const { stdout, stderr } = await runWell(t, `${command} ${path}`)
       for (const text of [stdout, stderr]) assertSays(text, words)
     }
-    const { cutOff } = JSON.parse((await runLyra(t, `verify --json ${path}`)).stdout) as {
-      cutOff: unknown
-    }
+    const { cutOff } = JSON.parse((await runLyra(t, `verify --json ${path}`)).stdout)
     assert.deepEqual(cutOff, [{ source: path, offset: whole.length, bytes: 0 }])
   })
 })

@@ -124,7 +124,7 @@ describe('the packages of npm run packages', () => {
     const licences = read('THIRD-PARTY-LICENSES')
     const installed = [...globSync('lib/app/node_modules/{*,@*/*}/package.json', { cwd: folder })].map(
       (path) => {
-        const { name, version } = JSON.parse(read(path)) as { name: string; version: string }
+        const { name, version } = JSON.parse(read(path))
         return `${name} ${version}`
       },
     )

@@ -31,7 +31,7 @@ for (const kind of STORE_KINDS) {
         /[0-9a-f]{64}/,
       )![0]
       const [payment] = (await send(base, '/api/v2/export/funding-payments')).text.split('\n')
-      const { partyId } = JSON.parse(payment!) as { partyId: string }
+      const { partyId } = JSON.parse(payment!)
       const folder = temporaryFolder(t)
       for (const { kebabName, name, path, scope, filters, required } of RESOURCES) {
         const byParty = required.list?.join() === 'partyId'

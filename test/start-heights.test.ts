@@ -59,7 +59,7 @@ async function storeWithout(t: TestContext, kind: StoreKind, blocks: readonly Ma
   return store
 }
 
-const namesIn = ({ instruments }: StoreDump) => instruments!.map((row) => (JSON.parse(row) as string[])[1])
+const namesIn = ({ instruments }: StoreDump) => instruments!.map((row) => JSON.parse(row)[1])
 
 for (const kind of STORE_KINDS) {
   describe(`the height since which a store has a resource (${kind.name})`, () => {
@@ -109,7 +109,7 @@ for (const kind of STORE_KINDS) {
       const old = await restoreOldStore(t, kind)
       await openStore(old).migrate()
       const { since, stream } = await dumpStore(old)
-      const next = `${BigInt((JSON.parse(stream![0]!) as string[])[3]!) + 1n}`
+      const next = `${BigInt(JSON.parse(stream![0]!)[3]!) + 1n}`
       assert.deepEqual(
         since,
         [

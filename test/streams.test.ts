@@ -53,8 +53,7 @@ for (const kind of STORE_KINDS) {
       const commit = (height: number) => live.commit(height, [checkpointAt(height)])
       await commit(20)
       const base = await serve(t, store)
-      const heightsOf = (listener: Listener) =>
-        listener.events.map(({ data }) => (JSON.parse(data) as { atBlock: string }).atBlock)
+      const heightsOf = (listener: Listener) => listener.events.map(({ data }) => JSON.parse(data).atBlock)
       const away = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
       away.cut()
       const stays = await listen(base, CHECKPOINT_STREAM, away.id)
@@ -141,8 +140,7 @@ for (const kind of STORE_KINDS) {
         ])
         expected.push(...markets)
       }
-      const marketsOf = ({ events }: Listener) =>
-        events.map(({ data }) => (JSON.parse(data) as { marketId: string }).marketId)
+      const marketsOf = ({ events }: Listener) => events.map(({ data }) => JSON.parse(data).marketId)
       await until(() => points.events.length >= expected.length, 'the points')
       assert.deepEqual(marketsOf(points), expected)
       await until(() => periods.events.length >= 19 * 70, 'the periods')
@@ -167,7 +165,7 @@ for (const kind of STORE_KINDS) {
       // A row of an export of all markets is a beginning, too.
       const { text } = await send(base, '/api/v2/export/funding-period-data-points?format=ndjson')
       const line = text.split('\n').findLast((one) => one.includes(markets[0]!))!
-      const { cursor, ...node } = JSON.parse(line) as { cursor: string; timestamp: string }
+      const { cursor, ...node } = JSON.parse(line)
       const after = await listen(base, `${POINT_STREAM}?after=${cursor}`)
       const from = points.events.findIndex(
         ({ data }) => data.includes(markets[0]!) && data.includes(node.timestamp),
@@ -189,10 +187,7 @@ for (const kind of STORE_KINDS) {
       const ofParty = (party: string) => [['partyId', party.repeat(64)]] as [string, string][]
       const partiesOf = (listener: Listener) =>
         dataOf(listener.events).map((data) => {
-          const { partyId, feeShare } = JSON.parse(data) as {
-            partyId: string
-            feeShare: { equityLikeShare: string }
-          }
+          const { partyId, feeShare } = JSON.parse(data)
           return `${partyId[0]} ${feeShare.equityLikeShare}`
         })
       const first = await serve(t, store)

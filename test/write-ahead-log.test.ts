@@ -101,7 +101,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     assert.ok(logBytes(store) < 8 * MB)
 
     const whole = had.slice(0, had.lastIndexOf('\n') + 1)
-    const { cursor } = JSON.parse(whole.trimEnd().split('\n').at(-1)!) as { cursor: string }
+    const { cursor } = JSON.parse(whole.trimEnd().split('\n').at(-1)!)
     const rest = await send(base, `${TARGET}&pagination.after=${cursor}`)
     assert.equal(rest.status, 200)
     assert.equal((whole + rest.text).split('\n').length - 1, POINTS)
