@@ -53,11 +53,8 @@ type Fields = Partial<Omit<LiquidityProvider, 'feeShare'>> & {
 }
 
 const SLA = {
-  ...{
-    currentEpochFractionOfTimeOnBook: '0.5',
-    lastEpochFractionOfTimeOnBook: '0.7',
-    requiredLiquidity: '12345',
-  },
+  ...{ currentEpochFractionOfTimeOnBook: '0.5', lastEpochFractionOfTimeOnBook: '0.7' },
+  requiredLiquidity: '12345',
   ...{ lastEpochFeePenalty: '0.2', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
   ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
 } as unknown as NonNullable<LiquidityProvider['sla']>
@@ -67,10 +64,7 @@ const made = ({ feeShare, ...fields }: Fields) =>
   ({
     ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), sla: null, ...fields },
     feeShare: {
-      equityLikeShare: '1',
-      averageScore: '1',
-      virtualStake: '1',
-      averageEntryValuation: '1',
+      ...{ equityLikeShare: '1', averageScore: '1', virtualStake: '1', averageEntryValuation: '1' },
       ...feeShare,
     },
   }) as LiquidityProvider
@@ -108,10 +102,9 @@ describe("the explorer's providers", () => {
       ['0.192841337765676300', '0.5889595931975086', '0.113575755842136065'],
     )
     assert.equal(figureOf(view, 'total-required')!.value, '6740697551')
-    assert.ok(
-      textOf(view).includes(
-        "All 15 figures Market Party Fee share Kept after penalty Fee share at last epoch's penalty ↓ Time on book, this epoch Time on book, last epoch Required liquidity, USD Bond penalty, last epoch ETH/PERP",
-      ),
+    assertSays(
+      textOf(view),
+      "All 15 figures Market Party Fee share Kept after penalty Fee share at last epoch's penalty ↓ Time on book, this epoch Time on book, last epoch Required liquidity, USD Bond penalty, last epoch ETH/PERP",
     )
     assert.match(view, /href="[^"]*\/api\/v2\/export\/liquidity-providers\?format=csv"/)
     assertSays(textOf(render(Meanings, {})), 'Bond penalty, last epoch Fraction of its bond')
@@ -157,7 +150,7 @@ describe("the explorer's providers", () => {
       'SOL/PERP Past epochs 60.5 % 0 % 0 % 100 % 63.55 % 7,488.64 0.662 %',
     ])
     assert.match(totalsOf(view), /^Party b0e93493…185fe6 .* Provisions 3 Parties 1 Markets 3 Penalised 1 /)
-    assert.ok(view.includes(`/api/v2/liquidity/providers?partyId=${partyId}&amp;format=csv"`))
+    assertSays(view, `/api/v2/liquidity/providers?partyId=${partyId}&amp;format=csv"`)
   })
 
   test('have a message for an invalid id, and for an unknown party', async () => {
@@ -210,14 +203,15 @@ describe("the explorer's providers", () => {
       markets.flatMap((marketId, market) =>
         [
           // If nobody has a score, only the shares count.
-          { partyId: 'a'.repeat(64), equityLikeShare: '0.25', averageScore: market === 1 ? '0' : '0.9' },
-          { partyId: 'b'.repeat(64), equityLikeShare: '0.75', averageScore: market === 1 ? '0' : '0.1' },
-        ].map(({ partyId, ...shares }) =>
+          ['a', '0.25', '0.9'],
+          ['b', '0.75', '0.1'],
+        ].map(([party, equityLikeShare, score]) =>
           made({
-            marketId,
-            partyId,
-            sla: SLA,
-            feeShare: { ...shares, virtualStake: '100000.1111111111111' },
+            ...{ marketId, partyId: party!.repeat(64), sla: SLA },
+            feeShare: {
+              ...{ equityLikeShare: equityLikeShare!, averageScore: market === 1 ? '0' : score! },
+              virtualStake: '100000.1111111111111',
+            },
           }),
         ),
       ),
@@ -276,7 +270,7 @@ describe("the explorer's providers", () => {
       go(`/?view=providers&market=${LIVE_MARKET}&party=${start}`)
       const view = viewOf(all)
       assert.deepEqual(namesIn(view).sort(), found)
-      assert.ok(textOf(view).includes(said), textOf(view))
+      assertSays(textOf(view), said)
     }
   })
 

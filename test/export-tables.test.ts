@@ -13,7 +13,6 @@ import { parquetOf } from '#service/export/parquet'
 import { TEXT_FORMATS, type TextFormatName } from '#service/export/text-formats'
 import { ended, startProgram } from './fixtures/program.ts'
 import { lacksPython, PYTHON } from './fixtures/python.ts'
-import { finalNode } from './fixtures/resource-cases.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 import { fileWith } from './fixtures/stores.ts'
 
@@ -74,15 +73,6 @@ describe('the table of a resource', () => {
         asText('csv', resource, rows, selection),
         lines.map((line) => `${line.join(',')}\r\n`).join(''),
       )
-    })
-
-    test(`${resource.name}: is ndjson of the nodes`, async () => {
-      const text = asText('ndjson', resource, rows, selection)
-      const lines = rows.map((row, index) => {
-        const node = JSON.parse(resource.node(row, selection)) as Record<string, unknown>
-        return `${JSON.stringify({ ...finalNode(resource, node), cursor: `c${index}` })}\n`
-      })
-      assert.equal(text, lines.join(''))
     })
 
     for (const asText of [false, true]) {
