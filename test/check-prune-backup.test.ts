@@ -52,40 +52,38 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { fileWith, openStore, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
-  describe(`pruning old rows of a store in ${kind.name}`, () => {
-    test('runs beside a writer and readers, which never wait for long', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const writer = await openStore(store).openWriter()
-      const reader = await openStore(store).openReader()
-      t.after(() => Promise.all([writer.close(), reader.close()]))
-      const known = (await writer.coverage())!
-      const batches = futureBatches(scaled(40, 400), known)
-      let isDone = false
-      const pruning = pruneBefore(store, 300n).finally(() => {
-        isDone = true
-      })
-      let longest = 0
-      const timed = async (work: () => Promise<unknown>) => {
-        const startedAt = performance.now()
-        await work()
-        longest = Math.max(longest, performance.now() - startedAt)
-      }
-      const reading = (async () => {
-        const page = { descending: true, cursor: null, limit: 50 }
-        while (!isDone) {
-          await timed(() =>
-            reader.page({ ...page, resource: fundingPeriodDataPoints, selection: { marketId: MARKET } }),
-          )
-          await sleep(1)
-        }
-      })()
-      for (const { batch, coverage } of batches) await timed(() => writer.commit(batch, coverage))
-      await Promise.all([pruning, reading])
-      assert.ok(longest < 1_000, `${longest} ms`)
-      await assertSound(store)
-      const { funding_period_data_points: points, checkpoints } = await dumpStore(store)
-      assert.deepEqual([points!.length, checkpoints!.length], [2_298 - 749 + batches.length, 36 - 11])
+  test(`pruning old rows of a store in ${kind.name} runs beside a writer and readers, which never wait for long`, async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const writer = await openStore(store).openWriter()
+    const reader = await openStore(store).openReader()
+    t.after(() => Promise.all([writer.close(), reader.close()]))
+    const known = (await writer.coverage())!
+    const batches = futureBatches(scaled(40, 400), known)
+    let isDone = false
+    const pruning = pruneBefore(store, 300n).finally(() => {
+      isDone = true
     })
+    let longest = 0
+    const timed = async (work: () => Promise<unknown>) => {
+      const startedAt = performance.now()
+      await work()
+      longest = Math.max(longest, performance.now() - startedAt)
+    }
+    const reading = (async () => {
+      const page = { descending: true, cursor: null, limit: 50 }
+      while (!isDone) {
+        await timed(() =>
+          reader.page({ ...page, resource: fundingPeriodDataPoints, selection: { marketId: MARKET } }),
+        )
+        await sleep(1)
+      }
+    })()
+    for (const { batch, coverage } of batches) await timed(() => writer.commit(batch, coverage))
+    await Promise.all([pruning, reading])
+    assert.ok(longest < 1_000, `${longest} ms`)
+    await assertSound(store)
+    const { funding_period_data_points: points, checkpoints } = await dumpStore(store)
+    assert.deepEqual([points!.length, checkpoints!.length], [2_298 - 749 + batches.length, 36 - 11])
   })
 
   describe(`checking a store in ${kind.name}`, () => {
@@ -366,26 +364,24 @@ function futureBatches(count: number, known: Coverage) {
   })
 }
 
-describe('a damaged SQLite file', () => {
-  test('is reported, whichever database page is damaged', async (t) => {
-    const folder = temporaryFolder(t)
-    const bytes = readFileSync(await storeOf(t, sqlite, SAMPLE))
-    const pages = Array.from({ length: bytes.length / 4096 }, (_, page) => page)
-    for (const page of sampled('change', pages.slice(1))) {
-      const damaged = join(folder, `damaged-${page}.db`)
-      const copy = Buffer.from(bytes)
-      copy.fill(0xa5, page * 4096, page * 4096 + 200)
-      writeFileSync(damaged, copy)
-      try {
-        const { problems } = await checkStore(openStore(damaged))
-        assert.ok(problems.count > 0, `page ${page} of ${pages.length}`)
-      } catch (error) {
-        // A page of the schema: SQLite cannot find any table then.
-        assert.ok(error instanceof StoreError, `page ${page} of ${pages.length}: ${error}`)
-        assertSays(error.message, 'the file is damaged')
-      }
+test('a damaged SQLite file is reported, whichever database page is damaged', async (t) => {
+  const folder = temporaryFolder(t)
+  const bytes = readFileSync(await storeOf(t, sqlite, SAMPLE))
+  const pages = Array.from({ length: bytes.length / 4096 }, (_, page) => page)
+  for (const page of sampled('change', pages.slice(1))) {
+    const damaged = join(folder, `damaged-${page}.db`)
+    const copy = Buffer.from(bytes)
+    copy.fill(0xa5, page * 4096, page * 4096 + 200)
+    writeFileSync(damaged, copy)
+    try {
+      const { problems } = await checkStore(openStore(damaged))
+      assert.ok(problems.count > 0, `page ${page} of ${pages.length}`)
+    } catch (error) {
+      // A page of the schema: SQLite cannot find any table then.
+      assert.ok(error instanceof StoreError, `page ${page} of ${pages.length}: ${error}`)
+      assertSays(error.message, 'the file is damaged')
     }
-  })
+  }
 })
 
 describe('lyra check', () => {

@@ -31,8 +31,9 @@ import {
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { startLive } from './fixtures/live.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
-import { MAIN, runWell, startLyra, startProgram } from './fixtures/program.ts'
+import { MAIN, runWell, startProgram } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { sqlite, temporaryFolder } from './fixtures/stores.ts'
@@ -111,23 +112,19 @@ async function runBlocks(
       MARKET: DOCUMENTED_MARKET,
     },
   }).outcome
-  const places = blocks.map(({ place }) => place).join(', ')
-  assert.equal(code, 0, `${places}:\n${stderr.slice(-3_000)}\n${stdout.slice(-1_000)}`)
+  const [{ place }] = blocks as [CodeBlock]
+  assert.equal(code, 0, `${place}:\n${stderr.slice(-3_000)}\n${stdout.slice(-1_000)}`)
   return stdout
 }
 
 test('The examples in the documentation', { concurrency: 4 }, async (t) => {
-  const folder = temporaryFolder(t)
   const store = await storeOfBytes(t, sqlite, WEEK)
-  const service = startLyra(t, [
-    ...['serve', '--port', '0', '--grpc', '127.0.0.1:0', '--store', await storeOf(t, sqlite, MONTH)],
-    ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer'), '--max-behind', '0'],
-  ])
-  const [base] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/)
-  await service.printed(/waiting for a core/)
+  const buffer = join(temporaryFolder(t), 'buffer')
+  const { base } = await startLive(t, await storeOf(t, sqlite, MONTH), buffer, ['--grpc', '127.0.0.1:0'])
   const sample: Sample = { base, store }
 
   const running: Promise<void>[] = []
+  const run = (name: string, body: (t: TestContext) => Promise<void>) => void running.push(t.test(name, body))
   /** Blocks that several pages show are run once. */
   const known = new Set<string>()
   const isNew = ({ text }: CodeBlock) => known.size < known.add(text).size
@@ -138,16 +135,14 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
       )
       const plain = blocks.filter((block) => !usesDatabase(block) && block.prints === null)
       for (const block of blocks.filter(({ prints }) => prints !== null)) {
-        const run = t.test(`${block.place} prints the output shown`, async (t) => {
+        run(`${block.place} prints the output shown`, async (t) => {
           if (CURL === '') return skip(t, 'curl is not installed')
           const printed = await runBlocks(t, [block], { sample, database: null })
           assert.equal(printed.slice(0, block.prints!.length), block.prints)
         })
-        running.push(run)
       }
       if (plain.length > 0) {
-        const name = `${page.path}: ${language}`
-        const run = t.test(name, async (t) => {
+        run(`${page.path}: ${language}`, async (t) => {
           for (const { place, text } of plain) {
             assert.doesNotMatch(
               text,
@@ -161,22 +156,20 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
           }
           await runBlocks(t, plain, { sample, database: null })
         })
-        running.push(run)
       }
       const withDatabase = blocks.filter(usesDatabase)
       if (withDatabase.length > 0) {
-        const run = t.test(`${page.path}: PostgreSQL`, async (t) => {
+        run(`${page.path}: PostgreSQL`, async (t) => {
           if (!process.env.LYRA_TEST_POSTGRES) return skip(t, 'PostgreSQL is not tested (LYRA_TEST_STORE)')
           const database = await createDatabase(t, page.path)
           await runWell(t, `copy --from ${sample.store} --to ${database}`)
           await runBlocks(t, withDatabase, { sample, database })
         })
-        running.push(run)
       }
     }
   }
 
-  const figures = t.test('the dashboard and the alerts use metrics that the service has', async () => {
+  run('the dashboard and the alerts use metrics that the service has', async () => {
     const { text } = await send(sample.base, '/metrics')
     const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
     for (const file of ['grafana/lyra.json', 'prometheus/alerts.yml', 'prometheus/alerts.test.yml']) {
@@ -199,7 +192,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
       assert.ok(alerts.includes(`runbook_url: "docs/monitor.md#${anchor}"`), `${name} has no runbook_url`)
     }
   })
-  await Promise.all([...running, figures])
+  await Promise.all(running)
 })
 
 describe('The documentation', () => {
@@ -210,14 +203,10 @@ describe('The documentation', () => {
       assert.ok(language in INTERPRETERS, `${place}: its language is not run`)
       assert.match(reason!, /\w+ \w+/, place)
     }
-    const shell = PAGES.flatMap(({ blocks }) => blocks).filter(({ text, language }) => {
-      return language === '' && /^(?:lyra|npm|curl|docker) /m.test(text)
-    })
-    assert.deepEqual(
-      shell.map(({ place }) => place),
-      [],
-      'commands in blocks not marked sh',
-    )
+    for (const { text, language, place } of PAGES.flatMap(({ blocks }) => blocks)) {
+      if (language === '')
+        assert.doesNotMatch(text, /^(?:lyra|npm|curl|docker) /m, `${place} is not marked sh`)
+    }
   })
 
   test('names every request, stream and method of gRPC', () => {
@@ -271,18 +260,12 @@ describe('The documentation', () => {
   })
 
   test('quotes only messages that the program has', () => {
-    const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((path) =>
-      readFileSync(join(ROOT, path), 'utf8'),
-    )
-    const program = sources.join('\n')
+    const sources = globSync('src/**/*.ts', { cwd: ROOT })
+    const program = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
     const quoted = PAGES.flatMap(({ path, text }) => {
       const tables = text.split('\n\n').filter((part) => /^\| (?:log )?message \|/.test(part))
-      const cells = tables.flatMap((table) =>
-        table
-          .split('\n')
-          .slice(2)
-          .map((row) => row.split(' | ')[0]!),
-      )
+      const rows = tables.flatMap((table) => table.split('\n').slice(2))
+      const cells = rows.map((row) => row.split(' | ')[0]!)
       return cells.flatMap((cell) =>
         [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => [path, code!] as const),
       )
@@ -305,10 +288,8 @@ describe('The documentation', () => {
     for (const [name, picture] of Object.entries(PICTURES))
       assert.equal(readFileSync(join(PICTURE_FOLDER, name), 'utf8'), picture, name)
     for (const name of files) {
-      assert.ok(
-        PAGES.some(({ text }) => text.includes(`images/${name}`)),
-        `no page shows ${name}`,
-      )
+      const isShown = PAGES.some(({ text }) => text.includes(`images/${name}`))
+      assert.ok(isShown, `no page shows ${name}`)
     }
   })
 

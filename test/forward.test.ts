@@ -74,50 +74,45 @@ const received = ({ connections }: TestReceiver) => connections.map(({ messages 
 const untilStored = (folder: string, height: number) =>
   until(async () => (await heightIn(join(folder, 'lyra.db'))) === height, 'the store')
 
-describe('a second Lyra that receives forwarded events', () => {
-  test('has the same tables in the end, although killed and restarted in between', async (t) => {
-    const folder = temporaryFolder(t)
-    const port = await freePort()
-    const startReceiving = () =>
-      startLive(t, join(folder, 'second.db'), join(folder, 'second-buffer'), [
-        '--listen',
-        `127.0.0.1:${port}`,
-      ])
-    let second = await startReceiving()
-    const first = await startLive(t, join(folder, 'first.db'), join(folder, 'first-buffer'), [
-      ...['--forward', `127.0.0.1:${port}`, '--forward-mb', '16'],
-    ])
-    const core = await dial(first.corePort)
-    const parts = 2
-    for (let part = 0; part < parts; part++) {
-      const to = Math.floor((last * (part + 1)) / (parts + 1))
-      await core.send(blocks.slice(Math.floor((last * part) / (parts + 1)), to).flat())
-      await untilHeight(first, to)
-      // Killed while blocks are in transit, and once after all have arrived.
-      if (part === 1) await untilHeight(second, to)
-      await kill(second)
-      const metrics = await metricsOf(first.base)
-      assertSays(metrics, 'lyra_forward_enabled 1')
-      // The service is ready without the receiver.
-      await untilReady(first)
-      second = await startReceiving()
-    }
-    await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())
-    await untilHeight(second, last)
-    assert.equal((await readyOf(second)).status, 200)
-    await until(async () => /"height":"905","lagBytes":0/.test((await readyOf(first)).text), 'no lag')
+test('a second Lyra that receives forwarded events has the same tables in the end, although killed and restarted in between', async (t) => {
+  const folder = temporaryFolder(t)
+  const port = await freePort()
+  const startReceiving = () =>
+    startLive(t, join(folder, 'second.db'), join(folder, 'second-buffer'), ['--listen', `127.0.0.1:${port}`])
+  let second = await startReceiving()
+  const first = await startLive(t, join(folder, 'first.db'), join(folder, 'first-buffer'), [
+    ...['--forward', `127.0.0.1:${port}`, '--forward-mb', '16'],
+  ])
+  const core = await dial(first.corePort)
+  const parts = 2
+  for (let part = 0; part < parts; part++) {
+    const to = Math.floor((last * (part + 1)) / (parts + 1))
+    await core.send(blocks.slice(Math.floor((last * part) / (parts + 1)), to).flat())
+    await untilHeight(first, to)
+    // Killed while blocks are in transit, and once after all have arrived.
+    if (part === 1) await untilHeight(second, to)
+    await kill(second)
     const metrics = await metricsOf(first.base)
-    assertSays(metrics, 'lyra_forward_connected 1\n')
-    assertSays(metrics, 'lyra_forward_block_height 905\n')
-    assertSays(metrics, 'lyra_forward_lag_seconds 0\n')
-    const status = describeStatus(await statusOfService(first.base))
-    assert.match(status, /^forwarding +receiver connected, forwarded up to block 905, nothing waits$/m)
-    await core.close()
-    await stop(first)
-    await stop(second)
-    const plain = await storeOf(t, sqlite, SAMPLE)
-    for (const name of ['first.db', 'second.db']) await assertEqualStores(join(folder, name), plain)
-  })
+    assertSays(metrics, 'lyra_forward_enabled 1')
+    // The service is ready without the receiver.
+    await untilReady(first)
+    second = await startReceiving()
+  }
+  await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())
+  await untilHeight(second, last)
+  assert.equal((await readyOf(second)).status, 200)
+  await until(async () => /"height":"905","lagBytes":0/.test((await readyOf(first)).text), 'no lag')
+  const metrics = await metricsOf(first.base)
+  assertSays(metrics, 'lyra_forward_connected 1\n')
+  assertSays(metrics, 'lyra_forward_block_height 905\n')
+  assertSays(metrics, 'lyra_forward_lag_seconds 0\n')
+  const status = describeStatus(await statusOfService(first.base))
+  assert.match(status, /^forwarding +receiver connected, forwarded up to block 905, nothing waits$/m)
+  await core.close()
+  await stop(first)
+  await stop(second)
+  const plain = await storeOf(t, sqlite, SAMPLE)
+  for (const name of ['first.db', 'second.db']) await assertEqualStores(join(folder, name), plain)
 })
 
 describe('a receiver of forwarded events', () => {

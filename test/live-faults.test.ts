@@ -109,24 +109,22 @@ test('a buffer that is closed with a full disk is closed once there is space', a
   assert.deepEqual([buffer.fault, statSync(buffer.lastPath!).size], [null, 2 * MB + 12])
 })
 
-describe('a full disk under a SQLite store', () => {
-  test('the core continues; the fault is reported, and repaired once there is space', async (t) => {
-    if (SQLITE === undefined) return
-    const disk = mountSmallDisk(t, 64 * MB)
-    if (disk === null) return skip(t, 'cannot mount a file system')
-    const store = join(disk.folder, 'lyra.db')
-    const { service, core } = await startWithCore(t, store)
-    const { blocks: size, bfree, bsize } = statfsSync(disk.folder)
-    assert.equal(disk.resize((size - bfree) * bsize + MB / 64), true)
-    await core.send(blocks)
-    await untilNotReady(service, /disk is full|check for a full/)
-    await core.close()
-    assert.equal(disk.resize(64 * MB), true)
-    await untilHeight(service, blocks.length)
-    await untilReady(service)
-    await stop(service)
-    await assertEqualStores(store, await storeOf(t, SQLITE, SAMPLE))
-  })
+test('a full disk under a SQLite store: the core continues; the fault is reported, and repaired once there is space', async (t) => {
+  if (SQLITE === undefined) return
+  const disk = mountSmallDisk(t, 64 * MB)
+  if (disk === null) return skip(t, 'cannot mount a file system')
+  const store = join(disk.folder, 'lyra.db')
+  const { service, core } = await startWithCore(t, store)
+  const { blocks: size, bfree, bsize } = statfsSync(disk.folder)
+  assert.equal(disk.resize((size - bfree) * bsize + MB / 64), true)
+  await core.send(blocks)
+  await untilNotReady(service, /disk is full|check for a full/)
+  await core.close()
+  assert.equal(disk.resize(64 * MB), true)
+  await untilHeight(service, blocks.length)
+  await untilReady(service)
+  await stop(service)
+  await assertEqualStores(store, await storeOf(t, SQLITE, SAMPLE))
 })
 
 describe('a damaged buffer', () => {

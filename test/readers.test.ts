@@ -55,45 +55,41 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('a service that only reads a SQLite file', () => {
-  test('leaves a long write-ahead log to the writer', async (t) => {
-    if (SQLITE === undefined) return
-    const { store, live } = await createLiveStore(t, SQLITE)
-    await live.commit(1, [pointAt(1)])
-    const [reader, other] = await Promise.all(
-      [true, false].map((isReadOnly) => openStore(store).openReader({ isReadOnly })),
-    )
-    const snapshots = [await reader!.openSnapshot(), await other!.openSnapshot()]
-    for (let height = 2; logBytes(store) <= 9 * 1024 * 1024; height += 5_000) {
-      const heights = Array.from({ length: 5_000 }, (_, index) => height + index)
-      await live.commitAll(heights.map((at) => ({ height: at, events: [pointAt(at)] })))
-    }
-    await snapshots[1]!.close()
-    const long = logBytes(store)
-    await snapshots[0]!.close()
-    reader!.log!.shorten()
-    assert.equal(logBytes(store), long)
-    other!.log!.shorten()
-    assert.equal(logBytes(store), 0)
-    await Promise.all([reader!.close(), other!.close()])
-  })
+test('a service that only reads a SQLite file leaves a long write-ahead log to the writer', async (t) => {
+  if (SQLITE === undefined) return
+  const { store, live } = await createLiveStore(t, SQLITE)
+  await live.commit(1, [pointAt(1)])
+  const [reader, other] = await Promise.all(
+    [true, false].map((isReadOnly) => openStore(store).openReader({ isReadOnly })),
+  )
+  const snapshots = [await reader!.openSnapshot(), await other!.openSnapshot()]
+  for (let height = 2; logBytes(store) <= 9 * 1024 * 1024; height += 5_000) {
+    const heights = Array.from({ length: 5_000 }, (_, index) => height + index)
+    await live.commitAll(heights.map((at) => ({ height: at, events: [pointAt(at)] })))
+  }
+  await snapshots[1]!.close()
+  const long = logBytes(store)
+  await snapshots[0]!.close()
+  reader!.log!.shorten()
+  assert.equal(logBytes(store), long)
+  other!.log!.shorten()
+  assert.equal(logBytes(store), 0)
+  await Promise.all([reader!.close(), other!.close()])
 })
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`a service that only reads (${kind.name})`, () => {
-    test('is behind only if --max-behind says how old the last block may be', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      for (const [args, status] of [
-        [[], 200],
-        [['--max-behind', '60'], 503],
-      ] as const) {
-        const { base } = await startService(t, ['--store', store, ...args])
-        const started = async () => !(await send(base, '/ready')).text.includes('thread stopped')
-        await until(started, 'all threads run')
-        const answer = await send(base, '/ready')
-        assert.equal(answer.status, status, answer.text)
-        if (status === 503) assertSays(answer.text, 'behind by')
-      }
-    })
+  test(`a service that only reads is behind only if --max-behind says how old the last block may be (${kind.name})`, async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    for (const [args, status] of [
+      [[], 200],
+      [['--max-behind', '60'], 503],
+    ] as const) {
+      const { base } = await startService(t, ['--store', store, ...args])
+      const started = async () => !(await send(base, '/ready')).text.includes('thread stopped')
+      await until(started, 'all threads run')
+      const answer = await send(base, '/ready')
+      assert.equal(answer.status, status, answer.text)
+      if (status === 503) assertSays(answer.text, 'behind by')
+    }
   })
 }

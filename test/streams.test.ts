@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerEvent } from '../client/src/event-stream.ts'
@@ -21,6 +20,7 @@ import {
   serveLive,
 } from './fixtures/live-store.ts'
 import { ended, startService } from './fixtures/program.ts'
+import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
@@ -37,6 +37,13 @@ const PROVIDER_STREAM = '/api/v2/stream/liquidity-providers'
 
 const pointsPath = (marketId: string) => `/api/v2/funding-periods/data-points/${marketId}`
 const dataOf = (events: readonly ServerEvent[]) => events.map(({ data }) => data)
+const nodesOf = ({ events }: Listener) => events.map(({ data }) => JSON.parse(data))
+
+/** Waits for rows of a stream. */
+async function assertReceives(listener: Listener, rows: readonly string[]): Promise<void> {
+  await until(() => listener.events.length >= rows.length, `${rows.length} rows`)
+  assert.deepEqual(dataOf(listener.events), rows)
+}
 
 /** Fails unless both contain the same rows, each once. */
 function assertSameRows(streamed: readonly string[], paged: readonly string[], where: string): void {
@@ -53,7 +60,7 @@ for (const kind of STORE_KINDS) {
       const commit = (height: number) => live.commit(height, [checkpointAt(height)])
       await commit(20)
       const base = await serve(t, store)
-      const heightsOf = (listener: Listener) => listener.events.map(({ data }) => JSON.parse(data).atBlock)
+      const heightsOf = (listener: Listener) => nodesOf(listener).map(({ atBlock }) => atBlock)
       const away = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
       away.cut()
       const stays = await listen(base, CHECKPOINT_STREAM, away.id)
@@ -74,8 +81,8 @@ for (const kind of STORE_KINDS) {
       for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
       const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
       const everything = await listen(base, `${target}&afterBlock=0`)
-      await until(() => everything.events.length >= 300, 'all rows')
-      assert.deepEqual(dataOf(everything.events), (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse())
+      await assertReceives(everything, (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse())
+      assert.equal(everything.events.length, 300)
       const page = await getPage(base, pointsPath(LIVE_MARKET), 'pagination.first=100')
       for (const [start, expected] of [
         [`afterBlock=200`, 100],
@@ -83,11 +90,8 @@ for (const kind of STORE_KINDS) {
         [`after=${page.pageInfo.endCursor}`, 99],
       ] as const) {
         const listener = await listen(base, `${target}&${start}`)
-        await until(() => listener.events.length >= expected, start)
-        assert.deepEqual(dataOf(listener.events), dataOf(everything.events.slice(-expected)), start)
-        listener.cut()
+        await assertReceives(listener, dataOf(everything.events.slice(-expected)))
       }
-      everything.cut()
     })
 
     test('lose and repeat nothing when the service is killed and restarted', async (t) => {
@@ -140,7 +144,7 @@ for (const kind of STORE_KINDS) {
         ])
         expected.push(...markets)
       }
-      const marketsOf = ({ events }: Listener) => events.map(({ data }) => JSON.parse(data).marketId)
+      const marketsOf = (listener: Listener) => nodesOf(listener).map(({ marketId }) => marketId)
       await until(() => points.events.length >= expected.length, 'the points')
       assert.deepEqual(marketsOf(points), expected)
       await until(() => periods.events.length >= 19 * 70, 'the periods')
@@ -157,9 +161,7 @@ for (const kind of STORE_KINDS) {
       ] as const) {
         for (const at of [0, 700, events.length - 2]) {
           const rest = await listen(base, target, events[at]!.id)
-          await until(() => rest.events.length >= events.length - at - 1, `${target} after ${at}`)
-          assert.deepEqual(dataOf(rest.events), dataOf(events.slice(at + 1)))
-          rest.cut()
+          await assertReceives(rest, dataOf(events.slice(at + 1)))
         }
       }
       // A row of an export of all markets is a beginning, too.
@@ -171,10 +173,7 @@ for (const kind of STORE_KINDS) {
         ({ data }) => data.includes(markets[0]!) && data.includes(node.timestamp),
       )
       assert.ok(from >= 0)
-      const rest = dataOf(points.events.slice(from + 1))
-      await until(() => after.events.length >= rest.length, 'the rows after that of the export')
-      assert.deepEqual(dataOf(after.events), rest)
-      for (const listener of [points, external, periods, after]) listener.cut()
+      await assertReceives(after, dataOf(points.events.slice(from + 1)))
     })
 
     test('send a provider only when its figures change, also after a restart of the service', async (t) => {
@@ -186,10 +185,7 @@ for (const kind of STORE_KINDS) {
       const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
       const ofParty = (party: string) => [['partyId', party.repeat(64)]] as [string, string][]
       const partiesOf = (listener: Listener) =>
-        dataOf(listener.events).map((data) => {
-          const { partyId, feeShare } = JSON.parse(data)
-          return `${partyId[0]} ${feeShare.equityLikeShare}`
-        })
+        nodesOf(listener).map(({ partyId, feeShare }) => `${partyId[0]} ${feeShare.equityLikeShare}`)
       const first = await serve(t, store)
       const listener = await listen(first, target)
       const one = await listen(first, `${PROVIDER_STREAM}${query(ofParty('c'))}`)
@@ -197,17 +193,14 @@ for (const kind of STORE_KINDS) {
       await live.commit(3, [marketData(LIVE_MARKET, { b: '0.6', c: '0.3', e: '0.1' })])
       await until(() => listener.events.length >= 3, 'three changes')
       assert.deepEqual(partiesOf(listener).sort(), ['b 0.6', 'c 0.3', 'e 0.1'])
-      await until(() => one.events.length >= 1, 'one change')
+      await assertReceives(one, await rowsOf(first, '/api/v2/liquidity/providers', ofParty('c')))
       assert.deepEqual(partiesOf(one), ['c 0.3'])
-      assert.deepEqual(dataOf(one.events), await rowsOf(first, '/api/v2/liquidity/providers', ofParty('c')))
       listener.cut()
-      one.cut()
       await live.commit(4, [marketData(LIVE_MARKET, { b: '0.7', c: '0.3', e: '0.1' })])
       // Like another process: this service has had no stream yet.
       const second = await serve(t, store)
       const again = await listen(second, target, listener.id)
       assert.deepEqual(partiesOf(again), ['b 0.7'])
-      again.cut()
     })
 
     test('send the whole of a list that needs several reads, wherever the client was cut', async (t) => {
@@ -236,10 +229,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(found, rows.slice(-found.length))
         assert.ok(repeated >= 0 && repeated < (at === 499 ? 1 : 500), `${at}: ${repeated}`)
       }
-      const last = all.events.at(-1)!.id
-      const none = await listen(base, target, last)
-      assert.deepEqual(none.events, [])
-      none.cut()
+      assert.deepEqual((await listen(base, target, all.events.at(-1)!.id)).events, [])
     })
   })
 }
@@ -250,10 +240,9 @@ describe('a stream', () => {
   test('ends with a clear event if its client does not read, while others continue', async (t) => {
     const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
     const attentive = await listen(base, CHECKPOINT_STREAM)
-    const { hostname, port } = new URL(base)
-    const slow = connect({ host: hostname, port: Number(port) })
+    const slow = openSocket(base)
     t.after(() => slow.destroy())
-    slow.write(`GET ${CHECKPOINT_STREAM} HTTP/1.1\r\nHost: lyra\r\n\r\n`)
+    slow.write(requestText(`GET ${CHECKPOINT_STREAM}`))
     await once(slow, 'readable')
     slow.pause()
     await until(async () => /\{resource="checkpoints"\} 2/.test(await metricsOf(base)), 'both')
@@ -276,7 +265,6 @@ describe('a stream', () => {
     assert.match(text, /event: dropped\ndata: \{"code":8,"message":"[^"]*client[^"]*[^\n]*\}\n\n/)
     await live.commit(height + 1, [checkpointAt(height + 1)])
     await until(() => attentive.events.length > 3 * (height - 1), 'the attentive one continues')
-    attentive.cut()
   })
 
   test('ends when the service stops', async (t) => {
@@ -299,10 +287,8 @@ describe('a stream', () => {
     await live.commit(1, [checkpointAt(1), pointAt(1), pointAt(1, { marketId: OTHER_MARKET })])
     const page = await getPage(base, pointsPath(OTHER_MARKET))
     const ofOther = await listen(base, `${POINT_STREAM}?marketId=${OTHER_MARKET}`)
-    ofOther.cut()
     const market = `marketId=${LIVE_MARKET}`
     const ofAll = await listen(base, POINT_STREAM)
-    ofAll.cut()
     for (const [target, headers] of [
       [`${POINT_STREAM}?after=${ofOther.id}`],
       [`${POINT_STREAM}?after=${page.pageInfo.endCursor}`],

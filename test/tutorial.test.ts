@@ -39,51 +39,49 @@ function documented(command: string): string {
   return block.text.trim().slice('lyra '.length)
 }
 
-describe('The tutorial', () => {
-  test('shows a service whose chart follows the generated blocks', async (t) => {
-    const folder = temporaryFolder(t)
-    const free = '--port 0 --listen 127.0.0.1:0 --buffer buffer'
-    const service = startLyra(t, `${documented('serve')} ${free}`, { cwd: folder })
-    const base = await addressOf(service)
-    const port = await corePortOf(service)
-    const generate = documented('generate').replace(/:3005\b/, `:${port}`)
-    const sender = startLyra(t, generate)
-    await until(async () => (await statusOf(base, '/ready')) === 200, 'a current service')
+test('The tutorial shows a service whose chart follows the generated blocks', async (t) => {
+  const folder = temporaryFolder(t)
+  const free = '--port 0 --listen 127.0.0.1:0 --buffer buffer'
+  const service = startLyra(t, `${documented('serve')} ${free}`, { cwd: folder })
+  const base = await addressOf(service)
+  const port = await corePortOf(service)
+  const generate = documented('generate').replace(/:3005\b/, `:${port}`)
+  const sender = startLyra(t, generate)
+  await until(async () => (await statusOf(base, '/ready')) === 200, 'a current service')
 
-    const { marketId } = (await getPage(base, '/api/v2/market-summaries')).edges[0]!.node
-    const points = await listen(base, `/api/v2/stream/funding-period-data-points?marketId=${marketId}`)
-    const before = points.events.length
-    await until(() => points.events.length >= before + 2, 'new points')
-    const series = await send(base, `/api/v2/series/funding-period-data-points/${marketId}?interval=1s`)
-    assertSays(series.text, '"count":"1"')
-    points.cut()
+  const { marketId } = (await getPage(base, '/api/v2/market-summaries')).edges[0]!.node
+  const points = await listen(base, `/api/v2/stream/funding-period-data-points?marketId=${marketId}`)
+  const before = points.events.length
+  await until(() => points.events.length >= before + 2, 'new points')
+  const series = await send(base, `/api/v2/series/funding-period-data-points/${marketId}?interval=1s`)
+  assertSays(series.text, '"count":"1"')
+  points.cut()
 
-    const estimate = async () => (await send(base, `/api/v2/funding-estimates/${marketId}`)).text
-    await until(async () => /"fundingEstimate":\{.*"fundingRate":"-?\d/.test(await estimate()), 'an estimate')
+  const estimate = async () => (await send(base, `/api/v2/funding-estimates/${marketId}`)).text
+  await until(async () => /"fundingEstimate":\{.*"fundingRate":"-?\d/.test(await estimate()), 'an estimate')
 
-    const shown = PAGE.blocks.find(({ text }) => text.startsWith('curl -sN'))!.text
-    const target = /127\.0\.0\.1:3008([^"]+)/.exec(shown)![1]!.replace('MARKET', String(marketId))
-    const periods = await listen(base, target)
-    assert.equal(JSON.parse(periods.events[0]!.data).seq, '0')
-    periods.cut()
+  const shown = PAGE.blocks.find(({ text }) => text.startsWith('curl -sN'))!.text
+  const target = /127\.0\.0\.1:3008([^"]+)/.exec(shown)![1]!.replace('MARKET', String(marketId))
+  const periods = await listen(base, target)
+  assert.equal(JSON.parse(periods.events[0]!.data).seq, '0')
+  periods.cut()
 
-    sender.child.kill('SIGINT')
-    await ended(sender, 130)
-    const { text: coverage } = await send(base, '/api/v2/coverage')
-    assert.match(coverage, /"ranges":\[\{"from":"1","to":"\d+"\}\],"gaps":\[\]/)
+  sender.child.kill('SIGINT')
+  await ended(sender, 130)
+  const { text: coverage } = await send(base, '/api/v2/coverage')
+  assert.match(coverage, /"ranges":\[\{"from":"1","to":"\d+"\}\],"gaps":\[\]/)
 
-    // Restarted, it sends the same blocks from the beginning; stored ones are skipped.
-    const isConnected = async (count: 0 | 1) =>
-      (await send(base, '/metrics')).text.includes(`lyra_live_core_connected ${count}\n`)
-    await until(() => isConnected(0), 'the end of the first connection')
-    const again = startLyra(t, generate)
-    await until(() => isConnected(1), 'another connection')
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    assert.equal(await statusOf(base, '/ready'), 200)
-    assert.equal(again.child.exitCode, null, again.output.stderr)
-    again.child.kill('SIGTERM')
-    await ended(again, 130)
-  })
+  // Restarted, it sends the same blocks from the beginning; stored ones are skipped.
+  const isConnected = async (count: 0 | 1) =>
+    (await send(base, '/metrics')).text.includes(`lyra_live_core_connected ${count}\n`)
+  await until(() => isConnected(0), 'the end of the first connection')
+  const again = startLyra(t, generate)
+  await until(() => isConnected(1), 'another connection')
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  assert.equal(await statusOf(base, '/ready'), 200)
+  assert.equal(again.child.exitCode, null, again.output.stderr)
+  again.child.kill('SIGTERM')
+  await ended(again, 130)
 })
 
 describe('lyra generate --dial', () => {

@@ -10,23 +10,21 @@ import { createEventStreamReader, type ServerEvent } from '../client/src/event-s
 import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { documentedPages } from './fixtures/documentation.ts'
-import { getPage } from './fixtures/http.ts'
+import { nodesOf } from './fixtures/http.ts'
 import { createActivity, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
 import { freePort, openServer } from './fixtures/port.ts'
 import { ended, startLyra, startProgram } from './fixtures/program.ts'
 import { HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFile } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const ROOT = dirname(import.meta.dirname)
 const kind = STORE_KINDS[0]!
 
-async function sampleService(t: TestContext): Promise<string> {
-  const store = await storeOf(t, kind, SAMPLE)
-  return serve(t, store)
-}
+const sampleService = () => serveFile(kind, SAMPLE)
 
 /** A test server, for behaviour that a correct service does not have. */
 async function serveWith(t: TestContext, listener: RequestListener): Promise<string> {
@@ -40,14 +38,12 @@ async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('the TypeScript client', () => {
-  test('walks all pages of a resource, in either order and from a cursor on', async (t) => {
-    const base = await sampleService(t)
+  test('walks all pages of a resource, in either order and from a cursor on', async () => {
+    const base = await sampleService()
     const lyra = createLyraClient({ url: `${base}/` })
-    const nodes = async (path: string, params: [string, string][] = []) =>
-      (await getPage(base, path, [...params, ['pagination.first', '5000']])).edges.map(({ node }) => node)
     assert.deepEqual(
       await all(lyra.fundingPeriodDataPoints({ marketId: MARKET }, { pageSize: 100, newestFirst: false })),
-      await nodes(POINTS, [['pagination.newestFirst', 'false']]),
+      await nodesOf(base, POINTS, [['pagination.newestFirst', 'false']]),
     )
     const filters = {
       marketId: MARKET,
@@ -55,7 +51,7 @@ describe('the TypeScript client', () => {
       from: new Date('2023-10-05T10:01:40Z'),
       to: 1696500700000000000n,
     } as const
-    const expected = await nodes(POINTS, [
+    const expected = await nodesOf(base, POINTS, [
       ['source', 'SOURCE_EXTERNAL'],
       ['dateRange.startTimestamp', '1696500100000000000'],
       ['dateRange.endTimestamp', '1696500700000000000'],
@@ -64,11 +60,10 @@ describe('the TypeScript client', () => {
     assert.deepEqual(await all(lyra.fundingPeriodDataPoints(filters)), expected)
     const page = await lyra.fundingPeriodDataPointsPage({ marketId: MARKET, seq: 3n }, { first: 5 })
     assert.deepEqual([page.rows.length, page.blockHeight, page.blockTimestamp], [5, HEIGHT, TIMESTAMP])
+    const { cursor } = page.rows[1]!
     assert.deepEqual(
-      await all(
-        lyra.fundingPeriodDataPoints({ marketId: MARKET, seq: '3' }, { after: page.rows[1]!.cursor }),
-      ),
-      (await nodes(POINTS, [['seq', '3']])).slice(2),
+      await all(lyra.fundingPeriodDataPoints({ marketId: MARKET, seq: '3' }, { after: cursor })),
+      (await nodesOf(base, POINTS, [['seq', '3']])).slice(2),
     )
     const answer = await fetch(lyra.url('fundingPeriodDataPoints', filters, { first: 2, newestFirst: true }))
     assert.equal(answer.status, 200)
@@ -77,7 +72,7 @@ describe('the TypeScript client', () => {
   })
 
   test('reports the state of the service, also when it is not ready', async (t) => {
-    const lyra = createLyraClient({ url: await sampleService(t) })
+    const lyra = createLyraClient({ url: await sampleService() })
     assert.equal((await lyra.coverage()).chainId, 'core-scenarios')
     assert.deepEqual(await lyra.health(), { status: 'ok' })
     assert.deepEqual(await lyra.ready(), { status: 'ready' })
@@ -87,8 +82,8 @@ describe('the TypeScript client', () => {
     await assert.rejects(empty.coverage(), { name: 'LyraApiError', status: 503, code: 14, retryAfter: 1 })
   })
 
-  test("throws errors with the service's message, and does not retry these", async (t) => {
-    const base = await sampleService(t)
+  test("throws errors with the service's message, and does not retry these", async () => {
+    const base = await sampleService()
     let asked = 0
     const counting: typeof fetch = (...args) => {
       asked++
@@ -126,6 +121,12 @@ describe('the TypeScript client', () => {
     await assert.rejects(createLyraClient({ url: gone, retries: 0 }).health(), {
       message: `${gone}/health: fetch failed (connect ECONNREFUSED ${gone.slice('http://'.length)})`,
     })
+    // A proxy that has no service behind it sends no delay.
+    const proxied = [502, 504, 200]
+    const proxy = await serveWith(t, (_, response) => {
+      response.writeHead(proxied.shift()!).end('{"status":"ok"}')
+    })
+    assert.deepEqual(await createLyraClient({ url: proxy, longestWaitMs: 10 }).health(), { status: 'ok' })
     // If no address of a name accepts a connection, the error has only a code.
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
     const refused = () => Promise.reject(new TypeError('fetch failed', { cause }))
@@ -170,15 +171,6 @@ describe('the TypeScript client', () => {
     }
   })
 
-  test('asks again if a proxy has no service behind it', async (t) => {
-    const answers = [502, 504, 200]
-    const base = await serveWith(t, (_, response) => {
-      response.writeHead(answers.shift()!).end('{"status":"ok"}')
-    })
-    const lyra = createLyraClient({ url: base, longestWaitMs: 10 })
-    assert.deepEqual(await lyra.health(), { status: 'ok' })
-  })
-
   test('follows a stream across cuts and restarts of the service, until its signal', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
@@ -190,30 +182,24 @@ describe('the TypeScript client', () => {
     const rows: string[] = []
     const following = (async () => {
       const options = { afterBlock: '0', signal: stop.signal }
-      for await (const { row, cursor } of lyra.streamFundingPeriodDataPoints(
-        { marketId: LIVE_MARKET },
-        options,
-      )) {
+      const stream = lyra.streamFundingPeriodDataPoints({ marketId: LIVE_MARKET }, options)
+      for await (const { row, cursor } of stream) {
         assert.match(cursor, /^[A-Za-z0-9_-]+$/)
         rows.push(JSON.stringify(row))
       }
     })()
-    const waitFor = async (count: number) => {
-      while (rows.length < count) await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const waitFor = (count: number) => until(() => rows.length >= count, `${count} rows`)
     for (let block = 0; block < 20; block++) await activity.step()
     await waitFor(10)
     first.child.kill('SIGKILL')
     for (let block = 0; block < 20; block++) await activity.step()
     const second = startLyra(t, `serve --port ${port} --store ${store}`)
     await second.printed(/serving/)
-    const paged = (await all(lyra.fundingPeriodDataPoints({ marketId: LIVE_MARKET }))).map((row) =>
-      JSON.stringify(row),
-    )
+    const paged = await all(lyra.fundingPeriodDataPoints({ marketId: LIVE_MARKET }))
     await waitFor(paged.length)
     stop.abort()
     await following
-    assert.deepEqual([...rows].sort(), [...paged].sort())
+    assert.deepEqual(rows.sort(), paged.map((row) => JSON.stringify(row)).sort())
   })
 
   test('resumes a stream with the last id received, with or without a row', async (t) => {
@@ -298,7 +284,7 @@ describe('the package of the client', () => {
       const again = statSync(join(ROOT, 'client/dist/connection.js')).mtimeMs
       assert.equal(again, built, 'programs may be loading it')
 
-      const base = await sampleService(t)
+      const base = await sampleService()
       const nodes = [...new Set([process.execPath, OWN_NODE!])]
       const { engines } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
       assert.equal(engines.node, '>=20.3')
@@ -334,14 +320,14 @@ const PROVIDERS_SHOWN = /at block 905:\n([0-9a-f]{64}: share [\d.]+, on book [\d
 
 describe('the examples of the client', () => {
   /** Runs an example as described in its first lines. */
-  async function run(t: TestContext, name: string, args: string[], cwd = ROOT): Promise<string> {
+  async function run(t: TestContext, name: string, ...args: string[]): Promise<string> {
     const path = join(ROOT, 'client/examples', name)
     const command = ['--conditions=source', path, ...args]
-    return (await ended(startProgram(t, process.execPath, command, { cwd }))).stdout
+    return (await ended(startProgram(t, process.execPath, command, { cwd: ROOT }))).stdout
   }
 
   test('walk-funding-points', async (t) => {
-    const stdout = await run(t, 'walk-funding-points.js', [await sampleService(t), MARKET])
+    const stdout = await run(t, 'walk-funding-points.js', await sampleService(), MARKET)
     assert.match(
       stdout,
       /^SOURCE_EXTERNAL: \d+ points, TWAP \d+ at first, \d+ at last\nSOURCE_INTERNAL: \d+ points, .*\n$/,
@@ -349,11 +335,11 @@ describe('the examples of the client', () => {
   })
 
   test('follow-funding-points continues after its last row', async (t) => {
-    const base = await sampleService(t)
+    const base = await sampleService()
     const file = join(temporaryFolder(t), 'cursor.txt')
-    const first = await run(t, 'follow-funding-points.js', [base, MARKET, file, '5'])
-    const second = await run(t, 'follow-funding-points.js', [base, MARKET, file, '5'])
-    const both = await run(t, 'follow-funding-points.js', [base, MARKET, `${file}2`, '10'])
+    const first = await run(t, 'follow-funding-points.js', base, MARKET, file, '5')
+    const second = await run(t, 'follow-funding-points.js', base, MARKET, file, '5')
+    const both = await run(t, 'follow-funding-points.js', base, MARKET, `${file}2`, '10')
     assert.equal(`${first}${second}`, both)
     assert.equal(both.trim().split('\n').length, 10)
   })
