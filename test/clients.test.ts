@@ -11,9 +11,9 @@ import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentati
 import { getPage, nodesOf, type PageAnswer } from './fixtures/http.ts'
 import { freePort, openServer } from './fixtures/port.ts'
 import { ended, runWell, startProgram } from './fixtures/program.ts'
-import { lacksPython, PYTHON, startPython } from './fixtures/python.ts'
+import { lacksPython, startPython } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { inTurns, scaled } from './fixtures/sampling.ts'
+import { scaled } from './fixtures/sampling.ts'
 import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
 import { MONTH, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -83,37 +83,6 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
     assert.deepEqual([error.status, error.body.code, error.body.details[0]!.code], [400, 3, 10015])
     return true
   })
-})
-
-test('Python scripts that paste cursors into URLs walk every page of every list', async (t) => {
-  if (lacksPython(t)) return
-  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
-  let turn = 0
-  for (const [path, query] of [
-    [CHECKPOINTS, ''],
-    [POINTS, ''],
-    [POINTS, '?source=SOURCE_EXTERNAL&dateRange.startTimestamp=1696500100000000000'],
-    [PROVIDERS, `?marketId=${MARKET}`],
-  ] as const) {
-    for (const newestFirst of ['true', 'false']) {
-      const params = [
-        ...new URLSearchParams(query),
-        ['pagination.newestFirst', newestFirst] as [string, string],
-      ]
-      const nodes = await nodesOf(base, path, params)
-      assert.notEqual(nodes.length, 0)
-      for (const direction of inTurns(turn++, ['forward', 'backward'])) {
-        const pageSize = String(Math.ceil(nodes.length / 4))
-        const route = `${path.slice('/api/v2/'.length)}${query}`
-        const script = [join(CLIENTS, 'walk_pages.py'), route, pageSize, direction, newestFirst]
-        const env = { DATA_NODE_URL_REST: `${base}/api/v2` }
-        const { stdout, stderr } = await startProgram(t, PYTHON, script, { env }).outcome
-        assert.equal(stderr, '')
-        assert.deepEqual(JSON.parse(stdout), nodes, `${route} ${direction}, newest first ${newestFirst}`)
-      }
-    }
-    turn++
-  }
 })
 
 /** A documented program that asks another service. */
