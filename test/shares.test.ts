@@ -55,28 +55,6 @@ test('At the limit the address with the most places loses one to an address with
   assert.deepEqual(alone, ['a'])
 })
 
-test('Waiting addresses take turns: one with many requests only delays itself', async () => {
-  const turns = createTurns(createAccount(), 8)
-  const order: string[] = []
-  const ends: (() => void)[] = []
-  const ask = (address: string, name: string) =>
-    turns(async () => {
-      order.push(name)
-      await new Promise<void>((resolve) => ends.push(resolve))
-    }, address)
-  const all = Array.from({ length: 300 }, (_, index) => ask('a', `a${index}`))
-  await delay(5)
-  assert.equal(order.length, 8)
-  all.push(ask('b', 'b0'), ask('b', 'b1'), ask('c', 'c0'))
-  while (order.length < 303) {
-    ends.shift()!()
-    await delay(0)
-  }
-  for (const end of ends) end()
-  await Promise.all(all)
-  assert.deepEqual(order.slice(8, 14), ['a8', 'b0', 'c0', 'a9', 'b1', 'a10'])
-})
-
 test('A flood of refusals is sent one in each round of the event loop', async (t) => {
   const base = await serve(t, sqlite.create(t), { inThreads: true })
   const { hostname, port } = new URL(base)
