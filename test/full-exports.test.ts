@@ -191,22 +191,16 @@ describe('an export of all markets', () => {
   })
 
   test('has a URL from the client, for any filters', async (t) => {
-    const { base } = await serveLive(t, kind, [
-      pointAt(1),
-      pointAt(2),
-      pointAt(1, { marketId: idOf('b'), source: 1 }),
-    ])
+    const other = pointAt(1, { marketId: idOf('b'), source: 1 })
+    const { base } = await serveLive(t, kind, [pointAt(1), pointAt(2), other])
     const lyra = createLyraClient({ url: base })
     const lines = async (url: string) => linesOf(await (await fetch(url)).text())
     const all = await lines(lyra.exportUrl('fundingPeriodDataPoints'))
     assert.equal(all.length, 3)
     const rest = lyra.exportUrl('fundingPeriodDataPoints', {}, { after: all[0]!.cursor })
     assert.deepEqual(await lines(rest), all.slice(1))
-    const external = lyra.exportUrl(
-      'fundingPeriodDataPoints',
-      { source: 'SOURCE_EXTERNAL' },
-      { format: 'csv' },
-    )
+    const source = 'SOURCE_EXTERNAL'
+    const external = lyra.exportUrl('fundingPeriodDataPoints', { source }, { format: 'csv' })
     assert.equal((await (await fetch(external)).text()).split('\r\n').length, 3)
     const range = { from: timeOf(2), to: timeOf(3) }
     assert.equal((await lines(lyra.exportUrl('fundingPeriodDataPoints', range))).length, 1)

@@ -89,10 +89,8 @@ function* within(value: unknown, place: string[] = []): Generator<[Record<string
 /** The document's path that matches a request's path, or null. */
 function documentedPath(target: string): string | null {
   const path = target.split('?')[0]!
-  const found = Object.keys(document.paths).filter((template) =>
-    new RegExp(`^${template.replace(/\{\w+\}/, '[^/]*')}$`).test(path),
-  )
-  return found[0] ?? null
+  const matches = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/, '[^/]*')}$`).test(path)
+  return Object.keys(document.paths).find(matches) ?? null
 }
 
 /** Checks an answer against the document's response for its path and status. */
@@ -134,15 +132,12 @@ function assertDocumented(answer: RawAnswer, target: string): void {
 }
 
 /** Accepted spellings of booleans besides the documented `true` and `false`. */
-const BOOLEANS = new Map([
-  ...['true', '1'].map((text) => [text, true] as const),
-  ...['FALSE', '0'].map((text) => [text, false] as const),
-])
+const BOOLEANS: Record<string, boolean> = { true: true, 1: true, FALSE: false, 0: false }
 
 /** Converts a query text to the type in its parameter's schema. */
 function typedValue(type: unknown, text: string): unknown {
   if (type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
-  return type === 'boolean' ? (BOOLEANS.get(text) ?? text) : text
+  return type === 'boolean' ? (BOOLEANS[text] ?? text) : text
 }
 
 describe('The OpenAPI document', () => {
@@ -167,16 +162,14 @@ describe('The OpenAPI document', () => {
       return JSON.stringify(found)
     }
     for (const [node, fields] of Object.entries({
-      FundingPeriodDataPoint: ['price', 'twap'],
-      FundingPeriod: ['fundingPayment', 'internalTwap', 'externalTwap'],
-      FundingEstimate: ['fundingPayment', 'internalTwap', 'externalTwap'],
-      LiquidityProvider: [
-        ...['averageEntryValuation', 'virtualStake'],
-        ...['requiredLiquidity', 'notionalVolumeBuys', 'notionalVolumeSells'],
-      ],
-      LiquidityProviderEpoch: ['requiredLiquidity'],
+      FundingPeriodDataPoint: 'price twap',
+      FundingPeriod: 'fundingPayment internalTwap externalTwap',
+      FundingEstimate: 'fundingPayment internalTwap externalTwap',
+      LiquidityProvider:
+        'averageEntryValuation virtualStake requiredLiquidity notionalVolumeBuys notionalVolumeSells',
+      LiquidityProviderEpoch: 'requiredLiquidity',
     })) {
-      for (const field of fields)
+      for (const field of fields.split(' '))
         assert.match(described(node, field), /smallest unit of the settlement asset/, `${node}.${field}`)
     }
     for (const node of ['LiquidityProvider', 'LiquidityProviderEpoch']) {
@@ -362,16 +355,7 @@ describe('The document as OpenAPI 3.0', () => {
           if (value === null) nulls.add(name)
           return value
         })
-        const place = [
-          'paths',
-          path,
-          'get',
-          'responses',
-          `${status}`,
-          'content',
-          'application/json',
-          'schema',
-        ]
+        const place = ['paths', path, ...`get responses ${status} content application/json schema`.split(' ')]
         const validate = ajvOfOlder.compile({ $ref: `${ID}#/${pointer(place)}` })
         assert.ok(validate(body), `${path}: ${ajvOfOlder.errorsText(validate.errors)}`)
         if (status === 200) answers += 1

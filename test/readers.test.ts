@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { describe, test } from 'node:test'
 import { logBytes } from '#core/store/sqlite/log-check'
 import { assertSays } from './fixtures/assert-says.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, pointAt } from './fixtures/live-store.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, end, runWell, startService } from './fixtures/program.ts'
@@ -24,7 +24,7 @@ for (const kind of STORE_KINDS) {
       const { status, text } = await send(base, '/ready')
       assert.equal(status, 503)
       assertSays(text, 'lyra migrate')
-      assert.equal((await send(base, CHECKPOINTS)).status, 503)
+      assert.equal(await statusOf(base, CHECKPOINTS), 503)
       assert.equal(await openStore(store).schemaVersion(), 0)
       if (kind === SQLITE) assert.deepEqual(readdirSync(dirname(store)), [])
       await ingestWhole(store, SAMPLE)
