@@ -309,7 +309,7 @@ for (const kind of STORE_KINDS) {
       await ingestBytes(t, imported, fileOf(...rest))
       const file = fileWith(t, fileOf(first, ...rest))
       const repeated = await checked(imported, file, ['notInStore', 'repeated'])
-      assert.match(repeated.notes, /imported block 5: .* not compared/)
+      assertSays(repeated.notes, 'imported block 5: ... not compared')
       await checked(imported, fileWith(t, fileOf({ ...first, without: [3] }, { height: 6 })), [
         'notInFiles',
         'notInStore',
@@ -330,11 +330,11 @@ for (const kind of STORE_KINDS) {
       for (const [bytes, isCompared, message] of [
         [fileOf({ height: 5, chain: 'other-chain' }), false, elsewhere],
         [fileOf({ height: 5_000, chain }), false, /^nothing to compare: no block is in both\./],
-        [Buffer.concat([readRecording(SAMPLE), Buffer.alloc(99)]), true, /some\.evts, record 7882/],
+        [Buffer.concat([readRecording(SAMPLE), Buffer.alloc(99)]), true, 'some.evts, record 7882'],
       ] as const) {
         const { told, compared } = await checkWithFiles(store, fileWith(t, bytes))
         assert.equal(compared !== null, isCompared)
-        assert.match(told.map(({ what }) => what).join('\n'), message)
+        assertSays(told.map(({ what }) => what).join('\n'), message)
       }
     })
   })
@@ -496,13 +496,13 @@ describe('lyra prune', () => {
     )
     const failing = keep()
     const base = await addressOf(failing)
-    await failing.printed(/old rows cannot be pruned/)
+    await failing.printed('old rows cannot be pruned')
     assert.match(await metricsOf(base), /^lyra_prune_failed 1$/m)
     await end(failing)
     await runSql(store, 'drop trigger kept')
     const service = keep()
     await service.printed(
-      /pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data point/,
+      'pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data point',
     )
     await end(service)
     assert.equal((await dumpStore(store)).funding_period_data_points!.length, 1)
@@ -514,22 +514,22 @@ describe('lyra prune', () => {
     [
       'an invalid bound',
       'prune --before yesterday',
-      /--before.*It is not a time\. Allowed: .*2026-01-31T12:00:00Z.*height/,
+      '--before...It is not a time. Allowed: ...2026-01-31T12:00:00Z...height',
       2,
     ],
     [
       'a height above the last block',
       'prune --before 906',
-      /--before block 906 is later than the last block \(block 905\).*, or a time such as 2026/,
+      '--before block 906 is later than the last block (block 905)..., or a time such as 2026',
       1,
     ],
     [
       'a time after the last block',
       'prune --before 1696500904000000001',
-      /--before 2023-10-05T10:15:04\.000000001Z is later.*would delete everything/,
+      '--before 2023-10-05T10:15:04.000000001Z is later...would delete everything',
       1,
     ],
-    ['an invalid age', 'serve --keep 90', /--keep.*36h, 90d or 12w/, 2],
+    ['an invalid age', 'serve --keep 90', '--keep...36h, 90d or 12w', 2],
   ]
   for (const [what, command, message, code] of wrong) {
     test(`${what} is reported in one line`, async (t) => {

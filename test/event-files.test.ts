@@ -330,7 +330,7 @@ describe('paths of event files', () => {
       const run = startLyra(t, [command, ...port, '--store', 'a.db', '--log-level', 'debug', 'pipe'], {
         cwd: folder,
       })
-      await run.printed(/pipe: reading/)
+      await run.printed('pipe: reading')
       run.child.kill('SIGINT')
       const { code } = await run.outcome
       assert.equal(code, command === 'ingest' ? 130 : 0)

@@ -7,7 +7,7 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event
 import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
-import { assertSays } from './fixtures/assert-says.ts'
+import { assertSays, patternOf } from './fixtures/assert-says.ts'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { eventsOf, frame } from './fixtures/event-stream.ts'
@@ -172,10 +172,11 @@ describe('a receiver of forwarded events', () => {
         received(receiver),
         [blocks.slice(0, 20), blocks.slice(21, 40)].map((some) => short(some.flat())),
       )
-      const missing = /block 21 missing.*restarted from a snapshot before block 21/
-      await until(async () => missing.test(describeStatus(await statusOfService(service.base))), 'its status')
+      const missing = 'block 21 missing...restarted from a snapshot before block 21'
+      const status = async () => describeStatus(await statusOfService(service.base))
+      await until(async () => patternOf(missing).test(await status()), 'its status')
       assertSays((await readyOf(service)).text, '"missingBlocks":{"from":"21","to":"21"}')
-      assert.match(service.program.output.stderr, missing)
+      assertSays(service.program.output.stderr, missing)
       await core.send(blocks.slice(10, 50))
       await until(() => receiver.connections.length === 3, 'a third connection')
       await untilLast(receiver, blocks[49]!.at(-1)!)

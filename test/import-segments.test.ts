@@ -66,9 +66,9 @@ type Source =
 /** Sources that are refused before anything is written, and the error. */
 const REFUSED: [what: string, source: Source, says: string | RegExp][] = [
   ['a missing path', () => '/nowhere/a-1-1-2.zip', 'no such file'],
-  ['a directory without segments', (t) => temporaryFolder(t), /contains no segment .*network-history copy/],
-  ['an empty file', Buffer.alloc(0), /not a complete zip file: .*Copy the segment again/],
-  ['a tar archive', tar(), /a tar archive, as written by data nodes up to v0\.70: .* v0\.71 or later/],
+  ['a directory without segments', (t) => temporaryFolder(t), 'contains no segment ...network-history copy'],
+  ['an empty file', Buffer.alloc(0), 'not a complete zip file: ...Copy the segment again'],
+  ['a tar archive', tar(), 'a tar archive, as written by data nodes up to v0.70: ... v0.71 or later'],
   ['a gzip archive', Buffer.from([0x1f, 0x8b, 8, 0]), 'a gzip archive, as written by data nodes up to v0.70'],
   ['a zip without its last byte', readFileSync(FIRST).subarray(0, -1), 'not a complete zip file'],
   ['a zip without its first half', readFileSync(FIRST).subarray(90_000), /zip|damaged/],
@@ -80,12 +80,12 @@ const REFUSED: [what: string, source: Source, says: string | RegExp][] = [
   [
     'schema version 53',
     { edit: metadata({ DatabaseVersion: 53 }), name: 'core-scenarios-53-1-300.zip' },
-    /schema version 53 is older than v0\.73 .* --force/,
+    'schema version 53 is older than v0.73 ... --force',
   ],
   [
     'schema version 124',
     { edit: metadata({ DatabaseVersion: 124 }), name: 'core-scenarios-124-1-300.zip' },
-    /schema version 124 is newer .* 54 to 123\. --force/,
+    'schema version 124 is newer ... 54 to 123. --force',
   ],
   ['no blocks', { edit: (all) => all.delete(BLOCKS) }, 'has no entry history/blocks'],
   [
@@ -138,7 +138,7 @@ const REFUSED: [what: string, source: Source, says: string | RegExp][] = [
       const other = await changed(t, { edit, name: 'other-123-1-300.zip' })
       return [other, SECOND]
     },
-    /is of chain "other", .* of chain "core-scenarios": import each chain/,
+    'is of chain "other", ... of chain "core-scenarios": import each chain',
   ],
 ]
 

@@ -36,7 +36,7 @@ async function finish(test: TestContext, command: CommandName, args: string): Pr
     return
   }
   const service = startLyra(test, args)
-  await service.printed(/ingestion ended/)
+  await service.printed('ingestion ended')
   await end(service)
 }
 

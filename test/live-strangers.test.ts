@@ -74,7 +74,7 @@ async function untilReadyAfterARefusal(service: LiveService): Promise<void> {
   await untilHeight(service, 50)
   await core.close()
   await sendRefused(service, [...blocks[50]!.slice(0, 2), Buffer.from('no event')])
-  await untilNotReady(service, /not an event/)
+  await untilNotReady(service, 'not an event')
   const again = await dial(service.corePort)
   await again.send([...blocks.slice(40, 50).flat(), ...blocks[50]!.slice(0, -1)])
   await sleep(300)
@@ -88,22 +88,22 @@ async function untilReadyAfterARefusal(service: LiveService): Promise<void> {
 for (const kind of ANY_STORE_KIND) {
   describe(`a message that the store would reject (${kind.name})`, () => {
     const second = blocks[2]!
-    const bad: [what: string, messages: Buffer[], reason: RegExp][] = [
-      ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], /not an event/],
+    const bad: [what: string, messages: Buffer[], reason: string][] = [
+      ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], 'not an event'],
       [
         'with a malformed body',
         [second[0]!, dataPointOf(Buffer.from([0x0a, 0x7f]))],
-        /longer than its message/,
+        'longer than its message',
       ],
-      ['without a valid id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], /its id is .*x-2/],
-      ['of 5 MB', [second[0]!, dataPointOf(Buffer.alloc(5_000_000))], /more than the 4194304 allowed/],
-      ['without a chain', begun(7, ''), /a chain id of/],
+      ['without a valid id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], 'its id is ...x-2'],
+      ['of 5 MB', [second[0]!, dataPointOf(Buffer.alloc(5_000_000))], 'more than the 4194304 allowed'],
+      ['without a chain', begun(7, ''), 'a chain id of'],
       [
         'of another chain',
         [second[0]!, replaced(second[1]!, CHAIN, 'core-elsewhere')],
-        /chain .*core-elsewhere/,
+        'chain ...core-elsewhere',
       ],
-      ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], /version 2/],
+      ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], 'version 2'],
     ]
     test('is refused before it is buffered, and makes the service not ready until a later block is committed', async (t) => {
       const store = kind.create(t)
@@ -138,7 +138,7 @@ for (const kind of ANY_STORE_KIND) {
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer, ['--chain', CHAIN])
       await sendRefused(service, begun(7, 'evil'))
-      await untilNotReady(service, /an event of chain .*evil.*--chain is .*core-scenarios/)
+      await untilNotReady(service, 'an event of chain ...evil...--chain is ...core-scenarios')
       const core = await dial(service.corePort)
       await core.send(blocks.slice(0, 3))
       await untilHeight(service, 3)
@@ -146,7 +146,7 @@ for (const kind of ANY_STORE_KIND) {
       const large = { kind: 104, body: Buffer.alloc(16 * 1024 * 1024) }
       const events = Array.from({ length: MAX_BLOCK_BYTES / large.body.length + 1 }, () => large)
       await sendRefused(service, begun(4, CHAIN, events))
-      await untilNotReady(service, /more than 128 MiB without the end of a block/)
+      await untilNotReady(service, 'more than 128 MiB without the end of a block')
       await until(() => bytesIn(buffer) < 1_000_000, 'most bytes are deleted')
       await assertGoesOn(t, service, store)
       const refusal = /--chain is "other", but .* is of chain "core-scenarios"/

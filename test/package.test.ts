@@ -43,7 +43,7 @@ describe('the package', () => {
     const other = join(folder, 'b.db')
     const service = startProgram(t, lyra, `serve --port 0 --store ${other} ${SAMPLE}`, { env })
     const base = await addressOf(service)
-    await service.printed(/ingestion ended/)
+    await service.printed('ingestion ended')
     const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')

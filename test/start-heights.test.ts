@@ -95,7 +95,7 @@ for (const kind of STORE_KINDS) {
       const service = startLyra(t, `serve --store ${store} --port 0`)
       const [base] = await Promise.all([
         addressOf(service),
-        service.printed(/instruments: stored from block 9 on/),
+        service.printed('instruments: stored from block 9 on'),
       ])
       const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
       assert.deepEqual(coverage.since[1], { resource: 'instruments', height: '9' })

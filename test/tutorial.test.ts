@@ -122,7 +122,7 @@ describe('lyra generate --dial', () => {
       'lyra: --dial 127.0.0.1:9: ECONNREFUSED; check that a service was started there with --listen; its log says if it has another core, or another chain in its store\n',
       1,
     )
-    const invalid = /--dial.*It must be an address and a port, such as 127\.0\.0\.1:3005/
+    const invalid = '--dial...It must be an address and a port, such as 127.0.0.1:3005'
     await assertFails(t, `${DIAL} 3005`, invalid, 2)
   })
 
@@ -167,7 +167,7 @@ describe('lyra generate --replay', () => {
     const unreadable = /damaged\.evts.*record \d+.*not a BusEvent: a field number of 0/
     for (const [args, message, code] of [
       [`--replay ${MONTH}`, '--replay sends a recording: it needs --dial', 2],
-      [`--replay ${MONTH} --blocks 5 ${dial}`, /'--replay <file>' cannot be used with .*'--blocks <n>'/, 2],
+      [`--replay ${MONTH} --blocks 5 ${dial}`, "'--replay <file>' cannot be used with ...'--blocks <n>'", 2],
       [`--replay ${MONTH} --speed 0 ${dial}`, '--speed must be more than 0 and at most 1000000, not 0', 2],
       ['--speed 2 --blocks 5', '--speed is that of a recording: it needs --replay', 2],
       [`--replay ${join(folder, 'none.evts')} ${dial}`, 'none.evts: no such file', 1],
@@ -199,7 +199,7 @@ describe('the script of npm start', () => {
   test('serves the sample, and names addresses that answer', async (t) => {
     const folder = temporaryFolder(t)
     const script = startProgram(t, process.execPath, [START, '--port', '0'], { cwd: folder })
-    await script.printed(/\/api\/v2\/checkpoints/)
+    await script.printed('/api/v2/checkpoints')
     const paths = [...script.output.stdout.matchAll(/^ {2}(http:\/\/\S+)$/gm)].map(([, url]) => url!)
     assert.ok(paths.length > 5)
     for (const url of paths) assert.equal((await fetch(url)).status, 200, url)
