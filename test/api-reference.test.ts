@@ -19,8 +19,7 @@ import { ended } from './fixtures/program.ts'
 import { lacksPython, startPython } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
-import { serve, serveFile } from './fixtures/service.ts'
-import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
+import { serve, serveRecording } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
@@ -46,7 +45,7 @@ function requested(target: string, base: string) {
 async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
   const browser = await openBrowser(t)
   if (browser === null) return null
-  const base = await serveFile(STORE_KINDS[0]!, NAMED_SAMPLE)
+  const base = await serveRecording('perps-calm-named')
   const opened = await openPage(browser, base, { colorScheme })
   const document = await getJson<Document>(base, '/openapi.json')
   await opened.page.goto('/docs')
@@ -210,7 +209,7 @@ describe('the API reference', () => {
 
   test('writes requests as Python that runs without a library', async (t) => {
     if (lacksPython(t)) return
-    const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+    const base = await serveRecording('perps-calm')
     const cwd = temporaryFolder(t)
     const run = (target: string) => startPython(t, pythonSample(requested(target, base)), { cwd })
     const asked = `${DATA_POINTS}?marketId=${MARKET}&pagination.first=2&X-Request-Id=it's\\`

@@ -14,7 +14,7 @@ import { ended, runWell, startProgram } from './fixtures/program.ts'
 import { lacksPython, startPython } from './fixtures/python.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { serveBoth, serveFile, storeOf } from './fixtures/service.ts'
+import { serveBoth, serveFile, serveRecording, storeOf } from './fixtures/service.ts'
 import { MONTH, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -36,7 +36,7 @@ type RestClients = {
 type List = [path: string, query: string, operation: Operation, ...args: (string | undefined)[]]
 
 test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async () => {
-  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  const base = await serveRecording('perps-calm')
   const { TradingData } = createRequire(import.meta.url)('@vegaprotocol/rest-clients') as RestClients
   TradingData.OpenAPI.BASE = base
   const { NetworkService, MarketsService, LiquidityService } = TradingData
@@ -262,7 +262,7 @@ test('the recipe of docs/export.md for pandas calculates with decimals, as float
   const recipe = blocks.find(({ text }) => text.includes('import pandas'))!.text
   const program = `${recipe}\nfor sum in exact.groupby('marketId').fundingRate.sum(): print('sum', sum)`
   const { stdout } = await ended(startPython(t, program, { cwd: folder }))
-  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  const base = await serveRecording('perps-calm')
   const markets = (await getPage(base, '/api/v2/market-summaries', 'pagination.newestFirst=false')).edges
   const sums = markets.map(async ({ node: { marketId } }) => {
     const rates = (await nodesOf(base, `/api/v2/funding-periods/${marketId}`)).map(
@@ -280,7 +280,7 @@ test('schemathesis finds only documented deviations', async (t) => {
   if (spawnSync(command, ['--version']).status !== 0) {
     return skip(t, 'schemathesis is not installed; LYRA_SCHEMATHESIS may name it')
   }
-  const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+  const base = await serveRecording('perps-calm')
   const examples = String(scaled(4, 2_000))
   const args = [
     `run ${base}/openapi.json --checks all --max-examples ${examples} --seed 1`,
