@@ -312,6 +312,8 @@ for (const kind of ANY_STORE_KIND) {
       ],
       ['an id without a dash', withId('22'), /its id is "22"/],
       ['no id', withId(''), /its id is ""/],
+      ['an id without an index', withId('3-'), /its id is "3-"/],
+      ["letters after the open block's height", withId('3-x'), /its id is "3-x"/],
       ['an id with letters', withId('2-x'), /its id is "2-x"/],
       ['an index of ten digits', withId('2-1234567890'), /its id is "2-1234567890"/],
       ['a body that is cut', withBody(Buffer.from([10, 9, 65])), /a field that is longer than its message/],

@@ -115,7 +115,7 @@ async function breakingStream(t: TestContext) {
     `${row(3)}event: dropped\ndata: {"code":8}\n\n`,
     'id: 4\n\n',
     row(5),
-    // What a proxy answers while the service restarts.
+    // A proxy's answers while the service restarts.
     502,
   ]
   const asked: unknown[] = []
@@ -132,7 +132,7 @@ async function breakingStream(t: TestContext) {
   return { base: `http://${await openServer(t, server)}`, asked }
 }
 
-/** The recipe's function that follows a stream, and what it needs. */
+/** The recipe's function that follows a stream, with its imports. */
 function followInPython(): string {
   const [head, recipe] = ['import http.client', 'def follow('].map(
     (part) => RECIPE_BLOCKS.find(({ text }) => text.includes(part))!.text,

@@ -45,7 +45,7 @@ function viewOf(providers: readonly LiquidityProvider[]): string {
   return render(Providers, { market, party, list })
 }
 
-/** What is above the filters. */
+/** The part above the filters. */
 const totalsOf = (view: string) => textOf(view).split('Penalised only')[0]!
 
 type Fields = Partial<Omit<LiquidityProvider, 'feeShare'>> & {

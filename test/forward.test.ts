@@ -68,7 +68,7 @@ function assertInOrder(receiver: TestReceiver): void {
   }
 }
 
-/** What a receiver gets, in short: the messages of each connection. */
+/** A receiver's messages, in short, by connection. */
 const received = ({ connections }: TestReceiver) => connections.map(({ messages }) => short(messages))
 
 const untilStored = (folder: string, height: number) =>

@@ -53,7 +53,7 @@ async function serveSample(t: TestContext, options = {}, recording = SAMPLE) {
   return serveBoth(t, await storeOf(t, sqlite, recording), options)
 }
 
-/** Opens a connection; its bytes are read, by whoever listens. */
+/** Opens a connection; its bytes are read by its listeners. */
 function dial(t: TestContext, address: string, localAddress = '127.0.0.1'): Socket {
   const [host, port] = address.split(':') as [string, string]
   const socket = connect({ host, port: Number(port), localAddress })

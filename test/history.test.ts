@@ -93,6 +93,18 @@ for (const kind of STORE_KINDS) {
       await ingestWell(t, store, fileOf(one), { allowGap: true })
       assertSameDump(await dumpStore(store), before, 'unchanged')
     })
+
+    test('is completed by a call with both parts, whichever the store has', async (t) => {
+      const whole = await dumpOf(t, kind, fileOf(genesis, one, ...rest))
+      for (const [what, part] of [
+        ['genesis', genesis],
+        ['the block itself', one],
+      ] as const) {
+        const store = await storeOfBytes(t, kind, fileOf(part, ...rest))
+        await ingestWell(t, store, fileOf(genesis, one, ...rest))
+        assertSameDump(await dumpStore(store), whole, what)
+      }
+    })
   })
 
   describe(`files of one call (${kind.name})`, () => {

@@ -245,7 +245,7 @@ describe("the core's connection", () => {
       )
       await Promise.all(all.map((socket) => once(socket.resume(), 'close')))
     }
-    assert.equal((await readyOf(service)).status, 200)
+    await untilReady(service)
     const counted = /lyra_live_connection_faults\{reason="second core"\} 500/
     await until(async () => counted.test(await metricsOf(service.base)), 'the metric')
     // A price that is slow to validate does not delay the stop.

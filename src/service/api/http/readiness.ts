@@ -44,7 +44,10 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
   }
   if (!ingestion.threadsRun()) {
-    reasons.push({ reason: 'thread stopped', message: 'a thread does not run; see the log' })
+    reasons.push({
+      reason: 'thread stopped',
+      message: 'a thread has not started yet, or has ended; see the log',
+    })
   }
   let position: Position | null
   try {

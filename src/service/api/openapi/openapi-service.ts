@@ -17,7 +17,7 @@ const REASONS: Record<UnreadyReason['reason'], string> = {
   'intake stopped': 'ingestion stopped at an error, or at missing blocks',
   'store unreachable': 'the store cannot be read',
   behind: 'the last block is too old',
-  'thread stopped': 'a thread of the service does not run',
+  'thread stopped': 'a thread of the service has not started yet, or has ended',
 }
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
