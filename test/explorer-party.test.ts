@@ -12,6 +12,7 @@ import { clientOf, figureOf, go, render, rowTexts, type Served, textOf, visit } 
 import { serveFile } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const { PaymentFigures } = await import('../web/src/party/party-payments.tsx')
 const { describeNow, Provision } = await import('../web/src/party/party-provisions.tsx')
@@ -309,9 +310,12 @@ describe('the view of a party', () => {
       await epochs.getByRole('button', { name: 'Lost to the fee penalty' }).press('Enter')
       await page.waitForURL(/epochSort=-lost/)
       await epochs.locator('th[aria-sort="descending"]', { hasText: 'Lost' }).waitFor()
-      const [, first] = await epochs.locator('tbody th').allInnerTexts()
-      const dearest = await page.locator('[data-figure="dearest"]').first().innerText()
-      assert.ok(dearest.startsWith(`Epoch ${first} cost the most`), dearest)
+      const isDearestFirst = async () => {
+        const [, first] = await epochs.locator('tbody th').allInnerTexts()
+        const dearest = await page.locator('[data-figure="dearest"]').first().innerText()
+        return dearest.startsWith(`Epoch ${first} cost the most`)
+      }
+      await until(isDearestFirst, 'the epoch that cost most is first')
       assert.deepEqual(await accessibilityFaults(page), [])
     },
   )
