@@ -1,6 +1,6 @@
 import { MAX_INT64 } from '../domain/integers.ts'
 import type { Envelope } from './bus-event.ts'
-import { decoderOf, int64, text, uint64 } from './message-fields.ts'
+import { decoderOf, int64Field, textField, uint64Field } from './message-fields.ts'
 import { MalformedMessageError, WireReader } from './wire-reader.ts'
 
 /** `BeginBlock`: height, time in Unix nanoseconds, block hash. */
@@ -8,7 +8,10 @@ export type BeginBlock = { height: bigint; timestamp: bigint; hash: string }
 
 const reader = new WireReader()
 
-const decodeFields = decoderOf<BeginBlock>({}, { height: uint64(1), timestamp: int64(2), hash: text(3) })
+const decodeFields = decoderOf<BeginBlock>(
+  {},
+  { height: uint64Field(1), timestamp: int64Field(2), hash: textField(3) },
+)
 
 /** @throws {MalformedMessageError} if the body is not a BeginBlock, or its height is 2^63 or more. */
 export function decodeBeginBlock({ bytes, bodyStart, bodyEnd }: Envelope): BeginBlock {

@@ -2,42 +2,48 @@ import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
 import { bytesOf, uint, type WireReader } from './wire-reader.ts'
 
 /** A field of a message: its tag, its value if it is absent, and how it is read; `known`: its value so far. */
-export type Field<Value> = {
+export type MessageField<Value> = {
   tag: number
   initial: Value
   read: (reader: WireReader, known: Value) => Value
 }
 
-function fieldOf<Value>(tag: number, initial: Value, read: Field<Value>['read']): Field<Value> {
+function messageField<Value>(
+  tag: number,
+  initial: Value,
+  read: MessageField<Value>['read'],
+): MessageField<Value> {
   return { tag, initial, read }
 }
 
-export const text = (field: number) => fieldOf(bytesOf(field), '', (reader) => reader.text())
-export const uint64 = (field: number) => fieldOf(uint(field), 0n, (reader) => reader.uint64())
-export const int64 = (field: number) => fieldOf(uint(field), 0n, (reader) => reader.int64())
-export const flag = (field: number) => fieldOf(uint(field), false, (reader) => reader.uint32() !== 0)
+export const textField = (field: number) => messageField(bytesOf(field), '', (reader) => reader.text())
+export const uint64Field = (field: number) => messageField(uint(field), 0n, (reader) => reader.uint64())
+export const int64Field = (field: number) => messageField(uint(field), 0n, (reader) => reader.int64())
+export const boolField = (field: number) =>
+  messageField(uint(field), false, (reader) => reader.uint32() !== 0)
 
 /** A number of 32 bits, or of an enum. */
-export const uint32 = <Enum extends number>(field: number) =>
-  fieldOf(uint(field), 0 as Enum, (reader) => reader.uint32() as Enum)
+export const uint32Field = <Enum extends number>(field: number) =>
+  messageField(uint(field), 0 as Enum, (reader) => reader.uint32() as Enum)
 
 /** An id in lower case; `""` if it is invalid. */
-export const marketId = (field: number) =>
-  fieldOf(bytesOf(field), '', (reader) => reader.id(MARKET_IDS) ?? '')
-export const partyId = (field: number) => fieldOf(bytesOf(field), '', (reader) => reader.id(PARTY_IDS) ?? '')
+export const marketField = (field: number) =>
+  messageField(bytesOf(field), '', (reader) => reader.id(MARKET_IDS) ?? '')
+export const partyField = (field: number) =>
+  messageField(bytesOf(field), '', (reader) => reader.id(PARTY_IDS) ?? '')
 
 /** A field that is null if it is absent. */
-export const optional = <Value>({ tag, initial, read }: Field<Value>) =>
-  fieldOf<Value | null>(tag, null, (reader) => read(reader, initial))
+export const optional = <Value>({ tag, initial, read }: MessageField<Value>) =>
+  messageField<Value | null>(tag, null, (reader) => read(reader, initial))
 
 /** A text that is null if it is empty. */
-export const textOrNull = (field: number) =>
-  fieldOf<string | null>(bytesOf(field), null, (reader) => reader.text() || null)
+export const textFieldOrNull = (field: number) =>
+  messageField<string | null>(bytesOf(field), null, (reader) => reader.text() || null)
 
-type Fields<Message> = { [Name in Exclude<keyof Message, 'kind'>]: Field<Message[Name]> }
+type Fields<Message> = { [Name in Exclude<keyof Message, 'kind'>]: MessageField<Message[Name]> }
 
 function namedFields<Message>(fields: Partial<Fields<Message>>) {
-  return Object.entries(fields) as [keyof Message, Field<Message[keyof Message]>][]
+  return Object.entries(fields) as [keyof Message, MessageField<Message[keyof Message]>][]
 }
 
 /** Creates a function that reads the rest of the reader's message into an object, and skips fields that are not named. */

@@ -162,7 +162,7 @@ export function onConflict(table: Table): string {
 export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
 
 /** The rows whose keys begin with these values. */
-export const rowsOf = (...key: TextCell[]): RowRange => ({ after: key, upTo: key })
+export const rowsUnder = (...key: TextCell[]): RowRange => ({ after: key, upTo: key })
 
 /** The key of a row. */
 export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {

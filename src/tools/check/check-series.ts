@@ -5,7 +5,7 @@ import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-leve
 import { type BucketRow, bucketRows } from '#core/store/derived/make-series'
 import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/readings/counted-points'
 import { type MadeSeries, readMade } from '#core/store/readings/made-series'
-import { rowsOf, type TextCell, tableOf } from '#core/store/tables'
+import { rowsUnder, type TextCell, tableOf } from '#core/store/tables'
 import { walkTable } from '#core/store/walk-table'
 import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
 import type { Checking } from './problems.ts'
@@ -51,7 +51,7 @@ async function checkLevel(
     }
     if (end > from) from = end
   }
-  for await (const chunk of walkTable(reader, SERIES, rowsOf(...key), signal)) {
+  for await (const chunk of walkTable(reader, SERIES, rowsUnder(...key), signal)) {
     rows += chunk.length
     for (const row of chunk)
       if (bucketStart(row) >= to) problems.add(describeRow(SERIES, row), 'it is not made yet')

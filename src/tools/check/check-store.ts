@@ -4,7 +4,7 @@ import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
-import { keepsPlaces, rowsOf, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
+import { keepsPlaces, rowsUnder, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
 import { allRows, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
 import { checkSeries } from './check-series.ts'
@@ -197,9 +197,9 @@ function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
   return {
     table: SPANS,
     ofPoint: ({ seq }) => BigInt(seq!),
-    rangeOf: (market) => rowsOf(market),
+    rangeOf: (market) => rowsUnder(market),
     columnsOf: async (market) => {
-      const periods = await allRows(reader, PERIODS, rowsOf(markets.get(market) ?? ''))
+      const periods = await allRows(reader, PERIODS, rowsUnder(markets.get(market) ?? ''))
       const starts = new Map(periods.map(([, seq, start]) => [seq!, start!]))
       return (seq, points) => [`${points}`, starts.get(`${seq}`) ?? null]
     },

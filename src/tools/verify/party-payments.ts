@@ -2,7 +2,7 @@ import { firstGapFrom } from '#core/domain/coverage'
 import { add, type Decimal, parseDecimal, textOfDecimal, ZERO } from '#core/domain/decimal'
 import type { Place } from '#core/domain/place'
 import type { TableReader } from '#core/store/table-reader'
-import { rowsOf, tableOf } from '#core/store/tables'
+import { rowsUnder, tableOf } from '#core/store/tables'
 import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { PERIODS, type StoredStream } from './stored-market.ts'
 import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
@@ -76,7 +76,7 @@ export async function verifyStoredPayments(
   }: { stream: StoredStream; tally: Tally; only: bigint | null; signal: AbortSignal },
 ): Promise<void> {
   const periods = new Map<bigint, PeriodPayments>()
-  for await (const chunk of walkTable(reader, PAYMENTS, rowsOf(marketId), signal)) {
+  for await (const chunk of walkTable(reader, PAYMENTS, rowsUnder(marketId), signal)) {
     for (const row of chunk) {
       const named = namedRow(PAYMENTS, row)
       const seq = BigInt(named.seq!)
@@ -88,7 +88,7 @@ export async function verifyStoredPayments(
   }
   if (periods.size === 0) return
   const known = new Map<bigint, string | null>()
-  for await (const chunk of walkTable(reader, PERIODS, rowsOf(marketId), signal)) {
+  for await (const chunk of walkTable(reader, PERIODS, rowsUnder(marketId), signal)) {
     for (const row of chunk) {
       const { seq, funding_payment } = namedRow(PERIODS, row)
       known.set(BigInt(seq!), funding_payment!)

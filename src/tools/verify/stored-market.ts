@@ -9,7 +9,7 @@ import type {
 import type { TwapMethod } from '#core/funding/market-verifier'
 import type { PrunedBefore } from '#core/store/readings/holdings'
 import type { TableReader } from '#core/store/table-reader'
-import { rowsOf, tableOf } from '#core/store/tables'
+import { rowsUnder, tableOf } from '#core/store/tables'
 import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { createRowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
@@ -60,7 +60,7 @@ export async function verifyStoredMarket(
 ): Promise<void> {
   const { gaps, pruned } = stream
   const run = createMarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
-  const auctions = createRowQueue(walkTable(reader, AUCTIONS, rowsOf(marketId), signal))
+  const auctions = createRowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
   /** The period before; null if its end is not stored. */
   let ended: StoredPeriod | null = null
   /** The height of the last event; null before the first. */
@@ -217,8 +217,8 @@ export async function verifyStoredMarket(
     return points.sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
   }
 
-  const periods = createRowQueue(walkTable(reader, PERIODS, rowsOf(marketId), signal))
-  const spans = createRowQueue(walkTable(reader, SPANS, rowsOf(number ?? '-1'), signal))
+  const periods = createRowQueue(walkTable(reader, PERIODS, rowsUnder(marketId), signal))
+  const spans = createRowQueue(walkTable(reader, SPANS, rowsUnder(number ?? '-1'), signal))
   for (;;) {
     const periodRow = await periods.next()
     const spanRow = await spans.next()

@@ -1,13 +1,19 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
-import { decoderOf, flag, int64, marketId } from '../../events/message-fields.ts'
+import { boolField, decoderOf, int64Field, marketField } from '../../events/message-fields.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { auctionTable } from './table.ts'
 
 const decodeAuction = decoderOf<AuctionEvent>(
   { kind: 'auction' },
-  { marketId: marketId(1), openingAuction: flag(2), leave: flag(3), start: int64(4), end: int64(5) },
+  {
+    marketId: marketField(1),
+    openingAuction: boolField(2),
+    leave: boolField(3),
+    start: int64Field(4),
+    end: int64Field(5),
+  },
 )
 
 export const auctionArrival: Arrival<AuctionEvent> = {

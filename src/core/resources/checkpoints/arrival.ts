@@ -2,14 +2,14 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { CheckpointEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
-import { decoderOf, text, uint64 } from '../../events/message-fields.ts'
+import { decoderOf, textField, uint64Field } from '../../events/message-fields.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { checkpointTable } from './table.ts'
 
 const decodeCheckpoint = decoderOf<CheckpointEvent>(
   { kind: 'checkpoint' },
-  { hash: text(1), blockHash: text(2), atBlock: uint64(3) },
+  { hash: textField(1), blockHash: textField(2), atBlock: uint64Field(3) },
 )
 
 export const checkpointArrival: Arrival<CheckpointEvent> = {

@@ -3,7 +3,7 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent } from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
-import { decoderOf, marketId, partyId, text, uint32 } from '../../events/message-fields.ts'
+import { decoderOf, marketField, partyField, textField, uint32Field } from '../../events/message-fields.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
 import { createBatch, put, rowsOf } from '../batch.ts'
@@ -31,7 +31,7 @@ type WritablePayment = {
 
 const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
   { kind: 'funding-loss' },
-  { marketId: marketId(1), partyId: partyId(2), amount: text(3), type: uint32(4) },
+  { marketId: marketField(1), partyId: partyField(2), amount: textField(3), type: uint32Field(4) },
 )
 
 export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {

@@ -3,7 +3,14 @@ import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { FundingPeriodEvent } from '../../events/event.ts'
 import { isKeptNumber, isStorable, type LeftOutReason, numberFault } from '../../events/left-out.ts'
-import { decoderOf, int64, marketId, optional, text, uint64 } from '../../events/message-fields.ts'
+import {
+  decoderOf,
+  int64Field,
+  marketField,
+  optional,
+  textField,
+  uint64Field,
+} from '../../events/message-fields.ts'
 import type { Arrival } from '../arrival.ts'
 import { type Batch, put } from '../batch.ts'
 import { fundingPeriodTable } from './table.ts'
@@ -11,9 +18,9 @@ import { fundingPeriodTable } from './table.ts'
 const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
   { kind: 'funding-period' },
   {
-    ...{ marketId: marketId(1), seq: uint64(2), start: int64(3), end: optional(int64(4)) },
-    ...{ fundingPayment: optional(text(5)), fundingRate: optional(text(6)) },
-    ...{ internalTwap: optional(text(7)), externalTwap: optional(text(8)) },
+    ...{ marketId: marketField(1), seq: uint64Field(2), start: int64Field(3), end: optional(int64Field(4)) },
+    ...{ fundingPayment: optional(textField(5)), fundingRate: optional(textField(6)) },
+    ...{ internalTwap: optional(textField(7)), externalTwap: optional(textField(8)) },
   },
 )
 

@@ -17,7 +17,14 @@ import {
   MAX_TEXT_LENGTH,
 } from '../../events/left-out.ts'
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import { decoderOf, int64, optional, readerOf, text, uint64 } from '../../events/message-fields.ts'
+import {
+  decoderOf,
+  int64Field,
+  optional,
+  readerOf,
+  textField,
+  uint64Field,
+} from '../../events/message-fields.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 
 /** An asset's id if it is not a name. */
@@ -39,17 +46,21 @@ const TO_INSTRUMENT = [bytesOf(1)]
 /** From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers. */
 const TO_TRIGGERS = [bytesOf(4), bytesOf(1), bytesOf(2), bytesOf(2)]
 
-const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64(1)), every: int64(2) })
+const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64Field(1)), every: int64Field(2) })
 
 const decodeSla = decoderOf<SlaParameters>(
   {},
   {
-    ...{ priceRange: text(1), commitmentMinTimeFraction: text(2) },
-    ...{ performanceHysteresisEpochs: uint64(4), slaCompetitionFactor: text(5) },
+    ...{ priceRange: textField(1), commitmentMinTimeFraction: textField(2) },
+    ...{ performanceHysteresisEpochs: uint64Field(4), slaCompetitionFactor: textField(5) },
   },
 )
 
-const readDetails = readerOf<AssetEvent>({ name: text(1), symbol: text(2), decimals: uint64(4) })
+const readDetails = readerOf<AssetEvent>({
+  name: textField(1),
+  symbol: textField(2),
+  decimals: uint64Field(4),
+})
 
 /** Decodes the reader's `Market`. */
 export function decodeInstrument(reader: WireReader): InstrumentEvent {

@@ -1,6 +1,6 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent, MarketDataEvent } from '../../events/event.ts'
-import { decoderOf, uint32, uint64 } from '../../events/message-fields.ts'
+import { decoderOf, uint32Field, uint64Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
@@ -16,7 +16,7 @@ export type EpochEndEvent = { kind: 'epoch-end'; seq: bigint }
 
 const decodeEpoch = decoderOf<EpochEndEvent & { action: number }>(
   { kind: 'epoch-end' },
-  { seq: uint64(1), action: uint32(2) },
+  { seq: uint64Field(1), action: uint32Field(2) },
 )
 
 export const epochEndArrival: Arrival<EpochEndEvent> = {

@@ -1,7 +1,7 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { LiquidityProvisionEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
-import { decoderOf, marketId, partyId, text, uint32 } from '../../events/message-fields.ts'
+import { decoderOf, marketField, partyField, textField, uint32Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
@@ -9,7 +9,7 @@ import { provisionTable } from './table.ts'
 
 const decodeFields = decoderOf<LiquidityProvisionEvent>(
   { kind: 'liquidity-provision' },
-  { provisionId: text(1), partyId: partyId(2), marketId: marketId(5), status: uint32(11) },
+  { provisionId: textField(1), partyId: partyField(2), marketId: marketField(5), status: uint32Field(11) },
 )
 
 export const provisionArrival: Arrival<LiquidityProvisionEvent> = {

@@ -16,7 +16,14 @@ import {
   MAX_PENALTIES,
 } from '../../events/left-out.ts'
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import { int64, readerOf, text, textOrNull, uint32, uint64 } from '../../events/message-fields.ts'
+import {
+  int64Field,
+  readerOf,
+  textField,
+  textFieldOrNull,
+  uint32Field,
+  uint64Field,
+} from '../../events/message-fields.ts'
 import { bytesOf, LENGTH_DELIMITED, MalformedMessageError, WireReader } from '../../events/wire-reader.ts'
 import { type KeptBytes, keepBytes } from './kept-bytes.ts'
 import { KnownElements } from './known-elements.ts'
@@ -44,16 +51,16 @@ const reader = new WireReader()
 const plainElements = new KnownElements()
 
 const readFeeShare = readerOf<FeeShare>({
-  ...{ party: text(1), equityLikeShare: text(2), averageEntryValuation: text(3) },
-  ...{ averageScore: text(4), virtualStake: text(5) },
+  ...{ party: textField(1), equityLikeShare: textField(2), averageEntryValuation: textField(3) },
+  ...{ averageScore: textField(4), virtualStake: textField(5) },
 })
 
 const readSla = readerOf<ProviderSla>({
-  party: text(1),
-  currentEpochFractionOfTimeOnBook: text(2),
-  lastEpochFractionOfTimeOnBook: text(3),
-  lastEpochFeePenalty: text(4),
-  lastEpochBondPenalty: text(5),
+  party: textField(1),
+  currentEpochFractionOfTimeOnBook: textField(2),
+  lastEpochFractionOfTimeOnBook: textField(3),
+  lastEpochFeePenalty: textField(4),
+  lastEpochBondPenalty: textField(5),
   hysteresisPeriodFeePenalties: {
     ...{ tag: PENALTIES, initial: [] },
     read: (reader, known) => {
@@ -61,19 +68,24 @@ const readSla = readerOf<ProviderSla>({
       return known
     },
   },
-  requiredLiquidity: text(7),
-  notionalVolumeBuys: text(8),
-  notionalVolumeSells: text(9),
+  requiredLiquidity: textField(7),
+  notionalVolumeBuys: textField(8),
+  notionalVolumeSells: textField(9),
 })
 
 const readPerpetual = readerOf<PerpetualData>({
-  ...{ fundingPayment: textOrNull(1), fundingRate: textOrNull(2) },
-  ...{ internalTwap: textOrNull(3), externalTwap: textOrNull(4), seq: uint64(5), start: int64(6) },
+  ...{ fundingPayment: textFieldOrNull(1), fundingRate: textFieldOrNull(2) },
+  ...{
+    internalTwap: textFieldOrNull(3),
+    externalTwap: textFieldOrNull(4),
+    seq: uint64Field(5),
+    start: int64Field(6),
+  },
 })
 
 const readFigures = readerOf<MarketFigures>({
-  ...{ markPrice: text(1), timestamp: int64(13), openInterest: uint64(14) },
-  ...{ tradingMode: uint32(19), state: uint32(27) },
+  ...{ markPrice: textField(1), timestamp: int64Field(13), openInterest: uint64Field(14) },
+  ...{ tradingMode: uint32Field(19), state: uint32Field(27) },
   perpetual: {
     ...{ tag: PRODUCT_DATA, initial: null },
     read: (reader, known) => {
