@@ -168,7 +168,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/sqlite/tables': 'openTemporaryStore',
   'core/store/statements': 'FIND_MARKET',
   'core/store/store': 'StoreError',
-  'core/store/tables': 'TABLES keepsPlaces rowsOf tableOf',
+  'core/store/tables': 'TABLES keepsPlaces rowsUnder tableOf',
   'core/store/walk-table': 'allRows namedRow placeOfRow walkTable',
   'core/with-open': 'withOpen',
   'service/api/questions/coverage-body': 'COVERAGE_PATH coverageBody',
