@@ -209,3 +209,11 @@ test('A buffer folder that cannot be made is refused in one line', async (t) => 
   const args = liveArgs(join(folder, 'a.db'), join(folder, 'file/buffer'))
   await assertFails(t, args, /^lyra: \S+file\/buffer: no such file or directory\n$/, 1)
 })
+
+test('a store that is no database ends a service that waits for a core, with one line', async (t) => {
+  const folder = temporaryFolder(t)
+  const store = join(folder, 'b.db')
+  writeFileSync(store, 'no database at all, but a text that is long enough')
+  const args = [...liveArgs(store, join(folder, 'buffer')), '--log-level', 'warn']
+  await assertFails(t, args, 'b.db: the file is not a SQLite database', 1)
+})

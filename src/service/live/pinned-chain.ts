@@ -3,7 +3,7 @@ import { RecordFramer } from '#core/records/record-framer'
 import { EventStreamError } from '#core/records/record-position'
 import { readStore } from '#core/store/read-store'
 import { readCoverage } from '#core/store/readings/coverage'
-import { type Store, StoreAwayError, StoreOutdatedError } from '#core/store/store'
+import { type Store, StoreError } from '#core/store/store'
 import { bufferPaths } from './event-buffer.ts'
 import { createIncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
 
@@ -18,8 +18,8 @@ export async function findPinnedChain(
 ): Promise<PinnedChain | null> {
   if (chain !== null) return { id: chain, pinnedBy: '--chain is' }
   const coverage = await readStore(store, readCoverage).catch((error: unknown) => {
-    // A store that must be created or upgraded first gives its chain afterwards.
-    if (error instanceof StoreAwayError || error instanceof StoreOutdatedError) return null
+    // A store that must be created or upgraded first gives its chain afterwards; with any other fault the service ends.
+    if (error instanceof StoreError) return null
     throw error
   })
   if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store contains chain' }
