@@ -11,6 +11,7 @@ import {
   asset,
   busEvent,
   type Content,
+  content,
   idOf,
   MARKET,
   message,
@@ -284,17 +285,17 @@ describe('a market event', () => {
     ['with a NUL in a parameter', perpetual({}, { 4: '\0' }), 'text that cannot be kept'],
     [
       'with more decimal places than a store can hold',
-      { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 3: 2n ** 63n }) },
+      content(EVENT_KIND.marketCreated, { 1: MARKET, 3: 2n ** 63n }),
       'decimal places of 2^63 or more',
     ],
     [
       'with more epochs than a store can hold',
-      { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 18: message({ 4: 2n ** 63n }) }) },
+      content(EVENT_KIND.marketCreated, { 1: MARKET, 18: message({ 4: 2n ** 63n }) }),
       'epochs of 2^63 or more',
     ],
     [
       'with an SLA parameter too long',
-      { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 18: message({ 5: '1'.repeat(257) }) }) },
+      content(EVENT_KIND.marketCreated, { 1: MARKET, 18: message({ 5: '1'.repeat(257) }) }),
       'number of more than 256 characters',
     ],
     ['that is a valid asset', asset(), null],
@@ -319,10 +320,7 @@ describe('a market event', () => {
 
   test('that is not a message is an error', () => {
     for (const kind of KINDS) {
-      assert.throws(
-        () => decode({ kind, body: message({ 2: Buffer.from([0x0a, 0x05]) }) }),
-        MalformedMessageError,
-      )
+      assert.throws(() => decode(content(kind, { 2: Buffer.from([0x0a, 0x05]) })), MalformedMessageError)
     }
   })
 })
@@ -335,8 +333,8 @@ test('an asset’s id is lower case if it is hex digits, and unchanged if it is 
 
 describe('the running period in market data', () => {
   const of = (perpetualBytes: Uint8Array | null) => {
-    const body = message({ 12: MARKET, 31: perpetualBytes === null ? null : message({ 31: perpetualBytes }) })
-    return decode({ kind: EVENT_KIND.marketData, body }).event as MarketDataEvent
+    const product = perpetualBytes === null ? null : message({ 31: perpetualBytes })
+    return decode(content(EVENT_KIND.marketData, { 12: MARKET, 31: product })).event as MarketDataEvent
   }
 
   test('is decoded on request', () => {

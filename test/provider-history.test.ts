@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
-  type Content,
+  content,
   epoch,
   paidFees as fees,
   fileOf,
@@ -33,10 +33,8 @@ const sla = (party: string, timeOnBook: string) =>
   message({ 1: party, 3: timeOnBook, 4: '0.1', 5: '0.2', 7: '9' })
 const share = (party: string, share: string) => message({ 1: party, 2: share })
 
-const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []): Content => ({
-  kind: 111,
-  body: message({ 12: marketId, 26: shares, 32: slas }),
-})
+const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []) =>
+  content(111, { 12: marketId, 26: shares, 32: slas })
 
 const PARTY_2 = idOf('e')
 

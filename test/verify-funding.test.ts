@@ -6,6 +6,7 @@ import type { FundingReport, FundingUnknownReason, VerifyReport } from '#tools/v
 import { assertSays } from './fixtures/assert-says.ts'
 import {
   type Content,
+  content,
   dataPoint,
   fileOf,
   MARKET,
@@ -60,10 +61,8 @@ describe('recordings of the core', () => {
 const S = 1_000_000_000
 
 /** The events of a period of ten seconds, which opens in the block at `seq` times ten seconds. */
-const opening = (seq: number): Content => ({
-  kind: EVENT_KIND.fundingPeriod,
-  body: message({ 1: MARKET, 2: seq, 3: BigInt(seq * 10 * S) }),
-})
+const opening = (seq: number) =>
+  content(EVENT_KIND.fundingPeriod, { 1: MARKET, 2: seq, 3: BigInt(seq * 10 * S) })
 
 type Closing = {
   payment?: string | null
@@ -76,19 +75,11 @@ type Closing = {
 const closing = (
   seq: number,
   { payment = '50', rate = '0.5', internal = '150', external = '100', length = 10 }: Closing = {},
-): Content => ({
-  kind: EVENT_KIND.fundingPeriod,
-  body: message({
-    1: MARKET,
-    2: seq,
-    3: BigInt(seq * 10 * S),
-    4: BigInt((seq * 10 + length) * S),
-    5: payment,
-    6: rate,
-    7: internal,
-    8: external,
-  }),
-})
+) =>
+  content(EVENT_KIND.fundingPeriod, {
+    ...{ 1: MARKET, 2: seq, 3: BigInt(seq * 10 * S), 4: BigInt((seq * 10 + length) * S) },
+    ...{ 5: payment, 6: rate, 7: internal, 8: external },
+  })
 
 /** The points for the TWAPs of {@link closing}. */
 const points = (seq: number): Content[] => [
@@ -252,10 +243,8 @@ describe('a closing period', () => {
 })
 
 describe("the core's estimate of a running period", () => {
-  const estimate = (said: Uint8Array): Content => ({
-    kind: EVENT_KIND.marketData,
-    body: message({ 12: MARKET, 31: message({ 31: said }) }),
-  })
+  const estimate = (said: Uint8Array) =>
+    content(EVENT_KIND.marketData, { 12: MARKET, 31: message({ 31: said }) })
   const right = { 1: '50', 2: '0.5', 3: '150', 4: '100', 5: 1, 6: BigInt(10 * S) }
   const reportOf = (t: TestContext, said: Uint8Array) =>
     fundingOf(t, [
