@@ -7,12 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { createBacklog } from '#service/api/http/backlog'
 import { generateRecords } from '#tools/generate/generate'
-import { decodedEvents } from './fixtures/decoded-events.ts'
 import { hostileBytes } from './fixtures/hostile-requests.ts'
-import { getPage, send } from './fixtures/http.ts'
+import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { closed, openSocket, requestText } from './fixtures/raw-http.ts'
+import { exchange, openReceiving, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { LONG, scaled, seedsOf } from './fixtures/sampling.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
@@ -32,10 +31,12 @@ const ROWS: Record<number, { code: number; details: (number | null)[] }> = {
   431: { code: 3, details: [null] },
 }
 
+type HostileAnswer = { status: number; type: string | null; body: Buffer }
+
 /** Splits answers by their own headers, because the requests may be garbage. */
-function readHostileAnswers(bytes: Buffer): { status: number; type: string | null; body: Buffer }[] {
+function readHostileAnswers(bytes: Buffer): HostileAnswer[] {
   const text = bytes.toString('latin1')
-  const answers: { status: number; type: string | null; body: Buffer }[] = []
+  const answers: HostileAnswer[] = []
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\r\n\r\n', at)
     assert.notEqual(end, -1, `incomplete answer: ${JSON.stringify(text.slice(at, at + 200))}`)
@@ -58,10 +59,7 @@ function readHostileAnswers(bytes: Buffer): { status: number; type: string | nul
 }
 
 /** Checks that an answer is a page, one of the service paths, or a row of the table of errors. */
-function assertLawful(
-  { status, type, body }: { status: number; type: string | null; body: Buffer },
-  where: string,
-) {
+function assertLawful({ status, type, body }: HostileAnswer, where: string) {
   const shown = `${status} ${body.toString().slice(0, 300)} to ${where}`
   if (status === 200) {
     if (type === 'application/json' && body.length > 0) JSON.parse(body.toString())
@@ -80,23 +78,6 @@ function assertLawful(
   assert.doesNotMatch(body.toString(), /node_modules|\.ts:\d|select /i, shown)
 }
 
-/** Sends bytes and the end of the stream, and collects all bytes until the server closes the connection. */
-async function hostileExchange(base: string, bytes: Buffer): Promise<Buffer> {
-  const socket = openSocket(base)
-  const chunks: Buffer[] = []
-  let hangs = false
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  const timer = setTimeout(() => {
-    hangs = true
-    socket.destroy()
-  }, 20_000)
-  socket.end(bytes)
-  await closed(socket)
-  clearTimeout(timer)
-  assert.ok(!hangs, `no end: ${JSON.stringify(bytes.toString('latin1').slice(0, 300))}`)
-  return Buffer.concat(chunks)
-}
-
 /** A service in its own process. */
 type Served = {
   base: string
@@ -109,10 +90,8 @@ async function serveApart(t: TestContext, store: string): Promise<Served> {
   void service.outcome.then(({ code, stderr }) => assert.equal(code, null, stderr))
   return {
     base,
-    residentMb: async () => {
-      const { text } = await send(base, '/metrics')
-      return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)![1]) / MB
-    },
+    residentMb: async () =>
+      Number(/^process_resident_memory_bytes (\d+)/m.exec(await metricsOf(base))![1]) / MB,
   }
 }
 
@@ -148,11 +127,8 @@ for (const kind of ANY_STORE_KIND) {
     const store = await storeOf(t, kind, SAMPLE)
     const { base, residentMb } = await serveApart(t, store)
     const cursors: Record<string, string> = {}
-    for (const [path, params] of [
-      [CHECKPOINTS, []],
-      [POINTS, []],
-      [PROVIDERS, [['marketId', MARKET]]],
-    ] as [string, [string, string][]][]) {
+    for (const path of [CHECKPOINTS, POINTS, PROVIDERS]) {
+      const params = path === PROVIDERS ? `marketId=${MARKET}` : ''
       cursors[path] = (await getPage(base, path, params)).pageInfo.startCursor
     }
     const page = await getPage(base, POINTS, 'pagination.first=10')
@@ -162,7 +138,9 @@ for (const kind of ANY_STORE_KIND) {
     const one = async (seed: number): Promise<string> => {
       const bytes = hostileBytes(createRandom(seed), cursors)
       const where = `seed ${seed}: ${JSON.stringify(bytes.toString('latin1').slice(0, 300))}`
-      const answers = readHostileAnswers(await hostileExchange(base, bytes))
+      const received = await exchange(base, bytes, { half: true, timeoutMs: 20_000 })
+      assert.ok(received.closed, `no end: ${where}`)
+      const answers = readHostileAnswers(received.bytes)
       for (const answer of answers) {
         assertLawful(answer, where)
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
@@ -183,12 +161,7 @@ for (const kind of ANY_STORE_KIND) {
     const count = scaled(500, 10_000)
     const warm = await round(0, count / 2)
     const end = await round(count / 2, count)
-    t.diagnostic(
-      `${count} connections; ${[...statuses]
-        .sort()
-        .map((pair) => pair.join(' x'))
-        .join(', ')}`,
-    )
+    t.diagnostic(`${count} connections; ${JSON.stringify([...statuses].sort())}`)
     t.diagnostic(`${Math.round(warm)} MB after half the requests, ${Math.round(end)} MB after all`)
     assert.ok(end < warm + 100, `${warm} MB, then ${end} MB`)
     for (const status of [200, 400, 404, 405, 431]) assert.ok(statuses.has(status), `none got ${status}`)
@@ -209,28 +182,23 @@ for (const kind of ANY_STORE_KIND) {
 
     /** Sends a byte a second; resolves with the answer, and the seconds until the connection was closed. */
     const dribble = async (bytes: string, start: number) => {
-      const socket = openSocket(base)
-      const chunks: Buffer[] = []
-      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      const { socket, received, ended } = openReceiving(base)
       const openedAt = performance.now()
       socket.write(bytes.slice(0, start))
       let at = start
       const timer = setInterval(() => socket.write(bytes.charAt(at++)), 1_000)
-      await closed(socket)
+      await ended
       clearInterval(timer)
-      return { text: Buffer.concat(chunks).toString(), seconds: (performance.now() - openedAt) / 1000 }
+      return { text: `${received()}`, seconds: (performance.now() - openedAt) / 1000 }
     }
     const head = `GET ${target} HTTP/1.1\r\nHost: lyra\r\nX: ${'x'.repeat(1_000)}`
     const body = requestText(`GET ${target}`, { 'Content-Length': '1000' }, 'x'.repeat(1_000))
-    const slow = Promise.all([
-      ...Array.from({ length: 40 }, () => dribble(head, 0)),
-      ...Array.from({ length: 40 }, () => dribble(head, 100)),
-      // A connection that sends nothing.
-      ...Array.from({ length: 40 }, () => dribble('', 0)),
-    ])
-    const slower = LONG ? Promise.all(Array.from({ length: 40 }, () => dribble(body, body.length - 999))) : []
+    const dribbleOften = (bytes: string, start: number) =>
+      Array.from({ length: 40 }, () => dribble(bytes, start))
+    // The last connections send nothing.
+    const slow = [...dribbleOften(head, 0), ...dribbleOften(head, 100), ...dribbleOften('', 0)]
+    const slower = LONG ? dribbleOften(body, body.length - 999) : []
 
-    let answered = 0
     const waits: number[] = []
     let ended = false
     const others = (async () => {
@@ -238,21 +206,21 @@ for (const kind of ANY_STORE_KIND) {
         const since = performance.now()
         assert.deepEqual(await getPage(base, POINTS, 'pagination.first=10'), page)
         waits.push(performance.now() - since)
-        answered += 1
         await delay(20)
       }
     })()
-    for (const { text, seconds } of await slow) {
-      assert.equal(text, '')
-      assert.ok(seconds > 10 && seconds < 25, `closed after ${seconds} s`)
-    }
-    for (const { text, seconds } of await slower) {
-      assert.equal(text, '')
-      assert.ok(seconds > 25 && seconds < 45, `closed after ${seconds} s`)
+    for (const [dribbles, least, most] of [
+      [slow, 10, 25],
+      [slower, 25, 45],
+    ] as const) {
+      for (const { text, seconds } of await Promise.all(dribbles)) {
+        assert.equal(text, '')
+        assert.ok(seconds > least && seconds < most, `closed after ${seconds} s`)
+      }
     }
     ended = true
     await others
-    assert.ok(answered > 100, `${answered} answers meanwhile`)
+    assert.ok(waits.length > 100, `${waits.length} answers meanwhile`)
     const slowest = Math.max(...waits)
     assert.ok(slowest < 2_000, `${slowest} ms`)
   })
@@ -264,7 +232,8 @@ for (const kind of ANY_STORE_KIND) {
     for (const chunk of generateRecords(options)) appendFileSync(events, chunk)
     await ingestWhole(store, events)
     const { base, residentMb } = await serveApart(t, store)
-    const target = `/api/v2/funding-periods/data-points/${await marketOf(generateRecords(options))}?pagination.first=5000`
+    const { edges } = await getPage(base, '/api/v2/market-summaries')
+    const target = `/api/v2/funding-periods/data-points/${edges[0]!.node.marketId}?pagination.first=5000`
     const page = await send(base, target)
     assert.equal(page.status, 200)
     assert.ok(page.body.length > MB, 'a large page')
@@ -282,8 +251,7 @@ for (const kind of ANY_STORE_KIND) {
     const watch = async (seconds: number) => {
       for (const end = performance.now() + seconds * 1_000; performance.now() < end; ) {
         const since = performance.now()
-        const { status } = await send(base, '/health')
-        assert.equal(status, 200)
+        assert.equal(await statusOf(base, '/health'), 200)
         slowestMs = Math.max(slowestMs, performance.now() - since)
         mostMb = Math.max(mostMb, await residentMb())
         await delay(100)
@@ -313,12 +281,4 @@ for (const kind of ANY_STORE_KIND) {
     for (const socket of sockets) socket.destroy()
     assert.deepEqual((await send(base, target)).body, page.body)
   })
-}
-
-/** The market of a generated stream with a single market. */
-async function marketOf(records: Iterable<Uint8Array>): Promise<string> {
-  for await (const { event } of decodedEvents(records)) {
-    if (event.kind === 'funding-period-data-point') return event.marketId
-  }
-  throw new Error('a stream without data points')
 }
