@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { EventPathError, findEventFiles } from '#core/records/event-paths'
+import { findEventFiles } from '#core/records/event-paths'
 import { RecordFramer } from '#core/records/record-framer'
 import { EventStreamError } from '#core/records/record-position'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -22,15 +22,8 @@ import { ANY_STORE_KIND, fileWith, temporaryFolder } from './fixtures/stores.ts'
 /** Blocks 2 to 5 with a checkpoint each. */
 const FILE = fileOf(...markedBlocks(2, 5))
 
-/** The bytes of the first record of {@link FILE}. */
-const RECORD = FILE.subarray(0, 4 + FILE.readUInt32BE(0))
-
-/** A record with a forged size. */
-function withSize(size: number): Buffer {
-  const bytes = Buffer.from(RECORD)
-  bytes.writeUInt32BE(size)
-  return bytes
-}
+/** The size of the first record of {@link FILE}. */
+const RECORD_BYTES = 4 + FILE.readUInt32BE(0)
 
 describe('records', () => {
   test('records are the same however the bytes are split', () => {
@@ -50,29 +43,21 @@ describe('records', () => {
     const whole = framed(() => FILE.length)
     assert.equal(whole.length, 12)
     const random = createRandom(1)
-    const ways = [() => 1, () => 3, () => RECORD.length, () => RECORD.length + 4, () => random.integer(300)]
+    const ways = [() => 1, () => 3, () => RECORD_BYTES, () => RECORD_BYTES + 4, () => random.integer(300)]
     for (const cuts of ways) assert.deepEqual(framed(cuts), whole)
   })
 
-  const sizes: [size: number, allowed: boolean][] = [
-    [0, false],
-    [7, false],
-    [8, true],
-    [64 * 1024 * 1024, true],
-    [64 * 1024 * 1024 + 1, false],
-    [0xffff_ffff, false],
-  ]
-  for (const [size, allowed] of sizes) {
-    test(`a size of ${size} is ${allowed ? 'accepted' : 'refused'}`, () => {
-      const framer = new RecordFramer('test', () => {})
-      const push = () => framer.push(withSize(size).subarray(0, 4))
-      if (allowed) return push()
-      assert.throws(
-        push,
-        (error) => error instanceof EventStreamError && /record 1, offset 0: .*size/.test(error.message),
-      )
-    })
-  }
+  test('sizes from 8 bytes to 64 MB are accepted, others refused', () => {
+    const [least, most] = [8, 64 * 1024 * 1024]
+    for (const size of [0, least - 1, least, most, most + 1, 0xffff_ffff]) {
+      const head = Buffer.alloc(4)
+      head.writeUInt32BE(size)
+      const push = () => new RecordFramer('test', () => {}).push(head)
+      const refused = { name: 'EventStreamError', message: /record 1, offset 0: .*size/ }
+      if (size >= least && size <= most) push()
+      else assert.throws(push, refused, `${size}`)
+    }
+  })
 
   test('breaks in the record numbering are counted', () => {
     const framer = new RecordFramer('test', () => {})
@@ -95,28 +80,15 @@ for (const kind of ANY_STORE_KIND) {
     const forms: [what: string, bytes: Buffer][] = [
       ['as it is', FILE],
       ['gzipped', gzipSync(FILE)],
-      ['gzipped without compression', gzipSync(FILE, { level: 0 })],
       [
         'in two gzip members',
         Buffer.concat([gzipSync(FILE.subarray(0, half)), gzipSync(FILE.subarray(half))]),
-      ],
-      [
-        'in a gzip member for every byte',
-        Buffer.concat(Array.from(FILE, (byte) => gzipSync(Buffer.from([byte])))),
-      ],
-      [
-        'with an empty gzip member between',
-        Buffer.concat([
-          gzipSync(FILE.subarray(0, half)),
-          gzipSync(Buffer.alloc(0)),
-          gzipSync(FILE.subarray(half)),
-        ]),
       ],
     ]
     for (const [index, [what, bytes]] of forms.entries()) {
       test(`a file ${what} is recognised by its content, whatever its name`, async (t) => {
         const store = kind.create(t)
-        const name = ['a.evts.gz', 'a.evts', 'a.bevt', 'a.txt'][index % 4]!
+        const name = ['a.evts.gz', 'a.evts', 'a.txt'][index]!
         const { report } = await ingestWhole(store, fileWith(t, bytes, name))
         assert.deepEqual(report.cutOff, [])
         assertSameDump(await dumpStore(store), await expectedDump(t), name)
@@ -164,16 +136,11 @@ for (const kind of ANY_STORE_KIND) {
         // Bytes inflated before the noise is detected may be no valid event either.
         /some\.evts, record \d+, offset \d+: (the gzip data is damaged|not a BusEvent|a record's size)/,
       ],
-      [
-        'a wrong check sum',
-        (gzipped) => gzipped.writeUInt32LE(1, gzipped.length - 8),
+      ...[8, 4].map((fromEnd): (typeof damages)[number] => [
+        `a wrong ${fromEnd === 8 ? 'check sum' : 'length'}`,
+        (gzipped) => gzipped.writeUInt32LE(1, gzipped.length - fromEnd),
         /some\.evts, record \d+, offset \d+: the gzip data is damaged before byte \d+ .*check sum/,
-      ],
-      [
-        'a wrong length',
-        (gzipped) => gzipped.writeUInt32LE(1, gzipped.length - 4),
-        /some\.evts, record \d+, offset \d+: the gzip data is damaged before byte \d+ .*check sum/,
-      ],
+      ]),
     ]
     for (const [what, damage, message] of damages) {
       test(`gzip data with ${what} are an error, and complete blocks before it stay`, async (t) => {
@@ -271,56 +238,35 @@ describe('paths of event files', () => {
     )
   })
 
-  const unusable: [what: string, path: string, make: (folder: string) => void, message: RegExp][] = [
-    ['a missing path', 'gone.evts', () => {}, /gone\.evts: no such file or directory$/],
-    ['a path below a file', 'a/b', (folder) => writeFileSync(join(folder, 'a'), ''), /a\/b: no such file/],
-    [
-      'an empty directory',
-      'none',
-      (folder) => mkdirSync(join(folder, 'none')),
-      /none: contains no event file/,
-    ],
-    [
-      'a directory of other files',
-      '.',
-      (folder) => writeFileSync(join(folder, 'x.txt'), ''),
-      /contains no event file/,
-    ],
-    [
-      'a link in a circle',
-      'loop',
-      (folder) => symlinkSync('loop', join(folder, 'loop')),
-      /symbolic link loop/,
-    ],
-    ['a name too long', 'x'.repeat(300), () => {}, /x{300}: /],
-  ]
-  for (const [what, path, make, message] of unusable) {
-    test(`${what} is an error that says so`, (t) => {
-      const folder = temporaryFolder(t)
-      make(folder)
-      assert.throws(
-        () => findEventFiles([join(folder, path)]),
-        (error) => error instanceof EventPathError && message.test(error.message),
-      )
-    })
-  }
+  test('that cannot be read, or have no event file, are errors that say so', (t) => {
+    const folder = temporaryFolder(t)
+    const inFolder = (path: string) => join(folder, path)
+    for (const name of ['empty', 'others']) mkdirSync(inFolder(name))
+    for (const name of ['a', 'others/x.txt']) writeFileSync(inFolder(name), '')
+    symlinkSync('loop', inFolder('loop'))
+    for (const [path, message] of [
+      ['gone.evts', /gone\.evts: no such file or directory$/],
+      ['a/b', /a\/b: no such file/],
+      ['empty', /empty: contains no event file/],
+      ['others', /others: contains no event file/],
+      ['loop', /symbolic link loop/],
+      ['x'.repeat(300), /x{300}: /],
+    ] as const)
+      assert.throws(() => findEventFiles([inFolder(path)]), { name: 'EventPathError', message })
+  })
 
-  for (const [what, name] of [
-    ['file', 'closed.evts'],
-    ['directory', 'closed'],
-  ] as const) {
-    test(`a ${what} that may not be read is reported in one line`, async (t) => {
-      const folder = temporaryFolder(t)
-      const nobody = asNobody(t, folder)
-      if (nobody === null) return
-      if (what === 'file') writeFileSync(join(folder, name), FILE, { mode: 0 })
-      else mkdirSync(join(folder, name), { mode: 0 })
-      const args = ['ingest', '--log-level', 'error', '--store', 'a.db', name]
-      const outcome = await runLyra(t, args, { cwd: folder, ...nobody })
-      assert.equal(outcome.code, 1, outcome.stderr)
-      assert.match(outcome.stderr, /^lyra: closed(\.evts)?: no permission to read it\n$/)
-    })
-  }
+  test('a file or directory that may not be read is reported in one line', async (t) => {
+    const folder = temporaryFolder(t)
+    const nobody = asNobody(t, folder)
+    if (nobody === null) return
+    writeFileSync(join(folder, 'closed.evts'), FILE, { mode: 0 })
+    mkdirSync(join(folder, 'closed'), { mode: 0 })
+    for (const name of ['closed.evts', 'closed']) {
+      const command = `ingest --log-level error --store a.db ${name}`
+      const { code, stderr } = await runLyra(t, command, { cwd: folder, ...nobody })
+      assert.deepEqual([code, stderr], [1, `lyra: ${name}: no permission to read it\n`])
+    }
+  })
 
   test('a pipe that nobody writes to can be interrupted', async (t) => {
     const folder = temporaryFolder(t)

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { assertSays } from './fixtures/assert-says.ts'
-import { type Answer, send } from './fixtures/http.ts'
+import { type Answer, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { ask, type RawAnswer } from './fixtures/raw-http.ts'
 import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from './fixtures/refusals.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
@@ -98,12 +98,11 @@ for (const kind of ANY_STORE_KIND) {
 
     await t.test('OPTIONS that is not a preflight names the methods of a known path', async () => {
       for (const path of [...KNOWN_PATHS, '*']) {
-        for (const headers of [{}, { Origin: 'http://a' }, { 'Access-Control-Request-Method': 'GET' }]) {
-          const answer = await ask(base, `OPTIONS ${path}`, headers)
-          assert.equal(answer.status, 204, path)
-          assert.deepEqual(answer.headers.get('allow'), ['GET, HEAD, OPTIONS'])
-          assert.deepEqual(answer.headers.get('x-block-height'), [HEIGHT])
-          assert.equal(answer.headers.get('access-control-allow-methods'), undefined)
+        for (const sent of [{}, { Origin: 'http://a' }, { 'Access-Control-Request-Method': 'GET' }]) {
+          const { status, headers } = await ask(base, `OPTIONS ${path}`, sent)
+          const names = ['allow', 'x-block-height', 'access-control-allow-methods']
+          const found = names.map((name) => headers.get(name)?.join('; '))
+          assert.deepEqual([status, ...found], [204, 'GET, HEAD, OPTIONS', HEIGHT, undefined], path)
         }
       }
       assertRefusal(await ask(base, 'OPTIONS /nope', { Origin: 'http://a' }), NOT_FOUND, 'OPTIONS /nope')
@@ -164,41 +163,22 @@ for (const kind of ANY_STORE_KIND) {
     await t.test('Accept-Encoding decides on gzip; q=0 excludes it', async () => {
       const plain = await get(base, PAGES[1]!)
       const zipped = [
-        'gzip',
-        'GZIP',
-        'br, gzip',
-        'deflate, gzip;q=1.0, *;q=0.5',
-        'gzip;q=0.001',
-        'gzip ; q=0.3',
-        '*',
-        'identity;q=0, *',
-        'identity;q=0.5, gzip;q=1.0',
-        'gzip, identity',
+        ...['deflate, gzip;q=1.0, *;q=0.5', 'gzip ; q=0.3', 'identity;q=0, *', 'br, gzip', 'gzip, identity'],
+        ...['identity;q=0.5, gzip;q=1.0', ...'gzip GZIP gzip;q=0.001 *'.split(' ')],
       ]
       const whole = [
-        'identity, gzip',
-        'gzip;q=0.5, identity;q=1',
-        'gzip;q=0',
-        'gzip;q=0.000',
-        'gzip;Q=0',
-        'gzip;q=0, *',
-        'gzip;q=x',
-        '*;q=0',
-        'identity;q=0',
-        'gzip;q=0, identity;q=0',
-        'identity',
-        'br',
-        'gzipped',
-        '',
-        ',;,',
+        ...['identity, gzip', 'gzip;q=0.5, identity;q=1', 'gzip;q=0, *', 'gzip;q=0, identity;q=0', ''],
+        ...'gzip;q=0 gzip;q=0.000 gzip;Q=0 gzip;q=x *;q=0 identity;q=0 identity br gzipped ,;,'.split(' '),
       ]
       for (const accepted of [...zipped, ...whole]) {
         const gzipped = zipped.includes(accepted)
         const answer = await get(base, PAGES[1]!, { 'Accept-Encoding': accepted })
-        assert.equal(answer.status, 200)
-        assert.equal(answer.headers['content-encoding'], gzipped ? 'gzip' : undefined, accepted)
-        assert.equal(answer.headers.vary, 'Accept-Encoding', accepted)
-        assert.equal(answer.headers['content-length'], String(answer.body.length), accepted)
+        const { 'content-encoding': encoding, vary, 'content-length': length } = answer.headers
+        assert.deepEqual(
+          [answer.status, encoding, vary, length],
+          [200, gzipped ? 'gzip' : undefined, 'Accept-Encoding', String(answer.body.length)],
+          accepted,
+        )
         assert.deepEqual(gzipped ? gunzipSync(answer.body) : answer.body, plain.body, accepted)
         assert.equal(answer.headers.etag === plain.headers.etag, !gzipped, 'each encoding has its own tag')
       }
@@ -216,15 +196,14 @@ for (const kind of ANY_STORE_KIND) {
             for (const method of ['GET', 'HEAD']) {
               const answer = await get(base, target, { ...headers, 'If-None-Match': given }, method)
               assert.equal(answer.status, held ? 304 : 200, `${target} ${given}`)
-              assert.equal(answer.headers.etag, tag)
-              for (const name of ['vary', 'cache-control', 'x-block-height', 'access-control-allow-origin']) {
+              for (const name of 'etag vary cache-control x-block-height access-control-allow-origin'.split(
+                ' ',
+              ))
                 assert.equal(answer.headers[name], first[name], name)
-              }
               if (!held) continue
               assert.equal(answer.text, '')
-              for (const name of ['content-type', 'content-encoding', 'content-length']) {
+              for (const name of ['content-type', 'content-encoding', 'content-length'])
                 assert.equal(answer.headers[name], undefined, name)
-              }
             }
           }
         }
@@ -234,34 +213,31 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     await t.test('a request keeps its id if that is printable and short', async () => {
+      const idOf = async (line: string, headers: Record<string, string> = {}) =>
+        (await ask(base, line, headers)).headers.get('x-request-id')!
       const kept = ['a', 'request 7 of {client}: "x"', '~'.repeat(64)]
       for (const given of [...kept, 'x'.repeat(65), '', 'caf\xe9', 'tab\there']) {
         for (const line of [`GET ${PAGES[0]}`, 'GET /nope', `GET ${CHECKPOINTS}?a=%zz`, 'GET /health']) {
-          const answer = await ask(base, line, { 'X-Request-Id': given })
-          const [id, ...more] = answer.headers.get('x-request-id')!
+          const [id, ...more] = await idOf(line, { 'X-Request-Id': given })
           assert.deepEqual(more, [])
           if (kept.includes(given)) assert.equal(id, given)
           else assert.match(id!, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, given)
         }
       }
-      const one = await ask(base, 'GET /nope')
-      const another = await ask(base, 'GET /nope')
-      assert.notDeepEqual(one.headers.get('x-request-id'), another.headers.get('x-request-id'))
+      assert.notDeepEqual(await idOf('GET /nope'), await idOf('GET /nope'))
     })
 
     await t.test('?pretty indents every body, with any value, and changes nothing else', async () => {
-      for (const target of [
-        ...PAGES,
-        '/nope',
-        '/openapi.json',
-        `${CHECKPOINTS}?pagination.first=x`,
-        `${CHECKPOINTS}?pagination.after=x`,
-        `${CHECKPOINTS}?a=%zz`,
-      ]) {
+      const refused = ['pagination.first=x', 'pagination.after=x', 'a=%zz'].map(
+        (query) => `${CHECKPOINTS}?${query}`,
+      )
+      for (const target of [...PAGES, '/nope', '/openapi.json', ...refused]) {
+        const withOne = (parameter: string) =>
+          get(base, `${target}${target.includes('?') ? '&' : '?'}${parameter}`)
         const compact = await get(base, target)
         assert.equal(compact.text, JSON.stringify(JSON.parse(compact.text)), target)
         for (const pretty of ['pretty', 'pretty=', 'pretty=false', '%70retty=0', 'pretty&pretty=1']) {
-          const answer = await get(base, `${target}${target.includes('?') ? '&' : '?'}${pretty}`)
+          const answer = await withOne(pretty)
           assert.equal(answer.status, compact.status, pretty)
           assert.equal(answer.text, JSON.stringify(JSON.parse(compact.text), null, 2), `${target} ${pretty}`)
           assert.equal(answer.headers['content-type'], 'application/json')
@@ -269,8 +245,7 @@ for (const kind of ANY_STORE_KIND) {
         // A parameter unknown to a list of ours is an error.
         if (PAGES.slice(3).includes(target)) continue
         for (const other of ['Pretty', 'prettyfy', 'x=pretty']) {
-          const answer = await get(base, `${target}${target.includes('?') ? '&' : '?'}${other}`)
-          assert.equal(answer.text, compact.text, other)
+          assert.equal((await withOne(other)).text, compact.text, other)
         }
       }
     })
@@ -304,9 +279,8 @@ for (const kind of ANY_STORE_KIND) {
         'Upgrade: websocket',
       ]) {
         const [name, value] = header.split(': ') as [string, string]
-        const answer = await ask(base, `GET ${PAGES[0]}`, { [name]: value })
-        assert.equal(answer.status, 200, header)
-        assert.equal(answer.body, expected)
+        const { status, body } = await ask(base, `GET ${PAGES[0]}`, { [name]: value })
+        assert.deepEqual([status, body], [200, expected], header)
       }
     })
 
@@ -340,21 +314,20 @@ for (const kind of STORE_KINDS) {
     const base = await serve(t, store)
     await assertUnavailable(base)
     assertRefusal(await ask(base, `GET ${CHECKPOINTS}?pagination.first=0`), PAGINATION, 'first=0')
-    assert.equal((await ask(base, 'GET /health')).status, 200)
+    assert.equal(await statusOf(base, '/health'), 200)
     const ready = await ask(base, 'GET /ready')
     assert.equal(ready.status, 503)
     const [only, ...others] = JSON.parse(ready.body).reasons
     assert.deepEqual([only.reason, others], ['empty store', []])
-    const metrics = (await ask(base, 'GET /metrics')).body
+    const metrics = await metricsOf(base)
     assert.match(metrics, /^lyra_block_height 0$/m)
     assert.match(metrics, /^lyra_unready\{reason="empty store"\} 1$/m)
     assert.match(metrics, /^lyra_missing_blocks 0$/m)
 
     await ingestWhole(store, SAMPLE)
     const page = await ask(base, `GET ${PAGES[0]}`)
-    assert.equal(page.status, 200)
-    assert.deepEqual(page.headers.get('x-block-height'), [HEIGHT])
-    assert.equal((await ask(base, 'GET /ready')).status, 200)
+    assert.deepEqual([page.status, page.headers.get('x-block-height')], [200, [HEIGHT]])
+    assert.equal(await statusOf(base, '/ready'), 200)
   })
 
   test(`An unreadable store gets 503, an internal error 500 (${kind.name})`, async (t) => {
@@ -382,7 +355,7 @@ for (const kind of STORE_KINDS) {
     assert.equal(ready.status, 503)
     assertSays(ready.body, '"reason":"store unreachable"')
     assert.doesNotMatch(ready.body, /SELECT/)
-    assert.equal((await ask(base, 'GET /metrics')).status, 200)
+    assert.equal(await statusOf(base, '/metrics'), 200)
 
     fault = new TypeError('SELECT secret: cannot read properties of undefined')
     for (const target of PAGES) {
@@ -394,7 +367,7 @@ for (const kind of STORE_KINDS) {
     }
 
     fault = null
-    assert.equal((await ask(base, `GET ${PAGES[0]}`)).status, 200)
+    assert.equal(await statusOf(base, PAGES[0]!), 200)
   })
 
   test(`Headers and rows are of one snapshot, and change with each commit (${kind.name})`, async (t) => {
@@ -427,7 +400,8 @@ test('A rate limit counts each address, reports its state, and allows bursts', a
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const limit = 20
   const base = await serve(t, store, { rateLimit: limit, trustProxy: true })
-  const from = (address: string, line = `GET ${PAGES[0]}`) => ask(base, line, { 'X-Forwarded-For': address })
+  const from = (address: string, line = `GET ${PAGES[0]}`, headers = {}) =>
+    ask(base, line, { ...headers, 'X-Forwarded-For': address })
 
   let last: RawAnswer | null = null
   let allowed = 0
@@ -454,12 +428,8 @@ test('A rate limit counts each address, reports its state, and allows bursts', a
   // Another address, the service's own paths and preflights are not limited.
   assert.equal((await from('10.0.0.2')).status, 200)
   for (const path of SERVICE_PATHS) assert.equal((await from('10.0.0.1', `GET ${path}`)).status, 200)
-  const preflight = {
-    Origin: 'http://a',
-    'Access-Control-Request-Method': 'GET',
-    'X-Forwarded-For': '10.0.0.1',
-  }
-  assert.equal((await ask(base, `OPTIONS ${CHECKPOINTS}`, preflight)).status, 204)
+  const preflight = { Origin: 'http://a', 'Access-Control-Request-Method': 'GET' }
+  assert.equal((await from('10.0.0.1', `OPTIONS ${CHECKPOINTS}`, preflight)).status, 204)
   // A forged address precedes the one that the proxy added.
   const made = await from('10.9.9.9, 10.0.0.1')
   assert.ok(Number(made.headers.get('ratelimit-remaining')![0]) < limit * 4)

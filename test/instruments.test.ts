@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import type { AssetEvent, InstrumentEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
-import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { decodeEvent } from '#core/resources/arrivals'
 import {
   asset,
@@ -16,21 +14,15 @@ import {
   MARKET,
   message,
   perpetual,
-  readRecording,
-  recordsOf,
 } from './fixtures/event-stream.ts'
-import { recordingPath, referencePath, skip } from './fixtures/shared.ts'
 
-type Decoded = { event: MarketEvent | null; leftOut: string[] }
-
-function decodeBytes(bytes: Buffer): Decoded {
+function decode({ kind, body }: Content): { event: MarketEvent | null; leftOut: string[] } {
+  const bytes = busEvent({ id: '1-1', kind }, body)
   const envelope = createEnvelope()
   readEnvelope(bytes, 0, bytes.length, envelope)
   const leftOut: string[] = []
   return { event: decodeEvent(envelope, (reason) => leftOut.push(reason)), leftOut }
 }
-
-const decode = ({ kind, body }: Content): Decoded => decodeBytes(busEvent({ id: '1-1', kind }, body))
 
 /** The products of a market by the number of their field. */
 const PRODUCTS: Record<number, InstrumentEvent['product']> = {
@@ -38,59 +30,6 @@ const PRODUCTS: Record<number, InstrumentEvent['product']> = {
   101: 'PRODUCT_SPOT',
   102: 'PRODUCT_PERPETUAL',
 }
-
-const KINDS: ReadonlySet<number> = new Set([
-  EVENT_KIND.marketCreated,
-  EVENT_KIND.marketUpdated,
-  EVENT_KIND.asset,
-])
-
-/** The market and asset events of a recording. */
-function eventsIn(path: string): MarketEvent[] {
-  return recordsOf(readRecording(path))
-    .filter(({ kind }) => KINDS.has(kind))
-    .map(({ bytes }) => {
-      const { event, leftOut } = decodeBytes(bytes.subarray(RECORD_HEADER_BYTES))
-      assert.deepEqual(leftOut, [])
-      return event!
-    })
-}
-
-test('The market and asset events of recordings agree with the reference on its markets and assets', (t) => {
-  for (const name of ['perps-calm-named', 'smoke']) {
-    const path = recordingPath(`${name}.evts.gz`)
-    const [markets, assets] = ['markets', 'assets'].map((what) =>
-      referencePath(`instruments/${name}.${what}.json`),
-    )
-    if (path === null || !markets || !assets) return skip(t, 'the answers of the reference are missing')
-    const latest = new Map<string, MarketEvent>()
-    for (const event of eventsIn(path))
-      latest.set(event.kind === 'asset' ? event.assetId : (event as InstrumentEvent).marketId, event)
-    const nodesOf = (file: string, key: string) =>
-      // biome-ignore lint/suspicious/noExplicitAny: the reference's JSON, looked at field by field
-      JSON.parse(readFileSync(file, 'utf8'))[key].edges.map(({ node }: any) => node) as any[]
-    for (const node of nodesOf(assets, 'assets')) {
-      const { name: assetName, symbol, decimals } = latest.get(node.id) as AssetEvent
-      assert.deepEqual(
-        [assetName, symbol, `${decimals}`],
-        [node.details.name, node.details.symbol, node.details.decimals],
-      )
-    }
-    for (const node of nodesOf(markets, 'markets')) {
-      const event = latest.get(node.id) as InstrumentEvent
-      const { instrument } = node.tradableInstrument
-      const product = instrument.perpetual ?? instrument.future
-      assert.deepEqual(
-        [event.code, event.name, event.settlementAsset, event.quoteName, `${event.decimalPlaces}`],
-        [instrument.code, instrument.name, product.settlementAsset, product.quoteName, node.decimalPlaces],
-      )
-      assert.equal(`${event.positionDecimalPlaces}`, node.positionDecimalPlaces)
-      assert.equal(event.funding?.interestRate, instrument.perpetual?.interestRate)
-      assert.equal(event.funding?.clampLowerBound, instrument.perpetual?.clampLowerBound)
-      assert.equal(event.funding?.clampUpperBound, instrument.perpetual?.clampUpperBound)
-    }
-  }
-})
 
 type Trigger = { 1?: number | bigint | null; 2?: number | bigint }
 
@@ -279,7 +218,7 @@ describe('a market event', () => {
   }
 
   test('that is not a message is an error', () => {
-    for (const kind of KINDS) {
+    for (const kind of [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated, EVENT_KIND.asset]) {
       assert.throws(() => decode(content(kind, { 2: Buffer.from([0x0a, 0x05]) })), MalformedMessageError)
     }
   })

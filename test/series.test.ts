@@ -23,16 +23,11 @@ import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 const path = (marketId: string, query = '') =>
   `/api/v2/series/funding-period-data-points/${marketId}${query === '' ? '' : `?${query}`}`
 
-type Node = { price: string; timestamp: string; seq: string; twap: string; dataPointType?: string }
+type Node = Record<'price' | 'timestamp' | 'seq' | 'twap' | 'dataPointType', string>
 /** All points of a market, and the starts of its periods, as the API lists them. */
 type Market = { nodes: Node[]; starts: Starts }
-type Summary = { first: string; last: string; minimum: string; maximum: string }
-type Series = {
-  marketId: string
-  from: string
-  to: string
-  interval: string
-  bucketNanoseconds: string
+type Summary = Record<'first' | 'last' | 'minimum' | 'maximum', string>
+type Series = Record<'marketId' | 'from' | 'to' | 'interval' | 'bucketNanoseconds', string> & {
   sources: {
     dataPointType: string
     buckets: { start: string; seq: string; count: string; price: Summary; twap: Summary }[]
@@ -55,27 +50,21 @@ const nothingOf = (marketId: string): Series => ({
   ...{ marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] },
 })
 
-type Asked = {
-  start?: bigint | undefined
-  end?: bigint | undefined
-  source?: number | undefined
-  buckets?: number | undefined
-  interval?: string | undefined
-}
+type Asked = Partial<Record<'start' | 'end', bigint | undefined>> &
+  Partial<Record<'source' | 'buckets', number | undefined>> & { interval?: string | undefined }
 
 /** The expected series, calculated from all points of a market, one by one. */
 function seriesFrom(marketId: string, { nodes, starts }: Market, asked: Asked): Series {
   const nothing = nothingOf(marketId)
-  const counted = SOURCES.flatMap((source, index) => {
-    if (asked.source !== undefined && asked.source !== index) return []
+  const counted = SOURCES.filter((_, index) => (asked.source ?? index) === index).map((source) => {
     const own = nodes.filter(({ dataPointType }) => dataPointType === source)
     const typed = own.map((node) => ({ ...node, timestamp: BigInt(node.timestamp), seq: BigInt(node.seq) }))
-    return [{ source, points: countedBy(typed, starts) }]
+    return { source, points: countedBy(typed, starts) }
   })
   const times = counted.flatMap(({ points }) => points.map(({ time }) => time))
   if (times.length === 0) return nothing
-  const start = asked.start ?? times.reduce((a, b) => (b < a ? b : a))
-  const end = asked.end ?? times.reduce((a, b) => (b > a ? b : a)) + 1n
+  times.sort((a, b) => (a < b ? -1 : 1))
+  const { start = times[0]!, end = times.at(-1)! + 1n } = asked
   if (start >= end) return nothing
   const interval =
     asked.interval === undefined
@@ -93,13 +82,8 @@ function seriesFrom(marketId: string, { nodes, starts }: Market, asked: Asked): 
       const texts = held.map((node) => node[of])
       // Sorting is stable.
       const sorted = texts.toSorted(compareNumbers)
-      const greatest = sorted.at(-1)!
-      return {
-        first: texts[0]!,
-        last: texts.at(-1)!,
-        minimum: sorted[0]!,
-        maximum: texts.find((text) => compareNumbers(text, greatest) === 0)!,
-      }
+      const maximum = texts.find((text) => compareNumbers(text, sorted.at(-1)!) === 0)!
+      return { first: texts[0]!, last: texts.at(-1)!, minimum: sorted[0]!, maximum }
     }
     return [
       {
@@ -115,11 +99,8 @@ function seriesFrom(marketId: string, { nodes, starts }: Market, asked: Asked): 
     ]
   })
   if (sources.length === 0) return nothing
-  return {
-    marketId,
-    ...{ from: from.toString(), to: to.toString(), interval: interval.name },
-    ...{ bucketNanoseconds: length.toString(), sources },
-  }
+  const bucketNanoseconds = String(length)
+  return { marketId, from: String(from), to: String(to), interval: interval.name, bucketNanoseconds, sources }
 }
 
 async function seriesOf(base: string, marketId: string, query: string): Promise<Series> {

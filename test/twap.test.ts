@@ -16,7 +16,7 @@ import { createPlainTwap } from '#core/funding/plain-formula'
 import { carriedOver, type PricePoint, placementOf } from '#core/funding/point-list'
 import { createRunningSum } from '#core/funding/running-sum'
 import type { TwapPeriod } from '#core/funding/source-twap'
-import { periodEvent } from './fixtures/live-store.ts'
+import { periodEvent, pointAt } from './fixtures/live-store.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
@@ -29,10 +29,12 @@ const period = (start: number, auctions: Auctions = noAuctions()): TwapPeriod =>
   start: s(start),
   auctions,
 })
-const auctionsOf = (...closed: [number, number][]): Auctions => ({
-  closed: closed.map(([start, end]) => ({ start: s(start), end: s(end) })),
-  open: null,
-})
+/** A running sum of points in a period that starts at 0. */
+function sumOf(...points: [seconds: number, price: number][]) {
+  const sum = createRunningSum(period(0))
+  for (const each of points) sum.add(point(...each))
+  return sum
+}
 
 describe('the placement of an incoming point', () => {
   // The period starts at 100. Each case is a row of the core's table.
@@ -86,7 +88,8 @@ describe('auctions', () => {
   })
 
   test('time counts outside closed auctions and before the one in progress', () => {
-    const auctions = { ...auctionsOf([10, 20], [30, 40]), open: s(50) }
+    const closed = [10, 30].map((start) => ({ start: s(start), end: s(start + 10) }))
+    const auctions = { closed, open: s(50) }
     const rows: [from: number, to: number, outside: number][] = [
       [0, 10, 10],
       [0, 15, 10],
@@ -119,20 +122,16 @@ describe('the running sum differs from the plain formula, as the core does', () 
   })
 
   test('when a mean is requested at a time after the last point, and then at one before it', () => {
-    const [sum, plain] = [createRunningSum(period(0)), createPlainTwap(period(0))]
-    for (const source of [sum, plain]) {
-      source.add(point(0, 10))
-      source.add(point(10, 40))
-      source.meanAt(s(12))
-    }
+    const [sum, plain] = [sumOf([0, 10], [10, 40]), createPlainTwap(period(0))]
+    for (const each of sum.points) plain.add(each)
+    for (const source of [sum, plain]) source.meanAt(s(12))
     assert.equal(plain.meanAt(s(8)), 10n)
     assert.equal(sum.meanAt(s(8)), (80n + 80n) / 8n)
   })
 
   test('but not once another point has been inserted or refused in between', () => {
     for (const incoming of [point(5, 10), point(4, 99)]) {
-      const sum = createRunningSum(period(0))
-      for (const each of [point(0, 10), point(4, 10), point(10, 40)]) sum.add(each)
+      const sum = sumOf([0, 10], [4, 10], [10, 40])
       sum.meanAt(s(12))
       sum.add(incoming)
       assert.equal(sum.meanAt(s(8)), 10n)
@@ -142,20 +141,17 @@ describe('the running sum differs from the plain formula, as the core does', () 
 
 describe('the mean after a message that the core refused', () => {
   test('omits the time after the last point, and changes nothing', () => {
-    const sum = createRunningSum(period(0))
-    for (const each of [point(0, 10), point(4, 10), point(10, 40)]) sum.add(each)
+    const sum = sumOf([0, 10], [4, 10], [10, 40])
     sum.meanAt(s(12))
     assert.equal(sum.meanAfterRefusal!(s(8)), 10n)
     assert.equal(sum.meanAt(s(8)), (80n + 80n) / 8n)
   })
 
   test('does not exist if no message can have been refused, or if it would be the same', () => {
-    const two = createRunningSum(period(0))
-    for (const each of [point(0, 10), point(10, 40)]) two.add(each)
+    const two = sumOf([0, 10], [10, 40])
     two.meanAt(s(12))
     assert.equal(two.meanAfterRefusal!(s(8)), null)
-    const notCarried = createRunningSum(period(0))
-    for (const each of [point(0, 10), point(4, 10), point(10, 40)]) notCarried.add(each)
+    const notCarried = sumOf([0, 10], [4, 10], [10, 40])
     assert.equal(notCarried.meanAfterRefusal!(s(8)), null)
     notCarried.meanAt(s(12))
     assert.equal(notCarried.meanAfterRefusal!(s(10)), null)
@@ -226,28 +222,13 @@ test('the running sum equals the plain formula while auctions begin and end afte
   )
 })
 
-const MARKET = 'ab'.repeat(32)
-
 const sentPeriod = (seq: number, start: number, more: Partial<FundingPeriodEvent> = {}) =>
-  periodEvent({ marketId: MARKET, seq: BigInt(seq), start: s(start), ...more })
+  periodEvent({ seq: BigInt(seq), start: s(start), ...more })
 
-function sentPoint(
-  seq: number,
-  source: 1 | 2,
-  time: number,
-  price: number | string,
-  twap: number,
-): FundingPeriodDataPointEvent {
-  return {
-    kind: 'funding-period-data-point',
-    marketId: MARKET,
-    seq: BigInt(seq),
-    source,
-    price: String(price),
-    timestamp: s(time),
-    twap: String(twap),
-  }
-}
+const sentPoint = (seq: number, source: 1 | 2, time: number, price: number | string, twap: number) => ({
+  ...{ ...pointAt(0, { source }), seq: BigInt(seq), timestamp: s(time) },
+  ...{ price: String(price), twap: String(twap) },
+})
 
 for (const method of METHOD_NAMES) {
   describe(`the verifier of a market, by the ${method}`, () => {
