@@ -181,8 +181,8 @@ const scansOf = (query: PageQuery, { span }: Facts): PageScans => {
   return pageScans(query, isInSpan ? span : null, marketOf(query))
 }
 
-const nameOf = ({ resource, filters, isRanged, depth }: PlannedPage, descending: boolean) =>
-  `${depth === null ? 'a first' : 'a deep'} page of ${resource.name}${isRanged ? ' of a time range' : ''}, by ${JSON.stringify(filters.map(({ name }) => name))}, ${descending ? 'newest' : 'oldest'} first`
+const nameOf = ({ resource, filters, ...rest }: PlannedPage, descending: boolean) =>
+  JSON.stringify({ resource: resource.name, filters: filters.map(({ name }) => name), ...rest, descending })
 
 function sqliteStatements({ page, atOrBefore }: PageScans): [string, Statement][] {
   return [

@@ -38,9 +38,18 @@ const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []) =
 
 const PARTY_2 = idOf('e')
 
-/** Some fields of rows, as texts. */
-const shown = (rows: readonly Node[], ...names: string[]) =>
-  rows.map((row) => names.map((name) => row[name]).join(' '))
+/** Some fields of rows, as texts, with short names of the two parties. */
+const shown = (
+  rows: readonly Node[],
+  names = ['partyId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'],
+) =>
+  rows.map((row) =>
+    names
+      .map((name) => row[name])
+      .join(' ')
+      .replace(PARTY, 'one')
+      .replace(PARTY_2, 'two'),
+  )
 
 /** A row of fees whose market data are not there. */
 const withoutFigures = (row: Node): Node => ({
@@ -78,49 +87,39 @@ const historyOfMonth = () =>
     .rows({})
     .map(({ node }) => node))
 
+type Edit = (entries: Map<string, string>) => void
+
+const without =
+  (name: string): Edit =>
+  (entries) =>
+    entries.delete(name)
+
+const replaced =
+  (name: string, from: string | RegExp, to: string): Edit =>
+  (entries) =>
+    entries.set(name, entries.get(name)!.replace(from, to))
+
+const OF_FEES = ['one 1 10   5', 'two 1 10   6', 'two 3 30   8']
+const OF_BOTH = ['liquidityProviderHistory', 'paidLiquidityFees']
+
 /** Segments without some tables: their rows, and the resources reported as missing. */
-const PARTS: [
-  what: string,
-  edit: (entries: Map<string, string>) => void,
-  rows: string[],
-  lacks?: string[],
-][] = [
-  [
-    'all tables',
-    () => {},
-    [`${PARTY} 1 10 0.5 0.25 5`, `${PARTY_2} 1 10   6`, `${PARTY} 2 20 0.6  `, `${PARTY_2} 3 30   8`],
-  ],
+const PARTS: [what: string, edit: Edit, rows: string[], lacks?: string[]][] = [
+  ['all tables', () => {}, ['one 1 10 0.5 0.25 5', 'two 1 10   6', 'one 2 20 0.6  ', 'two 3 30   8']],
   [
     'no row of market data in a block',
-    (entries) => entries.set(MARKET_DATA, entries.get(MARKET_DATA)!.replace(/^.*0\.6.*\n/m, '')),
-    [`${PARTY} 1 10 0.5 0.25 5`, `${PARTY_2} 1 10   6`, `${PARTY_2} 3 30   8`],
+    replaced(MARKET_DATA, /^.*0\.6.*\n/m, ''),
+    ['one 1 10 0.5 0.25 5', 'two 1 10   6', 'two 3 30   8'],
   ],
-  [
-    'no market data',
-    (entries) => entries.delete(MARKET_DATA),
-    [`${PARTY} 1 10   5`, `${PARTY_2} 1 10   6`, `${PARTY_2} 3 30   8`],
-    ['liquidityProviderHistory'],
-  ],
+  ['no market data', without(MARKET_DATA), OF_FEES, ['liquidityProviderHistory']],
   [
     'no SLAs in market data',
-    (entries) =>
-      entries.set(MARKET_DATA, entries.get(MARKET_DATA)!.replace('liquidity_provider_sla', 'performance')),
-    [`${PARTY} 1 10   5`, `${PARTY_2} 1 10   6`, `${PARTY_2} 3 30   8`],
+    replaced(MARKET_DATA, 'liquidity_provider_sla', 'performance'),
+    OF_FEES,
     ['liquidityProviderHistory'],
   ],
-  [
-    'no fees',
-    (entries) => entries.delete(PAID_FEES),
-    [`${PARTY} 1 10 0.5 0.25 `, `${PARTY} 2 20 0.6  `],
-    ['paidLiquidityFees'],
-  ],
-  ['no epochs', (entries) => entries.delete(EPOCHS), [], ['liquidityProviderHistory', 'paidLiquidityFees']],
-  [
-    'no ends of epochs',
-    (entries) => entries.set(EPOCHS, entries.get(EPOCHS)!.replace('end_time', 'ended')),
-    [],
-    ['liquidityProviderHistory', 'paidLiquidityFees'],
-  ],
+  ['no fees', without(PAID_FEES), ['one 1 10 0.5 0.25 ', 'one 2 20 0.6  '], ['paidLiquidityFees']],
+  ['no epochs', without(EPOCHS), [], OF_BOTH],
+  ['no ends of epochs', replaced(EPOCHS, 'end_time', 'ended'), [], OF_BOTH],
 ]
 
 for (const kind of STORE_KINDS) {
@@ -157,10 +156,7 @@ for (const kind of STORE_KINDS) {
             assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
         }
         const rows = await exported(t, store)
-        assert.deepEqual(
-          shown(rows, 'partyId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'),
-          [`${PARTY} 1 5 0.2 0.5 `, `${PARTY_2} 1 6   8`],
-        )
+        assert.deepEqual(shown(rows), ['one 1 5 0.2 0.5 ', 'two 1 6   8'])
         assert.deepEqual(await exported(t, store, '--party', PARTY_2.slice(0, 5)), rows.slice(1))
       }
     })
@@ -230,12 +226,7 @@ for (const kind of STORE_KINDS) {
         await writeSegment(path, original, { edit })
         const store = kind.create(t)
         const { report } = await importWhole(store, path)
-        const rows = await exported(t, store)
-        assert.deepEqual(
-          shown(rows, 'partyId', 'epoch', 'atBlock', 'timeOnBook', 'equityLikeShare', 'feesPaid'),
-          expected,
-          what,
-        )
+        assert.deepEqual(shown(await exported(t, store)), expected, what)
         assert.deepEqual(report.imported, [{ from: '1', to: '300', ...(lacks && { lacks }) }], what)
         assert.deepEqual(
           report.notImported.map(({ resource }) => resource),
@@ -297,16 +288,16 @@ for (const kind of STORE_KINDS) {
       const [others, own] = [rows.filter(isOfOthers), rows.filter((row) => !isOfOthers(row))]
       assert.deepEqual(new Map(others.map((row) => [keyOf(row), row])), expected)
       // Of fees in one block those of the first asset count; of those in several blocks the first.
-      assert.deepEqual(shown(own, 'epoch', 'feesPaid'), ['2 1', '8 '])
+      assert.deepEqual(shown(own, ['epoch', 'feesPaid']), ['2 1', '8 '])
       assert.deepEqual(report.leftOut, { 'invalid JSON': 1, 'invalid party ID': 40 })
 
       // Of a few blocks, for the sake of time.
       await runSql(month.database, 'delete from blocks where height > 20')
       for (const [change, missing] of [
-        ['alter table epochs rename to old_epochs', ['liquidityProviderHistory', 'paidLiquidityFees']],
+        ['alter table epochs rename to old_epochs', OF_BOTH],
         ['alter table old_epochs rename to epochs', []],
         ['alter table market_data drop column liquidity_provider_sla', ['liquidityProviderHistory']],
-        ['drop table paid_liquidity_fees', ['liquidityProviderHistory', 'paidLiquidityFees']],
+        ['drop table paid_liquidity_fees', OF_BOTH],
       ] as const) {
         await runSql(month.database, change)
         const { report } = await importWhole(kind.create(t), month.database)
