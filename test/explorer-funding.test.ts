@@ -23,6 +23,7 @@ import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
+  answered,
   clientOf,
   figureOf,
   go,
@@ -54,8 +55,6 @@ const USD: Unit = { symbol: 'USD', decimals: 5 }
 const DAY = 86_400n * 1_000_000_000n
 const DAY_S = 24 * HOUR
 
-const answered = <Data>(data: Data) => ({ data, error: null, loading: false, reload: () => {} })
-
 /** The requests of the funding view, for a market with all its data. */
 async function fundingOf(served: Served, marketId: string) {
   await visit(served, `/?view=funding&market=${marketId}`)
@@ -80,13 +79,7 @@ type Funding = Awaited<ReturnType<typeof fundingOf>>
 
 const nowOf = ({ periods, estimate, summary, unit, last }: Funding, nextPayment: bigint | null = null) =>
   render(NowFigures, {
-    periods: periods.list,
-    estimate,
-    summary,
-    due: nextPayment,
-    unit,
-    last,
-    children: null,
+    ...{ periods: periods.list, estimate, summary, due: nextPayment, unit, last, children: null },
   })
 
 const tableOf = (marketId: string, { periods, estimate, unit, range }: Funding) =>
@@ -104,11 +97,10 @@ function readoutOf({ data, periods, estimate, unit, range }: Funding, time: bigi
 }
 
 function readout(reading: Reading, props: Partial<ReadoutProps> = {}): string {
-  const none: Omit<ReadoutProps, 'reading'> = {
+  return render(Readout, {
     ...{ pointed: true, bars: { kind: 'rate', values: new Map() }, days: null, cumulative: null },
-    ...{ unit: null, interval: '' },
-  }
-  return render(Readout, { ...none, reading, ...props })
+    ...{ unit: null, interval: '', reading, ...props },
+  })
 }
 
 /** A market without a known asset or an estimate. */
@@ -149,13 +141,8 @@ describe("the explorer's funding", () => {
       const asked = { ...range, units: answeredUnits, first: 1 }
       const payments = { ...(await recording.client.positionFunding(BTC, asked)), range } as RangePayments
       const running = runningPeriod(periods.list)
-      return render(PositionPayments, {
-        marketId: BTC,
-        payments: answered(payments),
-        unit,
-        running,
-        estimate,
-      })
+      const paid = { marketId: BTC, payments: answered(payments), unit, running, estimate }
+      return render(PositionPayments, paid)
     }
     for (const [units, total, next, text] of [
       [

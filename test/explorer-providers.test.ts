@@ -5,6 +5,7 @@ import { type ProviderRow, withFees } from '../web/src/providers/fees.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { LIVE_MARKET } from './fixtures/live-store.ts'
 import {
+  answered,
   clientOf,
   figureOf,
   figuresOf,
@@ -39,8 +40,7 @@ async function providersOf({ client }: Served, markets: readonly string[]): Prom
 
 /** The providers as the page shows them at its address. */
 function viewOf(providers: readonly LiquidityProvider[]): string {
-  const data = { providers: withFees(providers), more: false, blockHeight: '2605' }
-  const list = { data, error: null, loading: false, reload: () => {} }
+  const list = answered({ providers: withFees(providers), more: false, blockHeight: '2605' })
   const [market, party] = [param('market'), param('party')?.toLowerCase() ?? null]
   return render(Providers, { market, party, list })
 }

@@ -11,13 +11,7 @@ import { valueLists } from '#core/store/pages/statement'
 import { MarketSummaries } from '#core/store/readings/market-summaries'
 import { idOf } from './fixtures/event-stream.ts'
 import { getPage, send } from './fixtures/http.ts'
-import {
-  createLiveStore,
-  openLiveStore,
-  periodEvent,
-  perpetualMarket,
-  pointAt,
-} from './fixtures/live-store.ts'
+import { createLiveStore, periodEvent, perpetualMarket, pointAt, serveLive } from './fixtures/live-store.ts'
 import { PageModel } from './fixtures/page-model.ts'
 import { testPages } from './fixtures/page-suites.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
@@ -29,7 +23,6 @@ import {
   RESOURCE_CASES,
   type ResourceCase,
 } from './fixtures/resource-cases.ts'
-import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const SUMMARIES = '/api/v2/market-summaries'
@@ -132,8 +125,8 @@ const opening = (marketId: string, height: number) =>
   periodEvent({ marketId, seq: BigInt(1 + Math.floor(height / 50)) })
 
 /** A store of some perpetual markets, each with a running period and its first points. */
-async function fillMarkets(t: TestContext, kind: (typeof STORE_KINDS)[number], count: number) {
-  const { store, live } = await createLiveStore(t, kind)
+async function fillMarkets(t: TestContext, count: number) {
+  const { store, live } = await createLiveStore(t)
   const ids = Array.from({ length: count }, (_, index) => (index + 16).toString(16).repeat(32))
   await live.commit(
     1,
@@ -163,8 +156,11 @@ for (const kind of STORE_KINDS) {
     testPages(kind, SUMMARY_CASE, withoutEstimate)
 
     test('have cursors of their own', async (t) => {
-      const { store } = await fillMarkets(t, kind, 3)
-      const base = await serve(t, store)
+      const { base } = await serveLive(
+        t,
+        kind,
+        [...'123'].map((digit) => perpetualMarket(idOf(digit))),
+      )
       const ofInstruments = (await getPage(base, '/api/v2/instruments')).edges[0]!.cursor
       const own = (await getPage(base, SUMMARIES)).edges[0]!.cursor
       for (const after of [ofInstruments, `${own}&marketId=${idOf('9')}`])
@@ -172,13 +168,11 @@ for (const kind of STORE_KINDS) {
     })
 
     test('include a market of which only auctions are known', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
       const marketId = idOf('c')
-      await live.commit(1, [
+      const { base } = await serveLive(t, kind, [
         { kind: 'auction', marketId, openingAuction: true, leave: false, start: 1n, end: 2n },
       ])
-      const { edges } = await getPage(await serve(t, store), SUMMARIES, [])
+      const { edges } = await getPage(base, SUMMARIES)
       assert.deepEqual(
         edges.map(({ node }) => [node.marketId, node.instrument, node.providers]),
         [[marketId, null, '0']],
@@ -214,7 +208,7 @@ describe('the cost of a page of market summaries', () => {
   test('is a few index lookups for each market that a commit changed', async (t) => {
     const [kind] = STORE_KINDS
     if (kind?.name !== 'sqlite') return
-    const { store, live, ids } = await fillMarkets(t, kind, 20)
+    const { store, live, ids } = await fillMarkets(t, 20)
     const summaries = new MarketSummaries()
     const first = runsIn(store, summaries)
     const ofEachMarket = first.filter(({ text }) => /_period|last_/.test(text))
