@@ -269,6 +269,9 @@ for (const method of METHOD_NAMES) {
       assert.equal(verifier.period(sentPeriod(5, 100)), null)
       assert.equal(verifier.point(sentPoint(4, 2, 110, 10, 10)), null)
       assert.notEqual(verifier.point(sentPoint(5, 2, 110, 10, 10)), null)
+      // The end of another period, and an opening that does not follow.
+      assert.equal(verifier.period(sentPeriod(4, 80, { end: s(120), internalTwap: '10' })), null)
+      assert.equal(verifier.period(sentPeriod(7, 120, { internalTwap: '10' })), null)
     })
 
     test('expects nothing from an unusable event to the next period', () => {
