@@ -1,10 +1,13 @@
 import {
   type Coverage,
+  type CoverageEnds,
   describeBlocks,
+  extended,
   GapList,
   type HeightRange,
   holdAll,
   isWithin,
+  startsAt,
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
@@ -14,8 +17,8 @@ import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/arrivals.ts'
 import { type Block, ChainError, GapError, StrictError } from './block.ts'
-import { BlockOne } from './block-one.ts'
-import type { HeightClass, OpenBlock } from './open-block.ts'
+import { checkPart, type EndedParts, joinPart } from './block-one.ts'
+import type { OpenBlock } from './open-block.ts'
 
 /** The only version of the event format there is. */
 const BUS_EVENT_VERSION = 1
@@ -71,8 +74,10 @@ export type AssemblerOptions = {
  * Assembles blocks from events by the rules of docs/events.md (blocks), the only place that knows them. Files
  * and live streams share it. Takes one event at a time, in the order of the stream.
  */
-export class BlockAssembler {
-  readonly counts: AssemblerCounts = {
+export function createBlockAssembler(options: AssemblerOptions) {
+  const { onBlock, onLeftOut, allowGap, accepted = [], strict } = options
+  const { imported = [], chainId: storedChain = null } = options.coverage ?? {}
+  const counts: AssemblerCounts = {
     records: 0,
     blocks: 0,
     beforeFirstBlock: 0,
@@ -83,50 +88,28 @@ export class BlockAssembler {
     importedBlocks: 0,
     leftOut: new Map(),
   }
-  readonly #options: AssemblerOptions
-  readonly #envelope = createEnvelope()
-  #coverage: Omit<Coverage, 'gaps'> | null
-  readonly #gaps: GapList
-  #chainId: string | null
-  #chainIdBytes: DataView
-  #open: OpenBlock | null = null
-  readonly #blockOne = new BlockOne()
-  #lastPosition: RecordPosition | null = null
+  const envelope = createEnvelope()
+  let ends: CoverageEnds | null = options.coverage
+  const gaps = new GapList(options.coverage?.gaps ?? [])
+  let chainId = storedChain
+  let chainIdBytes = copyBytes(Buffer.from(chainId ?? ''))
+  let open: OpenBlock | null = null
+  /** The parts of block 1 that have ended; null if none has, or a later block has begun. */
+  let ended: EndedParts | null = null
+  /** Hashes of parts of block 1 that have begun and not ended. */
+  const lost = new Set<string>()
+  /** Of the last event. */
+  let position: RecordPosition
   /** The lowest height that has begun; an empty store begins there. */
-  #firstBegun: bigint | null = null
-
-  constructor(options: AssemblerOptions) {
-    this.#options = options
-    this.#coverage = options.coverage
-    this.#gaps = new GapList(options.coverage?.gaps ?? [])
-    this.#chainId = options.coverage?.chainId ?? null
-    this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
-  }
-
-  /** The store's coverage once every block handed on is committed. */
-  get coverage(): Coverage | null {
-    return this.#coverage === null ? null : { ...this.#coverage, gaps: this.#gaps.all }
-  }
-
-  /** The required chain of events; null before the first event, if the store is empty. */
-  get chainId(): string | null {
-    return this.#chainId
-  }
-
-  /** The height of an open block that is not stored; null if there is none. */
-  get pendingHeight(): bigint | null {
-    const open = this.#open?.class === 'held' ? null : this.#open
-    return open?.height ?? (this.#blockOne.isPending ? 1n : null)
-  }
+  let firstBegun: bigint | null = null
 
   /**
    * The input ends: block 1 is whole if the store holds block 2.
    *
    * @throws {GapError} as {@link accept}.
    */
-  end(): void {
-    if (this.#lastPosition === null || this.#open !== null || this.#coverage === null) return
-    if (this.#holds(2n)) this.#emitBlockOne(this.#lastPosition)
+  function end(): void {
+    if (open === null && holds(2n)) emitBlockOne()
   }
 
   /**
@@ -137,22 +120,22 @@ export class BlockAssembler {
    * @throws {GapError} where something is missing, unless gaps are allowed.
    * @throws {StrictError} for an event not as it should be, where strictness is asked for.
    */
-  accept(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
-    this.counts.records++
-    this.#lastPosition = position
+  function accept(bytes: Buffer, start: number, end: number, at: RecordPosition): void {
+    counts.records++
+    position = at
     try {
-      readEnvelope(bytes, start, end, this.#envelope)
-      this.#checkOrigin(position)
-      this.#checkSize(position)
-      switch (this.#envelope.kind) {
+      readEnvelope(bytes, start, end, envelope)
+      checkOrigin()
+      checkSize()
+      switch (envelope.kind) {
         case EVENT_KIND.beginBlock:
-          this.#begin(position)
+          begin()
           return
         case EVENT_KIND.endBlock:
-          if (this.#nextIndex(position) !== null) this.#end()
+          if (nextIndex() !== null) endBlock(open!)
           return
         default:
-          this.#keep(position)
+          keep()
       }
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
@@ -160,35 +143,35 @@ export class BlockAssembler {
     }
   }
 
-  #checkOrigin(position: RecordPosition): void {
-    const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
+  function checkOrigin(): void {
+    const { bytes, chainIdStart, chainIdEnd, version } = envelope
     if (version !== BUS_EVENT_VERSION) {
       throw new EventStreamError(
         `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
         position,
       )
     }
-    if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
-    const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
-    if (chainId === '' || chainId.length > 256 || chainId.includes('\0')) {
+    if (chainId !== null && equalBytes(chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
+    const given = bytes.toString('utf8', chainIdStart, chainIdEnd)
+    if (given === '' || given.length > 256 || given.includes('\0')) {
       throw new EventStreamError(
-        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
+        `not a BusEvent: a chain id of ${JSON.stringify(given.slice(0, 80))}`,
         position,
       )
     }
-    if (this.#chainId !== null) {
-      const other = this.#options.coverage === null ? 'the input began with' : 'the store contains'
+    if (chainId !== null) {
+      const other = storedChain === null ? 'the input began with' : 'the store contains'
       throw new ChainError(
-        `an event of chain ${JSON.stringify(chainId)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        `an event of chain ${JSON.stringify(given)}, but ${other} chain ${JSON.stringify(chainId)}: use one store for each chain`,
         position,
       )
     }
-    this.#chainId = chainId
-    this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
+    chainId = given
+    chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
   }
 
-  #checkSize(position: RecordPosition): void {
-    const { kind, bodyStart, bodyEnd } = this.#envelope
+  function checkSize(): void {
+    const { kind, bodyStart, bodyEnd } = envelope
     const most = mostBytesOf(kind)
     if (bodyEnd - bodyStart <= most) return
     throw new EventStreamError(
@@ -197,17 +180,17 @@ export class BlockAssembler {
     )
   }
 
-  #begin(position: RecordPosition): void {
-    const { height, timestamp, hash } = decodeBeginBlock(this.#envelope)
-    this.#dropUnfinished(height)
-    if (height !== 1n) this.#emitBlockOne(position)
-    if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
-    const known = height === 1n ? this.#classifyPart(hash, position) : this.#classify(height, position)
-    this.#open = {
+  function begin(): void {
+    const { height, timestamp, hash } = decodeBeginBlock(envelope)
+    dropUnfinished(height)
+    if (height !== 1n) emitBlockOne()
+    if (firstBegun === null || height < firstBegun) firstBegun = height
+    const isHeld = height === 1n ? isPartHeld(hash) : isBlockHeld(height)
+    open = {
       height,
       timestamp,
       hash,
-      class: known,
+      isHeld,
       idPrefix: `${height}-`,
       lastIndex: 0,
       heldIndex: 0,
@@ -216,50 +199,48 @@ export class BlockAssembler {
       weight: 0,
       longWeight: 0,
     }
-    this.#nextIndex(position)
+    nextIndex()
   }
 
   /**
    * Block 1 is whole, or there is nothing of it: the places of its events count from the first of genesis, and
    * would be wrong if some are missing.
    */
-  #emitBlockOne(position: RecordPosition): void {
-    const { ended } = this.#blockOne
-    if (ended?.isNew) {
+  function emitBlockOne(): void {
+    if (ended?.block.isHeld === false) {
       const { block, hashes } = ended
-      if (this.#blockOne.hasLostPart) {
-        this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', position)
+      if (lost.size > 0) {
+        markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,')
       }
-      if (block.incomplete) this.counts.unfinishedBlocks++
-      else if (this.#lacksHeldPart(hashes, position)) this.counts.heldBlocks++
-      else this.#emit(block, hashes)
+      if (block.incomplete) counts.unfinishedBlocks++
+      else if (lacksHeldPart(hashes)) counts.heldBlocks++
+      else emit(block, hashes)
     }
-    this.#blockOne.clear()
+    ended = null
+    lost.clear()
   }
 
   /**
-   * Classifies a part of block 1, genesis or the block itself; they have different hashes. An ended or stored part is
-   * skipped; a part that is not stored is not, nor anything after it: positions in the second part count from the last
-   * event of the first.
+   * Whether a part of block 1, genesis or the block itself, is to be skipped; they have different hashes. An ended or
+   * stored part is; a part that is not stored is not, nor anything after it: positions in the second part count from the
+   * last event of the first.
    */
-  #classifyPart(hash: string, position: RecordPosition): HeightClass {
-    if (this.#blockOne.hasEnded(hash)) return 'held'
-    this.#blockOne.checkPart(hash, position)
-    const known = this.#classify(1n, position)
-    if (known !== 'held' || this.#isImported(1n)) return known
-    const held = this.#coverage?.blockOne
-    return held?.includes(hash) && !this.#blockOne.ended?.isNew ? known : 'fills'
+  function isPartHeld(hash: string): boolean {
+    const hashes = ended?.hashes ?? []
+    if (hashes.includes(hash)) return true
+    checkPart([...hashes, ...lost], hash, position)
+    if (!isBlockHeld(1n)) return false
+    return isImported(1n) || (ended?.block.isHeld !== false && ends!.blockOne?.includes(hash) === true)
   }
 
   /** Whether the store has a part of block 1 that the input does not; their order is then unknown. */
-  #lacksHeldPart(hashes: readonly string[], position: RecordPosition): boolean {
-    const known = this.#classify(1n, position)
-    if (known !== 'held') return false
-    const held = this.#coverage!.blockOne
+  function lacksHeldPart(hashes: readonly string[]): boolean {
+    if (!isBlockHeld(1n)) return false
+    const held = ends!.blockOne
     // Stores that came from version 0.1.0 do not know their parts: two parts are more than one, one may be the one held.
     if (held === null) return hashes.length < 2
     if (held.every((hash) => hashes.includes(hash))) return false
-    if (this.#mayMiss(1n, 1n)) return true
+    if (mayMiss(1n, 1n)) return true
     throw new GapError(
       'block 1 has two parts, genesis and the block itself: the store contains one of them and this input has only ' +
         'the other. Ingest the files with both parts in one call, or keep the stored one with --allow-gap',
@@ -270,97 +251,95 @@ export class BlockAssembler {
   }
 
   /** A block without EndBlock when `next` begins is dropped, with its first part. */
-  #dropUnfinished(next: bigint): void {
-    const open = this.#open
-    this.#open = null
-    if (open === null || open.class === 'held') return
-    this.counts.unfinishedBlocks++
-    if (open.height !== next) this.#blockOne.forgetEnded()
-    else if (next === 1n) this.#blockOne.lose(open.hash)
+  function dropUnfinished(next: bigint): void {
+    const dropped = open
+    open = null
+    if (dropped === null || dropped.isHeld) return
+    counts.unfinishedBlocks++
+    if (dropped.height !== next) ended = null
+    else if (next === 1n) lost.add(dropped.hash)
   }
 
-  #classify(height: bigint, position: RecordPosition): HeightClass {
-    const from = this.#expectedHeight()
-    if (height === from) return 'next'
-    if (this.#coverage !== null && height < this.#coverage.first) return 'below'
-    if (height < from) {
-      // Imported blocks are final.
-      return this.#gaps.has(height) ? 'fills' : 'held'
+  /**
+   * Whether the store holds a block that begins, and is not known to lack events of it. Imported blocks are final.
+   *
+   * @throws {GapError} for a block beyond the next one, unless those between may be missing
+   */
+  function isBlockHeld(height: bigint): boolean {
+    // In an empty store the first block that has begun is the next one.
+    const from = ends === null ? firstBegun! : ends.height + 1n
+    if (height > from && !mayMiss(from, height - 1n)) {
+      throw new GapError(
+        `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
+          'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
+        from,
+        height - 1n,
+        position,
+      )
     }
-    if (this.#mayMiss(from, height - 1n)) return 'beyond'
-    throw new GapError(
-      `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
-        'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
-      from,
-      height - 1n,
-      position,
-    )
+    return isBetweenEnds(height) && !gaps.has(height)
   }
 
   /** Whether gaps are allowed, or these heights are accepted as one. */
-  #mayMiss(from: bigint, to: bigint): boolean {
-    const { allowGap, accepted = [] } = this.#options
+  function mayMiss(from: bigint, to: bigint): boolean {
     return allowGap || holdAll(accepted, { from, to })
   }
 
   /** Whether some of a height's events are held. */
-  #holds(height: bigint): boolean {
-    const { first, height: last } = this.#coverage!
-    return height >= first && height <= last && this.#gaps.at(height)?.kind !== 'missing'
+  function holds(height: bigint): boolean {
+    return isBetweenEnds(height) && gaps.at(height)?.kind !== 'missing'
   }
 
-  /** The height that has to come next: in an empty store the first one that has begun. */
-  #expectedHeight(): bigint {
-    return this.#coverage === null ? this.#firstBegun! : this.#coverage.height + 1n
+  function isBetweenEnds(height: bigint): boolean {
+    return ends !== null && height >= ends.first && height <= ends.height
   }
 
   /**
    * Checks an event's id against the open block; returns its index within the block, or null if the
    * event is to be passed over.
    */
-  #nextIndex(position: RecordPosition): number | null {
-    const open = this.#open
+  function nextIndex(): number | null {
     if (open === null) {
-      if (this.#firstBegun === null) this.counts.beforeFirstBlock++
-      else this.counts.outsideBlocks++
+      if (firstBegun === null) counts.beforeFirstBlock++
+      else counts.outsideBlocks++
       return null
     }
     // Of block 1 the second part's places count from the last of the first, whether that is held or not.
-    if (open.class === 'held' && open.height !== 1n) return 0
-    const index = this.#indexInBlock(open.idPrefix, position)
+    if (open.isHeld && open.height !== 1n) return 0
+    const index = indexInBlock(open.idPrefix)
     if (index === null) {
-      this.#dropUnfinished(-1n)
-      this.counts.outsideBlocks++
+      dropUnfinished(-1n)
+      counts.outsideBlocks++
       return null
     }
     if (index <= open.lastIndex) {
-      this.counts.repeated++
+      counts.repeated++
       return null
     }
-    if (index > open.lastIndex + 1) this.#missEvents(open, index, position)
+    if (index > open.lastIndex + 1) missEvents(open, index)
     open.lastIndex = index
     return index
   }
 
   /** The number after the height in the event's id; null if the height is not the open block's. */
-  #indexInBlock(prefix: string, position: RecordPosition): number | null {
-    const { bytes, idStart, idEnd } = this.#envelope
+  function indexInBlock(prefix: string): number | null {
+    const { bytes, idStart, idEnd } = envelope
     const digits = idStart + prefix.length
     let index = 0
-    if (digits < idEnd && idEnd - digits <= 9 && isText(prefix, bytes, idStart, digits)) {
+    if (digits < idEnd && idEnd - digits <= 9 && beginsWith(bytes, idStart, prefix)) {
       for (let at = digits; at < idEnd; at++) {
         const digit = bytes[at]! - 0x30
-        if (digit < 0 || digit > 9) return this.#refuseId(position)
+        if (digit < 0 || digit > 9) return refuseId()
         index = index * 10 + digit
       }
       return index
     }
     const id = bytes.toString('latin1', idStart, idEnd)
-    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : this.#refuseId(position)
+    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : refuseId()
   }
 
-  #refuseId(position: RecordPosition): never {
-    const { bytes, idStart, idEnd } = this.#envelope
+  function refuseId(): never {
+    const { bytes, idStart, idEnd } = envelope
     const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
     throw new EventStreamError(
       `not a BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
@@ -368,123 +347,115 @@ export class BlockAssembler {
     )
   }
 
-  #missEvents(open: OpenBlock, index: number, position: RecordPosition): void {
-    const first = open.lastIndex + 1
+  function missEvents(block: OpenBlock, index: number): void {
+    const first = block.lastIndex + 1
     const missing = first === index - 1 ? `event ${first}` : `events ${first} to ${index - 1}`
-    this.#markIncomplete(open, `${missing} of block ${open.height}`, position)
+    markIncomplete(block, `${missing} of block ${block.height}`)
   }
 
-  #markIncomplete(open: OpenBlock, missing: string, position: RecordPosition): void {
-    if (open.class === 'held') return
+  function markIncomplete(block: OpenBlock, missing: string): void {
+    const { isHeld, height } = block
+    if (isHeld) return
     // A block recorded as incomplete may arrive incomplete again.
-    const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
-    if (!isKnown && !this.#mayMiss(open.height, open.height)) {
+    const isKnown = gaps.at(height)?.kind === 'incomplete'
+    if (!isKnown && !mayMiss(height, height)) {
       throw new GapError(
         `${missing} missing. Ingest files that contain the complete block, or keep the incomplete one with --allow-gap`,
-        open.height,
-        open.height,
+        height,
+        height,
         position,
       )
     }
-    open.incomplete = true
+    block.incomplete = true
   }
 
-  #keep(position: RecordPosition): void {
-    const index = this.#nextIndex(position)
-    const open = this.#open
-    if (index === null || open === null || open.class === 'held') return
-    const event = decodeEvent(this.#envelope, this.#leaveOut)
+  function keep(): void {
+    const index = nextIndex()
+    if (index === null || open!.isHeld) return
+    const event = decodeEvent(envelope, leaveOut)
     if (event === null) return
-    const { kind, bodyStart, bodyEnd } = this.#envelope
+    const block = open!
+    const { kind, bodyStart, bodyEnd } = envelope
     const weight = EVENT_WEIGHT + BYTE_WEIGHT * (bodyEnd - bodyStart)
-    open.weight += weight
-    if (mayBeLong(kind)) open.longWeight += weight
-    if (open.weight - open.longWeight > MAX_BLOCK_WEIGHT || open.longWeight > MAX_LONG_WEIGHT) {
+    block.weight += weight
+    if (mayBeLong(kind)) block.longWeight += weight
+    if (block.weight - block.longWeight > MAX_BLOCK_WEIGHT || block.longWeight > MAX_LONG_WEIGHT) {
       throw new EventStreamError(
-        `block ${open.height} has ${open.events.length + 1} events to keep and no end: more than any real block, the file is damaged`,
+        `block ${block.height} has ${block.events.length + 1} events to keep and no end: more than any real block, the file is damaged`,
         position,
       )
     }
-    open.events.push({ index: index + this.#blockOne.lastIndex, event })
+    block.events.push({ index: index + (ended?.block.lastIndex ?? 0), event })
   }
 
   /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */
-  readonly #leaveOut = (reason: LeftOutReason): void => {
-    const position = this.#lastPosition!
-    if (this.#options.strict) {
+  function leaveOut(reason: LeftOutReason): void {
+    if (strict) {
       throw new StrictError(
-        `${reason}, in an event of block ${this.#open?.height}. Without --strict it would be skipped`,
+        `${reason}, in an event of block ${open!.height}. Without --strict it would be skipped`,
         position,
       )
     }
-    this.counts.leftOut.set(reason, (this.counts.leftOut.get(reason) ?? 0) + 1)
-    this.#options.onLeftOut(reason, position)
+    counts.leftOut.set(reason, (counts.leftOut.get(reason) ?? 0) + 1)
+    onLeftOut(reason, position)
   }
 
-  #end(): void {
-    const open = this.#open!
-    this.#open = null
+  function endBlock(block: OpenBlock): void {
+    const { height, hash, isHeld } = block
+    open = null
     // Block 1 has two parts.
-    if (open.class === 'held' && (open.height !== 1n || this.#blockOne.ended === null))
-      this.#countHeld(open.height)
-    if (open.height === 1n) this.#blockOne.endPart(open)
-    else if (open.class !== 'held') this.#emit(open)
+    if (isHeld && (height !== 1n || ended === null)) {
+      counts.heldBlocks++
+      if (isImported(height)) counts.importedBlocks++
+    }
+    if (height === 1n) {
+      lost.delete(hash)
+      if (!ended?.hashes.includes(hash)) ended = joinPart(ended, block)
+    } else if (!isHeld) emit(block)
   }
 
-  #countHeld(height: bigint): void {
-    this.counts.heldBlocks++
-    if (this.#isImported(height)) this.counts.importedBlocks++
-  }
-
-  #isImported(height: bigint): boolean {
-    return isWithin(this.#coverage?.imported ?? [], height)
+  function isImported(height: bigint): boolean {
+    return isWithin(imported, height)
   }
 
   /** Hands a whole block on; `hashes` are those of block 1's parts. */
-  #emit(open: OpenBlock, hashes: readonly string[] | null = null): void {
-    const { height, timestamp, events, incomplete: isIncomplete, weight } = open
-    const known = this.#gaps.at(height)?.kind
-    if (known === 'incomplete' && open.incomplete) {
-      this.counts.heldBlocks++
+  function emit(block: OpenBlock, hashes: readonly string[] | null = ends?.blockOne ?? null): void {
+    const { height, timestamp, events, incomplete: isIncomplete, heldIndex, weight } = block
+    if (isIncomplete && gaps.at(height)?.kind === 'incomplete') {
+      counts.heldBlocks++
       return
     }
-    const first = this.#coverage?.first ?? this.#firstBegun!
-    const replacesAfter = open.class === 'fills' && known !== 'missing' ? open.heldIndex : null
-    if (open.class === 'fills') this.#gaps.fill(height)
-    if (open.class === 'below' && height + 1n < first) {
-      this.#gaps.add({ from: height + 1n, to: first - 1n, kind: 'missing' })
-    }
-    if (open.class === 'beyond') {
-      this.#gaps.add({ from: this.#expectedHeight(), to: height - 1n, kind: 'missing' })
-    }
-    if (open.incomplete) this.#gaps.add({ from: height, to: height, kind: 'incomplete' })
-    this.#cover(open, first, hashes)
-    this.counts.blocks++
-    this.#options.onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
+    const replacesAfter = holds(height) ? heldIndex : null
+    ends = { ...extended(ends ?? startsAt(firstBegun!), gaps, height, timestamp), blockOne: hashes }
+    if (isIncomplete) gaps.add({ from: height, to: height, kind: 'incomplete' })
+    counts.blocks++
+    onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }
 
-  /** Adds a block to the coverage. */
-  #cover(
-    { height, timestamp, class: known }: OpenBlock,
-    first: bigint,
-    hashes: readonly string[] | null,
-  ): void {
-    const before = this.#coverage
-    const blockOne = hashes ?? before?.blockOne ?? null
-    if (before === null) {
-      const ends = { first, began: first, blockOne, height, timestamp }
-      this.#coverage = { chainId: this.#chainId!, ...ends, since: [], imported: [] }
-    } else if (known === 'fills') this.#coverage = { ...before, blockOne }
-    else if (known === 'below') this.#coverage = { ...before, first: height, blockOne }
-    else this.#coverage = { ...before, blockOne, height, timestamp }
+  return {
+    counts,
+    /** The store's coverage once every block handed on is committed. */
+    get coverage(): Coverage | null {
+      return ends && { ...ends, chainId: chainId!, gaps: gaps.all, imported }
+    },
+    /** The required chain of events; null before the first event, if the store is empty. */
+    get chainId(): string | null {
+      return chainId
+    },
+    /** The height of an open block that is not stored; null if there is none. */
+    get pendingHeight(): bigint | null {
+      return [open, ended?.block].find((block) => block?.isHeld === false)?.height ?? null
+    },
+    ...{ end, accept },
   }
 }
 
-/** Whether `bytes[start..end)` are a text of ASCII. */
-function isText(expected: string, bytes: Buffer, start: number, end: number): boolean {
-  if (end - start !== expected.length) return false
-  for (let index = 0; index < expected.length; index++) {
-    if (expected.charCodeAt(index) !== bytes[start + index]) return false
+export type BlockAssembler = ReturnType<typeof createBlockAssembler>
+
+/** Whether a text of ASCII stands at a place of bytes. */
+function beginsWith(bytes: Buffer, start: number, text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    if (text.charCodeAt(index) !== bytes[start + index]) return false
   }
   return true
 }

@@ -1,14 +1,12 @@
 import type { BlockEvent } from './block.ts'
 
-/** State of a height in the store: stored, in a recorded gap, below the first height, the next one, or beyond it. */
-export type HeightClass = 'held' | 'fills' | 'below' | 'next' | 'beyond'
-
 /** A block that has begun. */
 export type OpenBlock = {
   height: bigint
   timestamp: bigint
   hash: string
-  class: HeightClass
+  /** Whether its events are skipped: the store holds it. */
+  isHeld: boolean
   /** Common prefix of its events' ids, `<height>-`. */
   idPrefix: string
   lastIndex: number

@@ -54,6 +54,29 @@ export type Coverage = {
   imported: readonly ImportedRange[]
 }
 
+/** A coverage without its chain and ranges of heights, while blocks are added. */
+export type CoverageEnds = Omit<Coverage, 'chainId' | 'gaps' | 'imported'>
+
+/** The ends of an empty store whose first block is to be this one, or a later one. */
+export function startsAt(first: bigint): CoverageEnds {
+  return { first, began: first, blockOne: null, height: first - 1n, timestamp: 0n, since: [] }
+}
+
+/** The ends with one more block, which fills a gap of its height; heights that it leaves out become a gap. */
+export function extended(ends: CoverageEnds, gaps: GapList, at: bigint, timestamp: bigint): CoverageEnds {
+  const { first, height } = ends
+  if (at < first) {
+    if (at + 1n < first) gaps.add({ from: at + 1n, to: first - 1n, kind: 'missing' })
+    return { ...ends, first: at }
+  }
+  if (at <= height) {
+    gaps.fill(at)
+    return ends
+  }
+  if (at > height + 1n) gaps.add({ from: height + 1n, to: at - 1n, kind: 'missing' })
+  return { ...ends, height: at, timestamp }
+}
+
 /**
  * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap, changed in place. A stream
  * full of holes has as many gaps as blocks.

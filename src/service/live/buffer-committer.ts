@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChainError, GapError, StrictError } from '#core/blocks/block'
-import { BlockAssembler } from '#core/blocks/block-assembler'
+import { createBlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
 import { BatchWriter } from '#core/ingest/batch-writer'
@@ -113,7 +113,7 @@ export class BufferCommitter {
     }
     const accepted = await readStore(store, readAcceptedGaps)
     const createAssembler = () =>
-      new BlockAssembler({
+      createBlockAssembler({
         ...this.#options,
         accepted,
         coverage: held,

@@ -1,4 +1,4 @@
-import { BlockAssembler } from '#core/blocks/block-assembler'
+import { type BlockAssembler, createBlockAssembler } from '#core/blocks/block-assembler'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { describePosition, EventStreamError, type RecordPosition } from '#core/records/record-position'
@@ -108,7 +108,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
   }
 
   function createAssembler(): BlockAssembler {
-    const assembler: BlockAssembler = new BlockAssembler({
+    const assembler: BlockAssembler = createBlockAssembler({
       coverage: null,
       onBlock: ({ height }) => {
         // Incomplete blocks may never be committed.

@@ -1,12 +1,15 @@
 import {
   byFrom,
   type Coverage,
+  type CoverageEnds,
   describeBlocks,
+  extended,
   GapList,
   type HeightRange,
   type ImportedRange,
   intersection,
   merged,
+  startsAt,
   without,
 } from '#core/domain/coverage'
 import { ImportError, ImportGapError } from './import-error.ts'
@@ -26,7 +29,7 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
       `the source is of chain ${JSON.stringify(chainId)}, but the store is of chain ${JSON.stringify(before.chainId)}: use one store for each chain`,
     )
   }
-  let ends: Omit<Coverage, 'chainId' | 'gaps' | 'imported'> | null = before
+  let ends: CoverageEnds | null = before
   const gaps = new GapList(before?.gaps ?? [])
   let imported = new GapList<ImportedRange>(before?.imported ?? [])
   /** Heights of the blocks that this import has seen, imported now or before. */
@@ -67,18 +70,14 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
    */
   function add({ height, time }: SourceBlock, lacking: readonly string[], source: string): void {
     const at = BigInt(height)
-    const timestamp = fromMicroseconds(time)
-    if (ends === null) {
-      ends = { first: at, began: at, blockOne: null, height: at, timestamp, since: [] }
-    } else if (at < ends.first) {
-      if (at + 1n < ends.first) gaps.add({ from: at + 1n, to: ends.first - 1n, kind: 'missing' })
-      ends = { ...ends, first: at }
-    } else if (at <= ends.height) {
-      gaps.fill(at)
-    } else {
-      if (at > ends.height + 1n) skip(ends.height + 1n, at - 1n, source)
-      ends = { ...ends, height: at, timestamp }
+    if (ends !== null && at > ends.height + 1n && !allowGap) {
+      const missing = { from: ends.height + 1n, to: at - 1n }
+      throw new ImportGapError(
+        `${source}: expected block ${missing.from}, found block ${at}: ${describeBlocks(missing)} missing. ` +
+          'Import or ingest these blocks, or continue without them with --allow-gap',
+      )
     }
+    ends = extended(ends ?? startsAt(at), gaps, at, fromMicroseconds(time))
     imported.add({ from: at, to: at, lacks: lacking.join(' ') })
     passOver(at, at)
   }
@@ -94,16 +93,6 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
     })
     imported = new GapList<ImportedRange>([])
     for (const range of ranges.sort(byFrom)) imported.add(range)
-  }
-
-  function skip(from: bigint, to: bigint, source: string): void {
-    if (!allowGap) {
-      throw new ImportGapError(
-        `${source}: expected block ${from}, found block ${to + 1n}: ${describeBlocks({ from, to })} missing. ` +
-          'Import or ingest these blocks, or continue without them with --allow-gap',
-      )
-    }
-    gaps.add({ from, to, kind: 'missing' })
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Block } from '#core/blocks/block'
-import { BlockAssembler } from '#core/blocks/block-assembler'
+import { createBlockAssembler } from '#core/blocks/block-assembler'
 import type { FundingPeriodEvent } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import type { TwapMethod } from '#core/funding/market-verifier'
@@ -139,7 +139,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   }
 
   const logLeftOut = leftOutLogger(log)
-  const assembler = new BlockAssembler({
+  const assembler = createBlockAssembler({
     coverage: null,
     onBlock: takeBlock,
     onLeftOut: (reason, position) => {
