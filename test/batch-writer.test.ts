@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { BatchWriter } from '#core/ingest/batch-writer'
+import { createBatchWriter } from '#core/ingest/batch-writer'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 
 /** More bytes than a batch may contain. */
@@ -25,7 +25,7 @@ function createSlowWriter() {
 function createBatches() {
   const { writer, commits } = createSlowWriter()
   const committed: bigint[] = []
-  const batches = new BatchWriter(writer, ({ height }) => committed.push(height))
+  const batches = createBatchWriter(writer, ({ height }) => committed.push(height))
   const add = () =>
     batches.change(HEAVY, (batch) => {
       batch.blocks++
@@ -49,7 +49,7 @@ describe('batches', () => {
     const { batches, commits, committed, add } = createBatches()
     add()
     await batches.commitIfDue({ coverage: coverageUpTo(1n) })
-    assert.equal(batches.isDue, false)
+    assert.equal(batches.isDue(), false)
     add()
     const second = batches.commitIfDue({ coverage: coverageUpTo(2n) })
     assert.equal(await isSettled(second), false)
@@ -81,7 +81,7 @@ describe('batches', () => {
     await batches.commitIfDue(held)
     assert.equal(asked, 1)
     commits[0]!.end()
-    await batches.settle()
+    await batches.commit(null)
   })
 
   test('are no longer committed after a failure', async () => {
@@ -92,7 +92,7 @@ describe('batches', () => {
     add()
     await assert.rejects(batches.commitIfDue({ coverage: coverageUpTo(2n) }), /the disk is full/)
     await assert.rejects(batches.commit(coverageUpTo(2n)), /the disk is full/)
-    await assert.rejects(batches.settle(), /the disk is full/)
+    await assert.rejects(batches.commit(null), /the disk is full/)
     assert.deepEqual([commits.length, committed, batches.committedBlocks], [1, [], 0])
   })
 })

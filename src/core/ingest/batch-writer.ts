@@ -4,55 +4,48 @@ import { projectBlock } from '../blocks/project-block.ts'
 import type { Coverage } from '../domain/coverage.ts'
 import { type Batch, batchRows, createBatch } from '../resources/batch.ts'
 import type { Writer } from '../store/store.ts'
-import { countRows, noRows, type RowCounts } from './report.ts'
+import { countRows, noRows } from './report.ts'
 
 /** A batch is committed once it is this large or this old: readers and Ctrl-C never wait long. */
 const MAX_BATCH_ROWS = 20_000
 const MAX_BATCH_WEIGHT = 32 * 1024 * 1024
 const MAX_BATCH_MS = 400
 
-/** Gathers complete blocks and commits many at once; gathers the next ones during a commit. */
-export class BatchWriter {
-  readonly rows: RowCounts = noRows()
-  /** The coverage at the last commit; null before the first. */
-  committed: Coverage | null = null
-  committedBlocks = 0
-  readonly #writer: Writer
-  readonly #onCommit: ((coverage: Coverage) => void) | undefined
-  #batch = createBatch()
-  #weight = 0
-  #startedAt = 0
+/**
+ * Gathers complete blocks and commits many at once; gathers the next ones during a commit.
+ *
+ * @param onCommit called after each commit
+ */
+export function createBatchWriter(writer: Writer, onCommit: (coverage: Coverage) => void = () => {}) {
+  let batch = createBatch()
+  let batchWeight = 0
+  let startedAt = 0
   /** The last commit started. If it fails, the next caller gets its error. */
-  #underWay: Promise<void> = Promise.resolve()
-  #isUnderWay = false
+  let underWay: Promise<void> = Promise.resolve()
+  let isUnderWay = false
 
-  constructor(writer: Writer, onCommit?: (coverage: Coverage) => void) {
-    this.#writer = writer
-    this.#onCommit = onCommit
-  }
-
-  add(block: Block): void {
-    this.change(block.weight, (batch) => projectBlock(batch, block))
+  function add(block: Block): void {
+    change(block.weight, (batch) => projectBlock(batch, block))
   }
 
   /** Adds something of about `weight` bytes of memory to the batch. */
-  change(weight: number, apply: (batch: Batch) => void): void {
-    if (this.#isEmpty) this.#startedAt = performance.now()
-    this.#weight += weight
-    apply(this.#batch)
+  function change(weight: number, apply: (batch: Batch) => void): void {
+    if (isEmpty()) startedAt = performance.now()
+    batchWeight += weight
+    apply(batch)
   }
 
-  get #isEmpty(): boolean {
-    return this.#batch.blocks === 0 && batchRows(this.#batch) === 0
+  function isEmpty(): boolean {
+    return batch.blocks === 0 && batchRows(batch) === 0
   }
 
   /** Whether the batch must be committed before more is added. */
-  get isDue(): boolean {
+  function isDue(): boolean {
     return (
-      !this.#isEmpty &&
-      (batchRows(this.#batch) >= MAX_BATCH_ROWS ||
-        this.#weight >= MAX_BATCH_WEIGHT ||
-        performance.now() - this.#startedAt >= MAX_BATCH_MS)
+      !isEmpty() &&
+      (batchRows(batch) >= MAX_BATCH_ROWS ||
+        batchWeight >= MAX_BATCH_WEIGHT ||
+        performance.now() - startedAt >= MAX_BATCH_MS)
     )
   }
 
@@ -60,22 +53,22 @@ export class BatchWriter {
    * Starts to commit the gathered rows, if due. The coverage is only requested then, since it may be a long list of
    * gaps. Waits only for the previous commit. Call it often: it also processes the database's answers.
    */
-  async commitIfDue(held: { readonly coverage: Coverage | null }): Promise<void> {
-    const coverage = this.isDue ? held.coverage : null
-    if (coverage !== null) await this.#begin(coverage)
-    if (this.#isUnderWay) await nextTurn()
+  async function commitIfDue(held: { readonly coverage: Coverage | null }): Promise<void> {
+    const coverage = isDue() ? held.coverage : null
+    if (coverage !== null) await begin(coverage)
+    if (isUnderWay) await nextTurn()
   }
 
   /** Commits the gathered rows with the resulting `coverage`. */
-  async commit(coverage: Coverage | null): Promise<void> {
-    if (this.#isEmpty || coverage === null) await this.settle()
-    else await this.commitAll(coverage)
+  async function commit(coverage: Coverage | null): Promise<void> {
+    if (!isEmpty() && coverage !== null) await begin(coverage)
+    await underWay
   }
 
   /** As {@link commit}, even if nothing was gathered: the coverage itself may have changed. */
-  async commitAll(coverage: Coverage): Promise<void> {
-    await this.#begin(coverage)
-    await this.settle()
+  async function commitAll(coverage: Coverage): Promise<void> {
+    await begin(coverage)
+    await underWay
   }
 
   /**
@@ -85,45 +78,50 @@ export class BatchWriter {
    * @param isOfInput whether the failure is an error in the input
    * @param signal stops making series; the next writer makes the rest
    */
-  async finish(
+  async function finish(
     failure: Error | null,
     isOfInput: boolean,
     coverage: Coverage | null,
     signal?: AbortSignal,
   ): Promise<Error | null> {
     try {
-      if (failure === null || isOfInput) await this.commit(coverage)
-      else await this.settle()
-      await this.#writer.makeSeries('all', signal)
+      await commit(failure === null || isOfInput ? coverage : null)
+      await writer.makeSeries('all', signal)
       return failure
     } catch (error) {
       return error as Error
     }
   }
 
-  /** Waits for the commit in progress. */
-  settle(): Promise<void> {
-    return this.#underWay
-  }
-
-  async #begin(coverage: Coverage): Promise<void> {
-    await this.settle()
-    const batch = this.#batch
-    this.#batch = createBatch()
-    this.#weight = 0
-    this.#isUnderWay = true
-    this.#underWay = this.#write(batch, coverage).finally(() => {
-      this.#isUnderWay = false
+  async function begin(coverage: Coverage): Promise<void> {
+    await underWay
+    const gathered = batch
+    batch = createBatch()
+    batchWeight = 0
+    isUnderWay = true
+    underWay = write(gathered, coverage).finally(() => {
+      isUnderWay = false
     })
-    this.#underWay.catch(() => {})
+    underWay.catch(() => {})
   }
 
-  async #write(batch: Batch, coverage: Coverage): Promise<void> {
-    await this.#writer.commit(batch, coverage)
-    this.committedBlocks += batch.blocks
-    countRows(this.rows, batch)
-    this.committed = coverage
-    this.#onCommit?.(coverage)
-    await this.#writer.makeSeries('due')
+  async function write(gathered: Batch, coverage: Coverage): Promise<void> {
+    await writer.commit(gathered, coverage)
+    self.committedBlocks += gathered.blocks
+    countRows(self.rows, gathered)
+    self.committed = coverage
+    onCommit(coverage)
+    await writer.makeSeries('due')
   }
+
+  const self = {
+    rows: noRows(),
+    /** The coverage at the last commit; null before the first. */
+    committed: null as Coverage | null,
+    committedBlocks: 0,
+    ...{ add, change, isDue, commitIfDue, commit, commitAll, finish },
+  }
+  return self
 }
+
+export type BatchWriter = ReturnType<typeof createBatchWriter>

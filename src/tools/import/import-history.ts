@@ -1,6 +1,6 @@
 import { type Coverage, importedText } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
-import { BatchWriter } from '#core/ingest/batch-writer'
+import { createBatchWriter } from '#core/ingest/batch-writer'
 import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
 import type { Writer } from '#core/store/store'
@@ -53,7 +53,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const before = await writer.coverage()
   const held = createImportCoverage(before, source.chainId, options.allowGap)
   const tally = createImportTally()
-  const batches = new BatchWriter(writer, options.onCommit)
+  const batches = createBatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)
   let heldBlocks = 0
   let failure: Error | null = null
