@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { EventBuffer } from '#service/live/event-buffer'
+import { bufferPaths, createEventBuffer } from '#service/live/event-buffer'
 import { assertSays, patternOf } from './fixtures/assert-says.ts'
 import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
@@ -98,14 +98,14 @@ test('a buffer that is closed with a full disk is closed once there is space', a
   const disk = mountSmallDisk(t, MB)
   if (disk === null) return skip(t, 'cannot mount a file system')
   const log = pino({ enabled: false })
-  const buffer = new EventBuffer({ folder: disk.folder, archive: null, maxFileBytes: 4 * MB, log })
+  const buffer = createEventBuffer({ folder: disk.folder, archive: null, maxFileBytes: 4 * MB, log })
   buffer.append(Buffer.alloc(2 * MB), true)
   assert.notEqual(buffer.write(), null)
   const closed = buffer.close()
   await sleep(1_500)
   disk.resize(64 * MB)
   await closed
-  assert.deepEqual([buffer.fault, statSync(buffer.lastPath!).size], [null, 2 * MB + 12])
+  assert.deepEqual([buffer.fault, statSync(bufferPaths(disk.folder).at(-1)!).size], [null, 2 * MB + 12])
 })
 
 test('a full disk under a SQLite store: the core continues; the fault is reported, and repaired once there is space', async (t) => {

@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EVENT_KIND } from '#core/events/bus-event'
 import { createAllowList } from '#service/live/allow-list'
-import { EventBuffer } from '#service/live/event-buffer'
+import { createEventBuffer } from '#service/live/event-buffer'
 import { MAX_BLOCK_BYTES } from '#service/live/incoming-check'
 import { listenPair } from '#service/live/pair-socket'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -264,7 +264,7 @@ describe("the core's connection", () => {
 test('a dropped block leaves nothing in the buffer, whatever was being written', async (t) => {
   for (let round = 0; round < 30; round++) {
     const folder = temporaryFolder(t)
-    const buffer = new EventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, log: SILENT })
+    const buffer = createEventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, log: SILENT })
     const expected: Buffer[] = []
     for (let block = 0; block < 10; block++) {
       const whole = [`whole ${block} a`, `whole ${block} b`].map((text) => Buffer.from(text))

@@ -9,8 +9,8 @@ import { type Reader, StoreUnavailableError } from '#core/store/store'
 import type { Backlog } from '#service/api/http/backlog'
 import { longReadsOf, startLongReads } from '#service/api/streams/long-reads'
 import { createStreamFollower } from '#service/api/streams/stream-route-follower'
-import { ArrivalFeed } from '#service/stream/arrival-feed'
-import { ChunkReader, type ReadChunk } from '#service/stream/chunk-reader'
+import { createArrivalFeed } from '#service/stream/arrival-feed'
+import type { ReadChunk } from '#service/stream/chunk'
 import type { Follower, Start } from '#service/stream/follower'
 import { createHub } from '#service/stream/hub'
 import { createReadingTurns, type ReadingLane } from '#service/stream/reading-turns'
@@ -60,7 +60,7 @@ function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longRead
   const follow = (resource: Resource, selection: Selection, follower: Follower, start: Start) =>
     hub.follow(
       selectionKey(resource, selection),
-      () => new ArrivalFeed(new ChunkReader(resource, selection, readChunk)),
+      () => createArrivalFeed(resource, selection, readChunk),
       follower,
       (feed) => feed.join(follower, start),
     )

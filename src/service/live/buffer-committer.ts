@@ -5,7 +5,7 @@ import { ChainError, GapError, StrictError } from '#core/blocks/block'
 import { createBlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
-import { BatchWriter } from '#core/ingest/batch-writer'
+import { createBatchWriter } from '#core/ingest/batch-writer'
 import { RecordFramer, type RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { readStore } from '#core/store/read-store'
@@ -41,37 +41,31 @@ export type CommitterListener = {
 }
 
 /** Commits the buffered events and new ones. */
-export class BufferCommitter {
+export function createBufferCommitter(
+  buffer: BufferedEvents,
+  options: CommitterOptions,
+  listener: CommitterListener,
+) {
+  const { store, chain, log, signal, onStandby } = options
   /** The fault that keeps the ingestion from committing; null without one. */
-  failure: string | null = null
+  let failure: string | null = null
   /** The position up to which the buffer is committed; null unless the run has ended between two blocks. */
-  committedUpTo: BufferPosition | null = null
-  readonly #buffer: BufferedEvents
-  readonly #options: CommitterOptions
-  readonly #listener: CommitterListener
+  let committedUpTo: BufferPosition | null = null
   /** The file being read, for naming the place of a gap. */
-  #file = 0
-
-  constructor(buffer: BufferedEvents, options: CommitterOptions, listener: CommitterListener) {
-    this.#buffer = buffer
-    this.#options = options
-    this.#listener = listener
-  }
+  let file = 0
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
-  async run(): Promise<StoreRefusedError | null> {
-    const { store, signal } = this.#options
+  async function run(): Promise<StoreRefusedError | null> {
     let from: BufferPosition | null = null
     while (!signal.aborted) {
       try {
-        await this.#openAndCommit(from ?? this.#buffer.start)
+        await openAndCommit(from ?? buffer.start())
       } catch (error) {
         if (signal.aborted) break
         if (error instanceof StoreRefusedError) return error
         if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
         from = null
-        if (error instanceof GapError)
-          from = await untilGapClosed(error, this.#file, this.#buffer, store, signal)
+        if (error instanceof GapError) from = await untilGapClosed(error, file, buffer, store, signal)
         // Waiting cannot repair the input.
         else if (error instanceof EventStreamError) await once(signal, 'abort')
         else await sleep(COMMIT_RETRY_MS, undefined, { signal }).catch(() => {})
@@ -80,8 +74,7 @@ export class BufferCommitter {
     return null
   }
 
-  async #openAndCommit(from: BufferPosition): Promise<void> {
-    const { store, log, signal, onStandby } = this.#options
+  async function openAndCommit(from: BufferPosition): Promise<void> {
     let writer: Writer | null = null
     try {
       writer = await store.openWriter({
@@ -90,31 +83,30 @@ export class BufferCommitter {
         onNotice: (message) => log.warn(message),
         ...(onStandby && { onStandby }),
       })
-      await this.#commitFrom(from, writer)
+      await commitFrom(from, writer)
     } catch (error) {
       const isExpected = error instanceof StoreError || error instanceof EventStreamError
       if (!signal.aborted && isExpected && !(error instanceof StoreRefusedError))
-        this.#fail(`${error.message}${remedyOf(error)}`)
+        fail(`${error.message}${remedyOf(error)}`)
       throw error
     } finally {
       // After another failure, the cause is the same.
-      await writer?.close().catch((error: Error) => this.failure ?? this.#fail(error.message))
+      await writer?.close().catch((error: Error) => failure ?? fail(error.message))
     }
   }
 
   /** Commits from a buffer position on, until the signal is aborted or an error occurs. */
-  async #commitFrom(from: BufferPosition, writer: Writer): Promise<void> {
-    const { store, chain, log, signal } = this.#options
-    const batches = new BatchWriter(writer, this.#listener.onCommit)
+  async function commitFrom(from: BufferPosition, writer: Writer): Promise<void> {
+    const batches = createBatchWriter(writer, listener.onCommit)
     const held = await writer.coverage()
     if (held !== null) {
       if (chain !== null && held.chainId !== chain) throw otherChain(store.name, chain, held.chainId)
-      this.#listener.onChain(held.chainId)
+      listener.onChain(held.chainId)
     }
     const accepted = await readStore(store, readAcceptedGaps)
     const createAssembler = () =>
       createBlockAssembler({
-        ...this.#options,
+        ...options,
         accepted,
         coverage: held,
         onBlock: (block) => batches.add(block),
@@ -141,28 +133,28 @@ export class BufferCommitter {
     const commit = async () => {
       await batches.commit(assembler.coverage)
       if (assembler.pendingHeight === null) {
-        this.#buffer.release(position)
-        this.#listener.onRelease(position)
+        buffer.release(position)
+        listener.onRelease(position)
       }
-      this.#resumed()
+      resumed()
     }
     try {
       for (;;) {
-        const piece = await this.#buffer.read(position, signal)
+        const piece = await buffer.read(position, signal)
         if (piece === null) {
           await commit()
-          this.committedUpTo = assembler.pendingHeight === null ? position : null
+          committedUpTo = assembler.pendingHeight === null ? position : null
           return
         }
         framer ??= new RecordFramer(piece.path, accept, piece.offset)
-        this.#file = piece.file
+        file = piece.file
         framer.push(piece.bytes)
         position = piece.next
         if (piece.lastOfFile) {
           refuseCutRecord(framer)
           framer = null
         }
-        if (batches.isDue || this.#buffer.isAtEnd(position)) await commit()
+        if (batches.isDue() || buffer.isAtEnd(position)) await commit()
       }
     } catch (error) {
       if (error instanceof EventStreamError) await batches.commit(assembler.coverage)
@@ -170,19 +162,31 @@ export class BufferCommitter {
     }
   }
 
-  #fail(message: string): void {
-    if (this.failure !== message) this.#options.log.error(`live ingestion: ${message}`)
-    this.failure = message
-    this.#listener.onChange()
+  function fail(message: string): void {
+    if (failure !== message) log.error(`live ingestion: ${message}`)
+    failure = message
+    listener.onChange()
   }
 
-  #resumed(): void {
-    if (this.failure === null) return
-    this.#options.log.info('live ingestion: resumed')
-    this.failure = null
-    this.#listener.onChange()
+  function resumed(): void {
+    if (failure === null) return
+    log.info('live ingestion: resumed')
+    failure = null
+    listener.onChange()
+  }
+
+  return {
+    get failure(): string | null {
+      return failure
+    },
+    get committedUpTo(): BufferPosition | null {
+      return committedUpTo
+    },
+    run,
   }
 }
+
+export type BufferCommitter = ReturnType<typeof createBufferCommitter>
 
 /** @throws {EventStreamError} for a file that ends within a record although another one follows. */
 function refuseCutRecord(framer: RecordFramer): void {

@@ -95,161 +95,133 @@ export type BufferPiece = {
  * or unreachable. Written events survive the process immediately, within a block too. They are flushed, and may be read, at
  * the end of each block.
  */
-export class EventBuffer {
+export function createEventBuffer(options: EventBufferOptions) {
+  const { folder, archive, maxFileBytes, log, onFile, follower } = options
   /** Why the disk accepts no writes, without the folder's name; null while it does. */
-  fault: string | null = null
-  readonly #options: EventBufferOptions
-  readonly #files: BufferFile[] = []
-  /** Numbers only rise: a position in a released file must not mean one in a later file. */
-  #nextNumber: number
-  #sequence = 0n
+  let fault: string | null = null
+  const files: BufferFile[] = []
+  let sequence = 0n
   /** The number of the record that follows the last end of a block. */
-  #wholeSequence = 0n
-  #pending: Buffer[] = []
-  #pendingBytes = 0
+  let wholeSequence = 0n
+  let pending: Buffer[] = []
+  let pendingBytes = 0
   /** Pending bytes up to the last end of a block among them. */
-  #pendingWhole = 0
+  let pendingWhole = 0
   /** Whether everything after the last end of a block is to be removed. */
-  #mustTruncate = false
+  let mustTruncate = false
   /** While the disk accepts no writes. */
-  #blocked: Promise<void> | null = null
-  #flushing: Promise<void> | null = null
+  let blocked: Promise<void> | null = null
+  let flushing: Promise<void> | null = null
   /** The position up to which everything is committed. */
-  #committed: BufferPosition = { file: 0, offset: 0 }
-  #closed = false
+  let committed: BufferPosition = { file: 0, offset: 0 }
+  let isClosed = false
 
-  constructor(options: EventBufferOptions) {
-    this.#options = options
-    if (options.archive !== null) mkdirSync(options.archive, PRIVATE_FOLDER)
-    for (const number of fileNumbers(options.folder)) {
-      const path = bufferPath(options.folder, number)
-      this.#files.push(newFile(number, path, null, statSync(path).size))
-    }
-    const taken = [
-      options.archive === null ? 0 : (fileNumbers(options.archive).at(-1) ?? 0),
-      this.#files.at(-1)?.number ?? 0,
-      options.follower?.lastNumber ?? 0,
-    ]
-    this.#nextNumber = Math.max(...taken) + 1
+  if (archive !== null) mkdirSync(archive, PRIVATE_FOLDER)
+  for (const number of fileNumbers(folder)) {
+    const path = bufferPath(folder, number)
+    const file = newFile(number, path, null, statSync(path).size)
+    files.push(file)
+    follower?.opened(number, path)
+    follower?.grown(number, file.safeBytes)
+    tell(file)
   }
+  /** Numbers only rise: a position in a released file must not mean one in a later file. */
+  let lastNumber = Math.max(
+    archive === null ? 0 : (fileNumbers(archive).at(-1) ?? 0),
+    files.at(-1)?.number ?? 0,
+    follower?.lastNumber ?? 0,
+  )
 
-  /** Reads again the lengths of files left by an earlier process, and reports them. */
-  refresh(): void {
-    for (const file of this.#files) {
-      if (file.descriptor !== null) continue
-      file.safeBytes = statSync(file.path).size
-      this.#options.follower?.opened(file.number, file.path)
-      this.#options.follower?.grown(file.number, file.safeBytes)
-      this.#tell(file)
-    }
-  }
-
-  /** The last file that an earlier process has left; null if there is none. */
-  get lastPath(): string | null {
-    return this.#files.at(-1)?.path ?? null
-  }
-
-  #tell({ number, path, safeBytes, descriptor }: BufferFile): void {
-    this.#options.onFile?.({ number, path, safeBytes, isEnded: descriptor === null })
-  }
-
-  /** Bytes that are not committed. */
-  get bytes(): number {
-    const { file, offset } = this.#committed
-    return this.#files.reduce(
-      (sum, { number, safeBytes, writtenBytes }) =>
-        sum + Math.max(safeBytes, writtenBytes) - (number < file ? safeBytes : number === file ? offset : 0),
-      this.#pendingBytes,
-    )
+  function tell({ number, path, safeBytes, descriptor }: BufferFile): void {
+    onFile?.({ number, path, safeBytes, isEnded: descriptor === null })
   }
 
   /** Takes an event, to be written by {@link write}; `isWhole`: no block is open after it. */
-  append(event: Buffer, isWhole: boolean): void {
+  function append(event: Buffer, isWhole: boolean): void {
     const header = Buffer.allocUnsafe(RECORD_HEADER_BYTES)
     header.writeUInt32BE(event.length + 8, 0)
-    header.writeBigUInt64BE(this.#sequence++, 4)
-    this.#pending.push(header, event)
-    this.#pendingBytes += header.length + event.length
+    header.writeBigUInt64BE(sequence++, 4)
+    pending.push(header, event)
+    pendingBytes += header.length + event.length
     if (!isWhole) return
-    this.#pendingWhole = this.#pendingBytes
-    this.#wholeSequence = this.#sequence
-    const file = this.#openFile()
-    if ((file?.writtenBytes ?? 0) + this.#pendingBytes < this.#options.maxFileBytes) return
-    this.write()
-    if (this.#pendingBytes === 0) this.#openFile()!.isFull = true
+    pendingWhole = pendingBytes
+    wholeSequence = sequence
+    const file = openFile()
+    if ((file?.writtenBytes ?? 0) + pendingBytes < maxFileBytes) return
+    write()
+    if (pendingBytes === 0) openFile()!.isFull = true
   }
 
   /**
    * Writes the queued events. Returns null, or a promise that resolves once a full disk has space again, or a slow one
    * has flushed all but one file.
    */
-  write(): Promise<void> | null {
-    if (this.#blocked !== null) return this.#blocked
+  function write(): Promise<void> | null {
+    if (blocked !== null) return blocked
     try {
-      this.#writePending()
+      writePending()
     } catch (error) {
-      void this.#blockUntilDone(error, () => this.#writePending())
+      void blockUntilDone(error, () => writePending())
     }
-    const open = this.#files.filter(({ descriptor }) => descriptor !== null)
-    return this.#blocked ?? (open.length > 1 ? this.#flushing : null)
+    const open = files.filter(({ descriptor }) => descriptor !== null)
+    return blocked ?? (open.length > 1 ? flushing : null)
   }
 
   /** Removes everything after the last end of a block: it has not been read, and never will be. */
-  dropOpenBlock(): void {
-    this.#sequence = this.#wholeSequence
+  function dropOpenBlock(): void {
+    sequence = wholeSequence
     // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
-    if (this.#pendingWhole === 0) this.#mustTruncate = true
-    const whole = Buffer.concat(this.#pending, this.#pendingBytes).subarray(0, this.#pendingWhole)
-    this.#pending = whole.length === 0 ? [] : [whole]
-    this.#pendingBytes = whole.length
-    this.write()
+    if (pendingWhole === 0) mustTruncate = true
+    const whole = Buffer.concat(pending, pendingBytes).subarray(0, pendingWhole)
+    pending = [whole]
+    pendingBytes = whole.length
+    write()
   }
 
   /** Everything before a position is committed: releases the files before it, or all files of a closed buffer. */
-  release(before: BufferPosition): void {
-    this.#committed = before
+  function release(before: BufferPosition): void {
+    committed = before
     const isReleased = ({ number, safeBytes, descriptor }: BufferFile) =>
       descriptor === null &&
-      (number < before.file || (this.#closed && number === before.file && safeBytes <= before.offset))
-    while (this.#files[0] !== undefined && isReleased(this.#files[0])) {
-      const { path } = this.#files.shift()!
-      const { archive } = this.#options
+      (number < before.file || (isClosed && number === before.file && safeBytes <= before.offset))
+    while (files[0] !== undefined && isReleased(files[0])) {
+      const { path, number } = files.shift()!
       if (archive === null) rmSync(path, { force: true })
-      else renameSync(path, join(archive, path.slice(path.lastIndexOf('lyra-buffer-'))))
+      else renameSync(path, bufferPath(archive, number))
     }
   }
 
   /** Flushes everything, the block that is open too. */
-  async close(): Promise<void> {
-    this.#closed = true
-    while (this.#blocked !== null) await this.#blocked
-    const file = this.#openFile()
+  async function close(): Promise<void> {
+    isClosed = true
+    while (blocked !== null) await blocked
+    const file = openFile()
     if (file !== null) {
       file.wholeBytes = file.writtenBytes
       file.isFull = true
-      this.#startFlushing()
+      startFlushing()
     }
-    while (this.#flushing !== null) await this.#flushing
+    while (flushing !== null) await flushing
   }
 
   /** The file that is being written to; null if the next block begins one. */
-  #openFile(): BufferFile | null {
-    const last = this.#files.at(-1)
-    return last === undefined || last.descriptor === null || last.isFull ? null : last
+  function openFile(): BufferFile | null {
+    const last = files.at(-1)
+    return last?.isFull === false ? last : null
   }
 
-  #writePending(): void {
-    if (this.#mustTruncate) {
-      const file = this.#openFile()
+  function writePending(): void {
+    if (mustTruncate) {
+      const file = openFile()
       if (file !== null) {
         ftruncateSync(file.descriptor!, file.wholeBytes)
         file.writtenBytes = file.wholeBytes
       }
-      this.#mustTruncate = false
+      mustTruncate = false
     }
-    if (this.#pendingBytes === 0) return
-    const file = this.#openFile() ?? this.#createFile()
-    const bytes = Buffer.concat(this.#pending, this.#pendingBytes)
+    if (pendingBytes === 0) return
+    const file = openFile() ?? createFile()
+    const bytes = Buffer.concat(pending, pendingBytes)
     try {
       for (let done = 0; done < bytes.length; )
         done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
@@ -258,23 +230,23 @@ export class EventBuffer {
       ftruncateSync(file.descriptor!, file.writtenBytes)
       throw error
     }
-    if (this.#pendingWhole > 0) file.wholeBytes = file.writtenBytes + this.#pendingWhole
+    if (pendingWhole > 0) file.wholeBytes = file.writtenBytes + pendingWhole
     file.writtenBytes += bytes.length
-    this.#pending = []
-    this.#pendingBytes = 0
-    this.#pendingWhole = 0
-    this.#startFlushing()
+    pending = []
+    pendingBytes = 0
+    pendingWhole = 0
+    startFlushing()
   }
 
-  #startFlushing(): void {
-    this.#flushing ??= this.#flushAll().finally(() => {
-      this.#flushing = null
+  function startFlushing(): void {
+    flushing ??= flushAll().finally(() => {
+      flushing = null
     })
   }
 
-  async #flushAll(): Promise<void> {
+  async function flushAll(): Promise<void> {
     for (;;) {
-      const file = this.#files.find(
+      const file = files.find(
         ({ descriptor, safeBytes, wholeBytes, isFull }) =>
           descriptor !== null && (safeBytes < wholeBytes || isFull),
       )
@@ -282,69 +254,88 @@ export class EventBuffer {
       const { wholeBytes } = file
       const descriptor = file.descriptor!
       await flush(descriptor).catch((error) =>
-        this.#blockUntilDone(error, () => {
+        blockUntilDone(error, () => {
           // After a failed flush the system counts the bytes as flushed, unless they are written again.
           rewrite(descriptor, file.safeBytes, wholeBytes)
           return flush(descriptor)
         }),
       )
       file.safeBytes = wholeBytes
-      this.#options.follower?.grown(file.number, file.safeBytes)
+      follower?.grown(file.number, file.safeBytes)
       if (file.isFull && file.safeBytes === file.wholeBytes) {
         closeSync(descriptor)
         file.descriptor = null
       }
-      this.#tell(file)
+      tell(file)
     }
   }
 
   /** Writes nothing until an operation that the disk refused succeeds. */
-  #blockUntilDone(error: unknown, again: () => void | Promise<void>): Promise<void> {
-    const held = this.#untilDone(error, again).finally(() => {
-      if (this.#blocked !== held) return
-      this.#blocked = null
-      this.write()
+  function blockUntilDone(error: unknown, again: () => void | Promise<void>): Promise<void> {
+    const held = untilDone(error, again).finally(() => {
+      if (blocked !== held) return
+      blocked = null
+      write()
     })
-    this.#blocked ??= held
+    blocked ??= held
     return held
   }
 
   /** A full disk makes the core wait, and loses nothing. */
-  async #untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
+  async function untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
     let error = failed as NodeJS.ErrnoException | null
     for (let noticed = false; error !== null; ) {
       if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '')) throw error
-      if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
-        this.fault = `the event buffer cannot be written (${error.code}); the core has to wait. Free disk space for it`
-        if (!noticed) this.#options.log.error(`${this.fault}, ${this.#options.folder}: ${error.message}`)
+      if (!follower?.makeRoom(new Set(files.map(({ number }) => number)))) {
+        fault = `the event buffer cannot be written (${error.code}); the core has to wait. Free disk space for it`
+        if (!noticed) log.error(`${fault}, ${folder}: ${error.message}`)
         noticed = true
         await sleep(DISK_FULL_WAIT_MS)
       }
       try {
         await again()
         error = null
-        this.fault = null
-        if (noticed) this.#options.log.info('the event buffer can be written again')
+        fault = null
+        if (noticed) log.info('the event buffer can be written again')
       } catch (thrown) {
         error = thrown as NodeJS.ErrnoException
       }
     }
   }
 
-  #createFile(): BufferFile {
-    const number = this.#nextNumber++
-    const path = bufferPath(this.#options.folder, number)
+  function createFile(): BufferFile {
+    const number = ++lastNumber
+    const path = bufferPath(folder, number)
     const descriptor = openSync(path, 'w+', PRIVATE_FILE)
-    syncFolder(this.#options.folder)
-    this.#options.follower?.opened(number, path)
+    syncFolder(folder)
+    follower?.opened(number, path)
     const file = newFile(number, path, descriptor, 0)
-    this.#files.push(file)
+    files.push(file)
     return file
+  }
+
+  return {
+    get fault(): string | null {
+      return fault
+    },
+    /** Bytes that are not committed. */
+    get bytes(): number {
+      const { file, offset } = committed
+      return files.reduce(
+        (sum, { number, writtenBytes }) => sum + writtenBytes - (number === file ? offset : 0),
+        pendingBytes,
+      )
+    },
+    ...{ append, write, dropOpenBlock, release, close },
   }
 }
 
-function newFile(number: number, path: string, descriptor: number | null, safeBytes: number): BufferFile {
-  return { path, number, safeBytes, writtenBytes: 0, wholeBytes: 0, descriptor, isFull: false }
+export type EventBuffer = ReturnType<typeof createEventBuffer>
+
+/** @param bytes those of an earlier process */
+function newFile(number: number, path: string, descriptor: number | null, bytes: number): BufferFile {
+  const isFull = descriptor === null
+  return { path, number, safeBytes: bytes, writtenBytes: bytes, wholeBytes: bytes, descriptor, isFull }
 }
 
 /** The path of a buffer file. */

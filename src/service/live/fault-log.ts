@@ -8,19 +8,14 @@ const FAULT_SPAN_MS = 60_000
 type Span = { since: number; further: number; last: string }
 
 /** Logs the reasons for closed connections, at a limited rate, because attempts may repeat quickly. */
-export class FaultLog {
-  readonly #log: Logger
-  readonly #spans = new Map<ConnectionFault, Span>()
+export function createFaultLog(log: Logger) {
+  const spans = new Map<ConnectionFault, Span>()
 
-  constructor(log: Logger) {
-    this.#log = log
-  }
-
-  add(fault: ConnectionFault, message: string): void {
-    const span = this.#spans.get(fault)
+  function add(fault: ConnectionFault, message: string): void {
+    const span = spans.get(fault)
     if (span === undefined) {
-      this.#spans.set(fault, { since: performance.now(), further: 0, last: message })
-      this.#log.error(`live ingestion: ${message}`)
+      spans.set(fault, { since: performance.now(), further: 0, last: message })
+      log.error(`live ingestion: ${message}`)
     } else {
       span.further++
       span.last = message
@@ -28,16 +23,18 @@ export class FaultLog {
   }
 
   /** Logs the counts of spans that have ended; `all`: of running ones, too. */
-  flush(all = false): void {
-    for (const [fault, { since, further, last }] of this.#spans) {
+  function flush(all = false): void {
+    for (const [fault, { since, further, last }] of spans) {
       if (!all && performance.now() - since < FAULT_SPAN_MS) continue
-      this.#spans.delete(fault)
+      spans.delete(fault)
       if (further === 0) continue
       const span = describeDuration((performance.now() - since) / 1_000)
-      this.#log.error(
+      log.error(
         `live ingestion: ${further} more connections closed in ${span} for the same reason (${fault}), the last: ${last}`,
       )
-      this.#spans.set(fault, { since: performance.now(), further: 0, last })
+      spans.set(fault, { since: performance.now(), further: 0, last })
     }
   }
+
+  return { add, flush }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Coverage } from '#core/domain/coverage'
 import type { EventBuffer } from './event-buffer.ts'
-import { FaultLog } from './fault-log.ts'
+import { createFaultLog } from './fault-log.ts'
 import { createIncomingCheck, type PinnedChain } from './incoming-check.ts'
 import {
   type ConnectionFault,
@@ -34,7 +34,7 @@ export type IntakeState = {
 /** The listening side of live ingestion: checks the core's events, and writes them to the buffer. */
 export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
   const state: IntakeState = { peer: null, received: 0, faults: {}, failure: null }
-  const faultLog = new FaultLog(log)
+  const faultLog = createFaultLog(log)
   const check = createIncomingCheck(chain, ({ height }) => {
     if (state.failure !== null) recoveryHeight ??= height
   })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { BufferCommitter, type CommitterOptions } from './buffer-committer.ts'
-import { BufferedEvents } from './buffered-events.ts'
+import { type BufferCommitter, type CommitterOptions, createBufferCommitter } from './buffer-committer.ts'
+import { createBufferedEvents } from './buffered-events.ts'
 import { findPinnedChain } from './pinned-chain.ts'
 import { type Receiver, type ReceiverState, type ReceiverTask, startReceiver } from './receiver.ts'
 
@@ -37,13 +37,13 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     findPinnedChain(store, chain, buffer),
     sleep(CHAIN_WAIT_MS, null, { ref: false }),
   ])
-  const events = new BufferedEvents()
+  const events = createBufferedEvents()
   let state: ReceiverState | null = null
   const report = () => {
     if (state !== null) options.onState({ ...state, failure: committer.failure ?? state.failure })
   }
   let receiver: Receiver | null = null
-  const committer: BufferCommitter = new BufferCommitter(events, options, {
+  const committer: BufferCommitter = createBufferCommitter(events, options, {
     onChain: (chainId) => receiver!.post({ type: 'chain', chainId }),
     onCommit: (coverage) => {
       const { chainId, height } = coverage
@@ -56,7 +56,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   receiver = await startReceiver(
     { host, port, from, buffer, archive, forward, chain: pinned, logLevel },
     {
-      onFile: (file) => events.grown(file),
+      onFile: events.grown,
       onState: (given) => {
         state = given
         report()

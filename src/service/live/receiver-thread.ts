@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createLogger } from '../log.ts'
 import { createAllowList } from './allow-list.ts'
 import { takeFolder } from './buffer-folder.ts'
-import { type BufferPosition, EventBuffer } from './event-buffer.ts'
+import { type BufferPosition, bufferPaths, createEventBuffer } from './event-buffer.ts'
 import { startForwarding } from './forward/start-forwarding.ts'
 import { createIntake } from './intake.ts'
 import type { FromReceiver, ReceiverTask, ToReceiver } from './receiver.ts'
@@ -23,7 +23,12 @@ const forwarding =
   task.forward === null
     ? null
     : startForwarding(task.forward, { buffer: task.buffer, logLevel: task.logLevel, log })
-const buffer = new EventBuffer({
+const last = bufferPaths(task.buffer).at(-1)
+const cut = last === undefined ? null : await repairLastFile(last)
+if (cut !== null) {
+  log.warn(`${last}: removed ${cut.bytes} bytes after the last complete event; they are in ${cut.keptIn}`)
+}
+const buffer = createEventBuffer({
   folder: task.buffer,
   archive: task.archive,
   maxFileBytes: Math.min(MAX_FILE_BYTES, (task.forward?.limitBytes ?? Number.POSITIVE_INFINITY) / 16),
@@ -40,12 +45,6 @@ function report(): void {
   post({ type: 'state', state: { peer, received, faults, failure, bufferedBytes: buffer.bytes, forward } })
 }
 
-const last = buffer.lastPath
-const cut = last === null ? null : await repairLastFile(last)
-if (cut !== null) {
-  log.warn(`${last}: removed ${cut.bytes} bytes after the last complete event; they are in ${cut.keptIn}`)
-}
-buffer.refresh()
 const port = await intake.listen({ host: task.host, port: task.port, allowed: createAllowList(task.from) })
 post({ type: 'listening', port })
 report()

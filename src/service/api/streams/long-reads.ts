@@ -11,7 +11,7 @@ import {
 import type { Reader } from '#core/store/store'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../../export/export-bytes.ts'
 import type { ExportQuery, LineSource, RowSource } from '../../export/export-rows.ts'
-import { type Chunk, chunkOf, type ReadChunk } from '../../stream/chunk-reader.ts'
+import { type Chunk, chunkOf, type ReadChunk } from '../../stream/chunk.ts'
 import { createReadingTurns, type ReadingLane } from '../../stream/reading-turns.ts'
 import type { ReadSummaries } from '../../stream/summary-feed.ts'
 import type { ThreadsOptions } from '../making-threads.ts'

@@ -8,8 +8,7 @@ import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { listenForCommits } from '../../commits.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Account } from '../../shares.ts'
-import { ArrivalFeed } from '../../stream/arrival-feed.ts'
-import { ChunkReader } from '../../stream/chunk-reader.ts'
+import { createArrivalFeed } from '../../stream/arrival-feed.ts'
 import type { Follower } from '../../stream/follower.ts'
 import { createHub } from '../../stream/hub.ts'
 import { createStreamPlaces, type StreamPlaces, selectionKey } from '../../stream/stream-places.ts'
@@ -126,7 +125,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     ask: async (values, lastEventId) => {
       const { selection, start, position } = await streamRequest(resource, values, lastEventId, reader)
       const key = selectionKey(resource, selection)
-      const feed = () => new ArrivalFeed(new ChunkReader(resource, selection, longReads.readChunk))
+      const feed = () => createArrivalFeed(resource, selection, longReads.readChunk)
       const follow = (follower: Follower) =>
         hub.follow(key, feed, follower, (rows) => rows.join(follower, start))
       return { key, position, follow }

@@ -1,7 +1,6 @@
 import { type Coverage, isWithin } from '#core/domain/coverage'
 import { advance, type Lacks } from '#core/domain/lacks'
-import { BEGINNING, isBefore, type Place } from '#core/domain/place'
-import type { Resource, Selection } from '#core/resources/resource'
+import { isBefore, type Place } from '#core/domain/place'
 import type { ArrivalQuery, Arrivals } from '#core/store/readings/arrivals'
 import { isSameEvent, placeWithin } from '#core/store/readings/arrived-rows'
 import type { Pass } from '#core/store/readings/point-arrivals'
@@ -10,7 +9,7 @@ import type { ReadingLane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** Rows that are sent at a time, at most; fewer if they are long. */
-const STREAM_CHUNK_ROWS = 500
+export const STREAM_CHUNK_ROWS = 500
 
 /** Reads the next events of a stream, once it is their turn; null if the store does not hold as much. */
 export type ReadChunk = (query: ArrivalQuery, lane: ReadingLane) => Promise<Chunk | null>
@@ -28,49 +27,6 @@ export type Chunk = {
   isLast: boolean
   /** Rows of the present length that make a piece. */
   limit: number
-}
-
-/** Reads the missing ranges of a stream as text, in pieces of a bounded length. */
-export class ChunkReader {
-  readonly #resource: Resource
-  readonly #selection: Selection
-  readonly #read: ReadChunk
-  #limit = STREAM_CHUNK_ROWS
-
-  constructor(resource: Resource, selection: Selection, read: ReadChunk) {
-    this.#resource = resource
-    this.#selection = selection
-    this.#read = read
-  }
-
-  cursorOf({ tail, ...lacks }: Lacks, coverage: Coverage): string {
-    const received = { ...lacks, tail: outsideUnsettled(tail, tail, coverage) }
-    return encodeStreamCursor(this.#resource, this.#selection, received)
-  }
-
-  /** The store's coverage; null if it is empty. */
-  async coverage(): Promise<Coverage | null> {
-    const lacks: Lacks = { first: 0n, gaps: [], tail: BEGINNING }
-    const query = { resource: this.#resource, selection: this.#selection, lacks }
-    return (await this.#read({ ...query, asOf: null, limit: 0, pass: null }, 'live'))?.coverage ?? null
-  }
-
-  /**
-   * Reads one chunk of the missing ranges; null if they are not available.
-   *
-   * @param asOf the coverage to which the pass belongs, if one is continued
-   */
-  async read(
-    lane: ReadingLane,
-    lacks: Lacks,
-    asOf: Coverage | null,
-    pass: Pass | null,
-  ): Promise<Chunk | null> {
-    const query = { resource: this.#resource, selection: this.#selection, lacks, asOf }
-    const chunk = await this.#read({ ...query, limit: this.#limit, pass }, lane)
-    if (chunk !== null) this.#limit = chunk.limit
-    return chunk
-  }
 }
 
 /** The result of a query, as events. */
@@ -136,7 +92,7 @@ function placeAfter(place: Place, next: Place | undefined, reached: Place | null
  *
  * @param next position of the next row, or of the continued reading; null after the last row
  */
-function outsideUnsettled(place: Place, next: Place | null, { imported, gaps }: Coverage): Place {
+export function outsideUnsettled(place: Place, next: Place | null, { imported, gaps }: Coverage): Place {
   const { height } = place
   if (!isWithin(imported, height) && !isWithin(gaps, height)) return place
   return next?.height === height ? { height, index: 0 } : { height: height + 1n, index: 0 }
