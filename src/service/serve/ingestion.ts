@@ -29,13 +29,57 @@ export function startIngestion(
   notify: (news: IngestionNews) => void,
 ): Ingestion {
   const { store, listen, paths, keep, allowGap, strict, logLevel } = settings
-  const progress = new ThreadProgress(settings, log, notify)
-  const { promises } = progress
+  const ingested = Promise.withResolvers<boolean>()
+  const listening = Promise.withResolvers<void>()
+  const refused = Promise.withResolvers<string>()
+  /** Until a core may connect, a failure is one of the whole start. */
+  let isStarted = listen === null
+  if (paths.length === 0) ingested.resolve(true)
+  if (listen === null) listening.resolve()
+  const promises = { ingested: ingested.promise, listening: listening.promise, refused: refused.promise }
   if (paths.length === 0 && listen === null && keep === null)
     return { ...promises, begin: () => {}, stop: async () => {} }
+
+  function onMessage(message: WorkerMessage): void {
+    notify(message)
+    if (message.type === 'listening') {
+      log.info(`waiting for a core on ${listen!.host}:${message.port}`)
+      isStarted = true
+      listening.resolve()
+    } else if (message.type === 'refused') {
+      if (isStarted) refused.resolve(message.message)
+      else listening.reject(new StoreError(message.message))
+    } else if (message.type === 'ended' && message.failure !== null) {
+      fail(message.failure)
+    } else if (message.type === 'ended') {
+      const { report } = message
+      log.info(
+        `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} skipped, up to block ${report.height ?? 'none'}`,
+      )
+      ingested.resolve(true)
+    }
+  }
+
+  function onFailed(error: Error): void {
+    if (isStarted) fail(error.message)
+    else {
+      const { host, port } = listen!
+      const isOfBuffer = (error as NodeJS.ErrnoException).code === BUFFER_FAULT
+      listening.reject(
+        isOfBuffer ? new ListenError(error.message) : explainListenError(error, host, port, '--listen'),
+      )
+    }
+  }
+
+  function fail(message: string): void {
+    notify({ type: 'failed', message })
+    log.error(`ingestion stopped: ${message}`)
+    ingested.resolve(false)
+  }
+
   const live = listen === null ? null : { ...listen, ...liveTaskOf(settings) }
-  const worker = startIngestionWorker({ store, paths, live, keep, allowGap, strict, logLevel }, progress)
-  return { ...promises, ...worker }
+  const task = { store, paths, live, keep, allowGap, strict, logLevel }
+  return { ...promises, ...startIngestionWorker(task, { onMessage, onFailed }) }
 }
 
 function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb }: ServeSettings) {
@@ -45,68 +89,5 @@ function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb 
     buffer,
     archive: keepBuffer ? join(buffer, 'archive') : null,
     forward: forward === null ? null : { ...forward, limitBytes: forwardMb * 1024 * 1024 },
-  }
-}
-
-/** Passes on the reports of an ingestion's thread, and settles the promises that wait for it. */
-class ThreadProgress {
-  readonly #log: Logger
-  readonly #notify: (news: IngestionNews) => void
-  readonly #listen: ServeSettings['listen']
-  readonly #ingested = Promise.withResolvers<boolean>()
-  readonly #listening = Promise.withResolvers<void>()
-  readonly #refused = Promise.withResolvers<string>()
-  /** Until a core may connect, a failure is one of the whole start. */
-  #isStarted: boolean
-
-  constructor({ paths, listen }: ServeSettings, log: Logger, notify: (news: IngestionNews) => void) {
-    this.#log = log
-    this.#notify = notify
-    this.#listen = listen
-    this.#isStarted = listen === null
-    if (paths.length === 0) this.#ingested.resolve(true)
-    if (listen === null) this.#listening.resolve()
-  }
-
-  get promises(): Omit<Ingestion, 'begin' | 'stop'> {
-    const [ingested, listening, refused] = [this.#ingested, this.#listening, this.#refused]
-    return { ingested: ingested.promise, listening: listening.promise, refused: refused.promise }
-  }
-
-  readonly onMessage = (message: WorkerMessage): void => {
-    this.#notify(message)
-    if (message.type === 'listening') {
-      this.#log.info(`waiting for a core on ${this.#listen!.host}:${message.port}`)
-      this.#isStarted = true
-      this.#listening.resolve()
-    } else if (message.type === 'refused') {
-      if (this.#isStarted) this.#refused.resolve(message.message)
-      else this.#listening.reject(new StoreError(message.message))
-    } else if (message.type === 'ended' && message.failure !== null) {
-      this.#fail(message.failure)
-    } else if (message.type === 'ended') {
-      const { report } = message
-      this.#log.info(
-        `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} skipped, up to block ${report.height ?? 'none'}`,
-      )
-      this.#ingested.resolve(true)
-    }
-  }
-
-  readonly onFailed = (error: Error): void => {
-    if (this.#isStarted) this.#fail(error.message)
-    else {
-      const { host, port } = this.#listen!
-      const isOfBuffer = (error as NodeJS.ErrnoException).code === BUFFER_FAULT
-      this.#listening.reject(
-        isOfBuffer ? new ListenError(error.message) : explainListenError(error, host, port, '--listen'),
-      )
-    }
-  }
-
-  #fail(message: string): void {
-    this.#notify({ type: 'failed', message })
-    this.#log.error(`ingestion stopped: ${message}`)
-    this.#ingested.resolve(false)
   }
 }

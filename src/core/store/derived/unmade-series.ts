@@ -29,49 +29,66 @@ const MADE_TOGETHER = 20_000
  * How far the series of the runs that a writer has written to are made, so that it makes the right ones in time. Only the
  * writer advances that; after an error it forgets everything.
  */
-export class UnmadeSeries {
-  readonly #runs = new Map<string, UnmadeRun>()
-  readonly #due = new Set<UnmadeRun>()
-  #knowsStale = false
+export function createUnmadeSeries() {
+  const runs = new Map<string, UnmadeRun>()
+  const due = new Set<UnmadeRun>()
+  let knowsStale = false
 
-  clear(): void {
-    this.#runs.clear()
-    this.#due.clear()
-    this.#knowsStale = false
+  function clear(): void {
+    runs.clear()
+    due.clear()
+    knowsStale = false
   }
 
   /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
-  *learn(runs: readonly SeriesRun[]): Steps {
-    const all = this.#knowsStale ? runs : [...runs, ...(yield* staleRuns())]
-    this.#knowsStale = true
+  function* learn(asked: readonly SeriesRun[]): Steps {
+    const all = knowsStale ? asked : [...asked, ...(yield* staleRuns())]
+    knowsStale = true
     const unknown = new Map(all.map((run) => [runKey(run), run]))
-    for (const key of unknown.keys()) if (this.#runs.has(key)) unknown.delete(key)
+    for (const key of unknown.keys()) if (runs.has(key)) unknown.delete(key)
     const states = yield* readStates([...unknown.values()])
     for (const state of states) {
-      this.#runs.set(runKey(state.run), state)
-      this.#add(state, 0)
+      runs.set(runKey(state.run), state)
+      note(state.run, 0)
     }
   }
 
   /** The bucket of a run up to which all are made. */
-  madeTo(run: SeriesRun): bigint {
-    return this.#runs.get(runKey(run))!.madeTo
+  function madeTo(run: SeriesRun): bigint {
+    return runs.get(runKey(run))!.madeTo
   }
 
   /** Adds the points of a run that were written, or are in ranges that became stale. */
-  note(run: SeriesRun, points: number): void {
-    this.#add(this.#runs.get(runKey(run))!, points)
-  }
-
-  #add(state: UnmadeRun, points: number): void {
+  function note(run: SeriesRun, points: number): void {
+    const state = runs.get(runKey(run))!
     state.points += points
-    if (state.points >= LEAST_POINTS) this.#due.add(state)
+    if (state.points >= LEAST_POINTS) due.add(state)
   }
 
-  /** The runs to be made now, in groups of one transaction each: all, or one group and the urgent ones. */
-  take(which: 'due' | 'all'): UnmadeRun[][] {
-    const some =
-      which === 'all' ? [...this.#runs.values()].filter(({ points }) => points > 0) : [...this.#due]
+  /**
+   * Makes the series that are due, or all. Each group of runs is made in a transaction of its own.
+   *
+   * @param write runs steps in such a transaction
+   * @param signal stops between two transactions
+   */
+  async function make(
+    which: 'due' | 'all',
+    write: (steps: () => Steps) => void | Promise<void>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    if (which === 'all') await write(() => learn([]))
+    for (const group of groupsOf(which)) {
+      if (signal?.aborted) return
+      await write(function* () {
+        yield* runTogether(group.map(makeOne))
+        for (const state of group) due.delete(state)
+      })
+    }
+  }
+
+  /** The runs to be made now: all, or one group and the urgent ones. */
+  function groupsOf(which: 'due' | 'all'): UnmadeRun[][] {
+    const some = which === 'all' ? [...runs.values()].filter(({ points }) => points > 0) : [...due]
     const groups: UnmadeRun[][] = []
     let points = MADE_TOGETHER
     for (const state of some.sort((a, b) => b.points - a.points)) {
@@ -86,12 +103,10 @@ export class UnmadeSeries {
     return groups
   }
 
-  /** The steps that make the series of runs, in a transaction of their own. */
-  *make(states: readonly UnmadeRun[]): Steps {
-    yield* runTogether(states.map(makeOne))
-    for (const state of states) this.#due.delete(state)
-  }
+  return { clear, learn, madeTo, note, make }
 }
+
+export type UnmadeSeries = ReturnType<typeof createUnmadeSeries>
 
 function* makeOne(state: UnmadeRun): Steps {
   state.madeTo = yield* makeSeries(state.run)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
-import { UnmadeSeries } from '../derived/unmade-series.ts'
+import { createUnmadeSeries } from '../derived/unmade-series.ts'
 import { readCoverage } from '../readings/coverage.ts'
 import type { Steps } from '../steps.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
@@ -53,7 +53,7 @@ export async function openPostgresWriter(
   const { name, schema } = address
   /** Cleared with the connection: an uncommitted transaction may have numbered some. */
   const markets: MarketNumbers = new Map()
-  const unmade = new UnmadeSeries()
+  const unmade = createUnmadeSeries()
   let held: Locked | null = null
   /** The coverage at the last commit, or as it was read; undefined before that. */
   let lastKnown: Coverage | null | undefined
@@ -66,14 +66,6 @@ export async function openPostgresWriter(
   async function commit(batch: Batch, coverage: Coverage): Promise<void> {
     await persist((locked) => tryCommit(locked, batch, coverage))
     lastKnown = coverage
-  }
-
-  async function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    if (which === 'all') await run(() => unmade.learn([]))
-    for (const some of unmade.take(which)) {
-      if (signal?.aborted) return
-      await run(() => unmade.make(some))
-    }
   }
 
   /** Runs steps in a transaction of their own. */
@@ -195,7 +187,7 @@ export async function openPostgresWriter(
   }
 
   await withPostgresErrors(name, () => withFreshConnections(lock))
-  return { coverage, commit, makeSeries, close }
+  return { coverage, commit, makeSeries: (which, stop) => unmade.make(which, run, stop), close }
 }
 
 /** Publishes rows that are committed and visible everywhere, if there are any. */

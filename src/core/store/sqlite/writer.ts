@@ -1,7 +1,7 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
-import { UnmadeSeries } from '../derived/unmade-series.ts'
+import { createUnmadeSeries } from '../derived/unmade-series.ts'
 import { RANGES, type RangesName, readCoverage, streamValues } from '../readings/coverage.ts'
 import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
@@ -43,7 +43,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   const keepLogShort = logKeeper(path, connection)
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
   const markets: MarketNumbers = new Map()
-  const unmade = new UnmadeSeries()
+  const unmade = createUnmadeSeries()
   let known = withSqliteErrors(path, readKnown)
 
   async function coverage(): Promise<Coverage | null> {
@@ -60,12 +60,8 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     known.coverage = coverage
   }
 
-  async function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    if (which === 'all') write(() => runSqliteSteps(connection, unmade.learn([])))
-    for (const some of unmade.take(which)) {
-      if (signal?.aborted) return
-      write(() => runSqliteSteps(connection, unmade.make(some)))
-    }
+  function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    return unmade.make(which, (steps) => write(() => runSqliteSteps(connection, steps())), signal)
   }
 
   function write(work: () => void): void {
