@@ -3,7 +3,13 @@ import { dirname } from 'node:path'
 import { printable } from '../../domain/printable.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
-import { Connection, createPrivately, explainSqliteError, withSqliteErrors } from './connection.ts'
+import {
+  type Connection,
+  createPrivately,
+  explainSqliteError,
+  openForReading,
+  withSqliteErrors,
+} from './connection.ts'
 import { hasLog } from './log-check.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -22,13 +28,13 @@ export async function backupSqlite(
   { force = false, signal, onProgress }: BackupOptions,
 ): Promise<void> {
   // Before an upgrade: of whatever schema it is, it is copied as it is.
-  const source = Connection.openForReading(path, undefined, true)
+  const source = openForReading(path, undefined, true)
   const partial = `${file}.partial`
   try {
     refuseFile(path, file, force)
     rmSync(partial, { force: true })
     // Held until the copy is whole: with it every page is of this moment.
-    source.begin('deferred')
+    source.begin()
     source.row('select commits from store_file')
     withSqliteErrors(path, () => refuseDamaged(source))
     createPrivately(partial)

@@ -64,190 +64,156 @@ const SQLITE_CAUSES: Record<number, string> = {
 }
 
 /** An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... */
-export class Connection {
-  readonly path: string
-  readonly #database: DatabaseSync
-  readonly #file: FileVersion | null
-  readonly #statements = new Map<string, StatementSync>()
-  /** Whether nothing else can open the file. */
-  #isAlone = false
+export type Connection = ReturnType<typeof connect>
 
-  private constructor(path: string, readOnly: boolean) {
-    this.path = path
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new StoreError(`${path}: is a folder; name a file in it with --store`)
-    }
-    checkLog(path)
-    if (!readOnly) createPrivately(path)
-    this.#database = new DatabaseSync(path, { readOnly, timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS })
-    this.#file = fileAt(path)
-  }
+/**
+ * Opens for reading.
+ *
+ * @param cacheKib memory for pages of the file
+ * @param isOldAllowed whether a store of an older schema is opened, too
+ * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
+ */
+export function openForReading(path: string, cacheKib = READER_CACHE_KIB, isOldAllowed = false): Connection {
+  if (!existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
+  return prepared(path, { readOnly: true }, (connection) => {
+    connection.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
+    if (!isOldAllowed || connection.schemaVersion() === 0) connection.refuseOutdated()
+  })
+}
 
-  /**
-   * Opens for reading.
-   *
-   * @param cacheKib memory for pages of the file
-   * @param isOldAllowed whether a store of an older schema is opened, too
-   * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
-   */
-  static openForReading(path: string, cacheKib = READER_CACHE_KIB, isOldAllowed = false): Connection {
-    return Connection.#open(path, true, (connection) => {
-      connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-      if (!isOldAllowed || connection.#schemaVersion() === 0) connection.refuseOutdated()
-    })
-  }
+/**
+ * Opens an existing store for writing.
+ *
+ * @throws {StoreError} for a file that is missing, not Lyra's, of another schema version, or cannot be written to.
+ */
+export function openForWriting(path: string): Connection {
+  if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
+  return prepared(path, {}, (connection) => connection.refuseOutdated())
+}
 
-  /**
-   * Opens an existing store for writing.
-   *
-   * @throws {StoreError} for a file that is missing, not Lyra's, of another schema version, or cannot be written to.
-   */
-  static openForWriting(path: string): Connection {
-    if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-    return Connection.#openToWrite(path, (connection) => connection.refuseOutdated())
-  }
+/**
+ * Opens for writing; creates the file or upgrades its schema if needed.
+ *
+ * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
+ */
+export function openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
+  return prepared(path, {}, (connection) => migrate(connection, onNotice))
+}
 
-  /**
-   * Opens for writing; creates the file or upgrades its schema if needed.
-   *
-   * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
-   */
-  static openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
-    return Connection.#openToWrite(path, (connection) => connection.#migrate(onNotice))
-  }
+/**
+ * Makes a store in a new file for this connection alone. The file may lose its name then: no journal is written, and
+ * nothing has to last.
+ */
+export function openAlone(path: string): Connection {
+  return prepared(path, { isAlone: true }, (connection) => {
+    migrate(connection, () => {})
+    connection.exec('pragma journal_mode = memory; pragma synchronous = off')
+  })
+}
 
-  /**
-   * Makes a store in a new file for this connection alone. The file may lose its name then: no journal is written, and
-   * nothing has to last.
-   */
-  static openAlone(path: string): Connection {
-    return Connection.#openToWrite(path, (connection) => {
-      connection.#migrate(() => {})
-      connection.#database.exec('pragma journal_mode = memory; pragma synchronous = off')
-      connection.#isAlone = true
-    })
-  }
+/** The schema version of a file; 0 for an empty one. */
+export function schemaVersionOf(path: string): number {
+  using connection = connect(path, { readOnly: true })
+  return connection.schemaVersion()
+}
 
-  static #openToWrite(path: string, prepare: (connection: Connection) => void): Connection {
-    return Connection.#open(path, false, (connection) => {
-      connection.#database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
+/** `isAlone`: nothing else can open the file. */
+type ConnectionMode = { readOnly?: boolean; isAlone?: boolean }
+
+function prepared(path: string, mode: ConnectionMode, prepare: (connection: Connection) => void): Connection {
+  return withSqliteErrors(path, () => {
+    const connection = connect(path, mode)
+    try {
+      if (!mode.readOnly) connection.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
       prepare(connection)
-    })
-  }
+      return connection
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  })
+}
 
-  static #open(path: string, readOnly: boolean, prepare: (connection: Connection) => void): Connection {
-    return withSqliteErrors(path, () => {
-      if (readOnly && !existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
-      const connection = new Connection(path, readOnly)
-      try {
-        prepare(connection)
-        return connection
-      } catch (error) {
-        connection.close()
-        throw error
-      }
-    })
+function connect(path: string, { readOnly = false, isAlone = false }: ConnectionMode) {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new StoreError(`${path}: is a folder; name a file in it with --store`)
   }
-
-  /** The schema version of a file; 0 for an empty one. */
-  static schemaVersionOf(path: string): number {
-    using connection = new Connection(path, true)
-    return connection.#schemaVersion()
-  }
+  checkLog(path)
+  if (!readOnly) createPrivately(path)
+  const database = new DatabaseSync(path, { readOnly, timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS })
+  const file = fileAt(path)
+  const statements = new Map<string, StatementSync>()
 
   /** The rows of a statement, each an array of its columns. Integers must be within JavaScript's numbers. */
-  rows(text: string, values: readonly (KeyValue | null)[] = []): (string | number | null)[][] {
-    return this.#prepare(text).all(...values) as unknown as (string | number | null)[][]
+  function rows(text: string, values: readonly (KeyValue | null)[] = []): (string | number | null)[][] {
+    return statementOf(text).all(...values) as unknown as (string | number | null)[][]
   }
 
   /** The first row of a statement, or null. */
-  row(text: string, values: readonly KeyValue[] = []): (string | number | null)[] | null {
-    return (this.#prepare(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
-  }
-
-  /** The one row of a statement that always gives one, with bytes if a column holds such. */
-  values(text: string, values: readonly KeyValue[]): (string | number | null | Uint8Array)[] {
-    return this.#prepare(text).get(...values) as unknown as (string | number | null | Uint8Array)[]
+  function row(text: string, values: readonly KeyValue[] = []): (string | number | null)[] | null {
+    return (statementOf(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
   }
 
   /** Runs a statement that changes something; returns the number of rows changed. */
-  run(text: string, values: readonly (KeyValue | null)[] = []): number {
-    return Number(this.#prepare(text).run(...values).changes)
+  function run(text: string, values: readonly (KeyValue | null)[] = []): number {
+    return Number(statementOf(text).run(...values).changes)
   }
 
   /** Runs several statements. */
-  runAll(statements: readonly { text: string; values: readonly KeyValue[] }[]): void {
-    for (const { text, values } of statements) this.run(text, values)
+  function runAll(all: readonly { text: string; values: readonly KeyValue[] }[]): void {
+    for (const { text, values } of all) run(text, values)
   }
 
-  /** A number that changes when another connection commits. */
-  get dataVersion(): number {
-    return this.row('pragma data_version')![0] as number
+  function statementOf(text: string): StatementSync {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      // To SQLite `$1` is a name; `?1` is a position.
+      statement = database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
+      statement.setReturnArrays(true)
+      statements.set(text, statement)
+    }
+    return statement
+  }
+
+  /** Runs statements that take no values, and give no rows. */
+  function exec(text: string): void {
+    database.exec(text)
+  }
+
+  /** Begins a transaction: `deferred` for a snapshot to read, which lasts until the connection is closed. */
+  function begin(kind: 'deferred' | 'immediate' = 'deferred'): void {
+    exec(`begin ${kind}`)
   }
 
   /** Runs `work` in one transaction: `deferred` for a snapshot to read, `immediate` to write. */
-  transaction<T>(kind: 'deferred' | 'immediate', work: () => T): T {
-    this.#database.exec(`begin ${kind}`)
+  function transaction<T>(kind: 'deferred' | 'immediate', work: () => T): T {
+    begin(kind)
     try {
       const result = work()
-      this.#database.exec('commit')
+      exec('commit')
       return result
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('rollback')
+      if (database.isTransaction) exec('rollback')
       throw error
     }
   }
 
-  /** Lets a commit return only once it is safe from a loss of power. */
-  flushEveryCommit(): void {
-    this.#database.exec('pragma synchronous = full')
-  }
-
-  /** Begins a transaction that lasts until the connection is closed. */
-  begin(kind: 'deferred'): void {
-    this.#database.exec(`begin ${kind}`)
-  }
-
-  /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
-  get isInPlace(): boolean {
-    return this.#isAlone || (this.#file !== null && fileAt(this.path)?.id === this.#file.id)
-  }
-
-  /**
-   * Whether the file, without its WAL, is unchanged since it was opened. It changes at a checkpoint, and when another
-   * file is copied over it: cached pages then belong to the old one.
-   */
-  get isUnchanged(): boolean {
-    const file = fileAt(this.path)
-    return file !== null && file.id === this.#file?.id && file.version === this.#file.version
-  }
-
-  /** Copies as much of the WAL to the file as possible without waiting for or blocking others. */
-  copyLog(): void {
-    this.#pragma('wal_checkpoint(passive)')
+  function isInPlace(): boolean {
+    return isAlone || (file !== null && fileAt(path)?.id === file.id)
   }
 
   /** Copies the WAL to the file and empties it; returns whether readers of older snapshots allowed it. */
-  truncateLog(): boolean {
-    this.#database.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
+  function truncateLog(): boolean {
+    exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
     try {
-      return this.#pragma('wal_checkpoint(truncate)') === 0
+      return pragma('wal_checkpoint(truncate)') === 0
     } finally {
-      this.#database.exec(`pragma busy_timeout = ${WRITER_WAIT_MS}`)
+      exec(`pragma busy_timeout = ${WRITER_WAIT_MS}`)
     }
   }
 
-  /** Copies all pages to another file, as of the transaction that is open. */
-  async copyTo(file: string, options: BackupOptions): Promise<void> {
-    await backup(this.#database, file, options)
-  }
-
-  close(): void {
-    if (this.#database.isOpen) this.#database.close()
-  }
-
-  [Symbol.dispose](): void {
-    this.close()
+  function close(): void {
+    if (database.isOpen) database.close()
   }
 
   /**
@@ -255,84 +221,94 @@ export class Connection {
    *
    * @throws {StoreError} if committed data cannot be written to the file.
    */
-  closeWritten(): void {
-    withSqliteErrors(this.path, () => {
+  function closeWritten(): void {
+    withSqliteErrors(path, () => {
       try {
         // Readers keep the file open: SQLite would leave the WAL as it is.
-        if (this.isInPlace) this.truncateLog()
+        if (isInPlace()) truncateLog()
       } catch (error) {
         if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
       } finally {
-        this.close()
+        close()
       }
     })
   }
 
-  #prepare(text: string): StatementSync {
-    let statement = this.#statements.get(text)
-    if (statement === undefined) {
-      // To SQLite `$1` is a name; `?1` is a position.
-      statement = this.#database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
-      statement.setReturnArrays(true)
-      this.#statements.set(text, statement)
-    }
-    return statement
+  function pragma(name: string): number {
+    return Number(Object.values(database.prepare(`pragma ${name}`).get()!)[0])
   }
 
-  #pragma(name: string): number {
-    return Number(Object.values(this.#database.prepare(`pragma ${name}`).get()!)[0])
-  }
-
-  #schemaVersion(): number {
-    const version = this.#pragma('user_version')
-    const tables = this.#database.prepare('select count(*) as count from sqlite_schema').get()!.count
-    if (this.#pragma('application_id') !== APPLICATION_ID && tables !== 0) {
-      throw new StoreError(`${this.path}: a database of another program; name another file with --store`)
+  function schemaVersion(): number {
+    const version = pragma('user_version')
+    const tables = database.prepare('select count(*) as count from sqlite_schema').get()!.count
+    if (pragma('application_id') !== APPLICATION_ID && tables !== 0) {
+      throw new StoreError(`${path}: a database of another program; name another file with --store`)
     }
-    refuseUnknownVersion(SQLITE_SCHEMA, version, this.path)
+    refuseUnknownVersion(SQLITE_SCHEMA, version, path)
     return version
   }
 
-  #migrate(onNotice: (message: string) => void): void {
-    const version = this.#schemaVersion()
-    if (version === newestVersion(SQLITE_SCHEMA)) return
-    if (version === 0) this.#database.exec('pragma journal_mode = wal')
-    else this.#refuseFullDisk(version)
-    this.transaction('immediate', () => {
-      // Another process may have done it while this one waited for the lock.
-      const from = this.#schemaVersion()
-      for (const step of stepsFrom(SQLITE_SCHEMA, from)) this.#database.exec(step)
-      runSqliteSteps(this, completeUpgrade(SQLITE_SCHEMA, from, onNotice))
-      this.#database.exec(
-        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SQLITE_SCHEMA)}`,
-      )
-    })
-    this.truncateLog()
-  }
-
   /** @throws {StoreError} for a file without a store, or with one of another schema. */
-  refuseOutdated(): void {
-    refuseOlderVersion(SQLITE_SCHEMA, this.#schemaVersion(), this.path)
+  function refuseOutdated(): void {
+    refuseOlderVersion(SQLITE_SCHEMA, schemaVersion(), path)
   }
 
-  /** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
-  #refuseFullDisk(version: number): void {
-    const folder = dirname(this.path)
-    const { bavail, bsize } = statfsSync(folder)
-    const free = bavail * bsize
-    const needed = this.#migrationBytes(version)
-    if (free >= needed) return
-    throw new StoreError(
-      `${this.path}: upgrading its schema from version ${version} to ${newestVersion(SQLITE_SCHEMA)} may need ${needed} bytes of disk ` +
-        `for its write-ahead log, but ${folder} has ${free} free; nothing was changed. Free disk space there and run lyra migrate again`,
+  return {
+    /** A number that changes when another connection commits. */
+    get dataVersion(): number {
+      return row('pragma data_version')![0] as number
+    },
+    /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
+    get isInPlace(): boolean {
+      return isInPlace()
+    },
+    /**
+     * Whether the file, without its WAL, is unchanged since it was opened. It changes at a checkpoint, and when another
+     * file is copied over it: cached pages then belong to the old one.
+     */
+    get isUnchanged(): boolean {
+      const now = fileAt(path)
+      return now !== null && now.id === file?.id && now.version === file.version
+    },
+    /** Copies as much of the WAL to the file as possible without waiting for or blocking others. */
+    copyLog: () => void pragma('wal_checkpoint(passive)'),
+    /** Copies all pages to another file, as of the transaction that is open. */
+    copyTo: async (to: string, options: BackupOptions) => void (await backup(database, to, options)),
+    ...{ path, rows, row, run, runAll, exec, begin, transaction, truncateLog, close, closeWritten },
+    ...{ schemaVersion, refuseOutdated, [Symbol.dispose]: close },
+  }
+}
+
+function migrate(connection: Connection, onNotice: (message: string) => void): void {
+  const version = connection.schemaVersion()
+  if (version === newestVersion(SQLITE_SCHEMA)) return
+  if (version === 0) connection.exec('pragma journal_mode = wal')
+  else refuseFullDisk(connection, version)
+  connection.transaction('immediate', () => {
+    // Another process may have done it while this one waited for the lock.
+    const from = connection.schemaVersion()
+    for (const step of stepsFrom(SQLITE_SCHEMA, from)) connection.exec(step)
+    runSqliteSteps(connection, completeUpgrade(SQLITE_SCHEMA, from, onNotice))
+    connection.exec(
+      `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SQLITE_SCHEMA)}`,
     )
-  }
+  })
+  connection.truncateLog()
+}
 
-  /** Upper estimate of the bytes that the WAL may grow by, mostly for series. */
-  #migrationBytes(version: number): number {
-    const [buckets] = emptiesSeries(SQLITE_SCHEMA, version) ? this.row(COUNT_BUCKETS)! : [0]
-    return LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
-  }
+/** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
+function refuseFullDisk({ path, row }: Connection, version: number): void {
+  const folder = dirname(path)
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  // An upper estimate of the bytes that the WAL may grow by, mostly for series.
+  const [buckets] = emptiesSeries(SQLITE_SCHEMA, version) ? row(COUNT_BUCKETS)! : [0]
+  const needed = LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
+  if (free >= needed) return
+  throw new StoreError(
+    `${path}: upgrading its schema from version ${version} to ${newestVersion(SQLITE_SCHEMA)} may need ${needed} bytes of disk ` +
+      `for its write-ahead log, but ${folder} has ${free} free; nothing was changed. Free disk space there and run lyra migrate again`,
+  )
 }
 
 /** @throws {StoreRefusedError} for a file that is there and may only be read, which SQLite says with the first commit. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
-import { Connection, withSqliteErrors } from './connection.ts'
+import { type Connection, openForReading, schemaVersionOf, withSqliteErrors } from './connection.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -14,7 +14,7 @@ const FILE_ENDINGS = ['', '-wal', '-shm']
 export function inspectSqlite(path: string): StoreFacts {
   const schemaVersion = withSqliteErrors(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-    return Connection.schemaVersionOf(path)
+    return schemaVersionOf(path)
   })
   if (schemaVersion === 0) throw new StoreError(`${path}: the file contains no store`)
   return {
@@ -39,7 +39,7 @@ type SchemaObject = { type: string; name: string; sql: string | null }
 /** Has SQLite check the file, and compares its schema with the one that this program makes. */
 export function checkSqlite(path: string): DatabaseCheck {
   const problems: string[] = []
-  const connection = Connection.openForReading(path)
+  const connection = openForReading(path)
   try {
     for (const [line] of connection.rows('pragma integrity_check')) {
       if (line !== 'ok') problems.push(`the file: ${line}`)

@@ -39,14 +39,14 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
   const found = runSqliteReading(connection, locateRows(resource, selection))
   if (found === null) return none
   const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
-  const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]
+  const [lines, count] = connection.row(text, values) as [Uint8Array | null, number]
   return lines === null ? none : { text: lines, count }
 }
 
 function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
   const reversed = order === 'reversed'
   const { text, values } = edgesStatement(scan, limit + 1, reversed, HEAD_ROOM)
-  const [edges, count] = connection.values(text, values) as [Uint8Array | null, number]
+  const [edges, count] = connection.row(text, values) as [Uint8Array | null, number]
   const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
   return cutEdges(bytes, count, limit, reversed)
 }

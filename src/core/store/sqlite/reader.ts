@@ -1,5 +1,5 @@
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
-import { Connection, withSqliteErrors } from './connection.ts'
+import { type Connection, openForReading, withSqliteErrors } from './connection.ts'
 import { createLatestFreshness } from './latest-freshness.ts'
 import { readPage } from './read-page.ts'
 import { runSqliteReading } from './run-steps.ts'
@@ -15,7 +15,7 @@ export function openSqliteReader(
   path: string,
   { pausesInLongPages = false, isReadOnly = false }: ReaderOptions = {},
 ): Reader {
-  let connection: Connection | null = Connection.openForReading(path)
+  let connection: Connection | null = openForReading(path)
 
   function close(): void {
     connection?.close()
@@ -32,7 +32,7 @@ export function openSqliteReader(
       lookedAt = process.hrtime.bigint()
       if (connection?.isUnchanged === false) close()
     }
-    connection ??= Connection.openForReading(path)
+    connection ??= openForReading(path)
     return connection
   }
 

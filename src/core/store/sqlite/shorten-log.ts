@@ -1,5 +1,5 @@
 import type { StoreLog } from '../store.ts'
-import { Connection } from './connection.ts'
+import { openForWriting } from './connection.ts'
 import { logBytes } from './log-check.ts'
 
 /** A log of this size is left to the writer, which empties it while it writes. */
@@ -17,7 +17,7 @@ export function sqliteLog(path: string): StoreLog {
 export function shortenLog(path: string): void {
   if (logBytes(path) <= LEFT_TO_WRITER_BYTES) return
   try {
-    using connection = Connection.openForWriting(path)
+    using connection = openForWriting(path)
     // Copies most frames without blocking the writer.
     connection.copyLog()
     connection.truncateLog()

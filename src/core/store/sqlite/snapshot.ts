@@ -1,6 +1,6 @@
 import { readPosition } from '../readings/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
-import { Connection, withSqliteErrors } from './connection.ts'
+import { openForReading, withSqliteErrors } from './connection.ts'
 import { readLines, readPage } from './read-page.ts'
 import { runSqliteReading } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
@@ -14,7 +14,7 @@ const CACHE_KIB = 1024
  * @param isReadOnly whether a WAL that has grown meanwhile is left to the writer
  */
 export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot {
-  const connection = reading(() => Connection.openForReading(path, CACHE_KIB))
+  const connection = reading(() => openForReading(path, CACHE_KIB))
 
   function reading<T>(work: () => T): T {
     try {
@@ -27,7 +27,7 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
   try {
     // The first read decides on the moment.
     const position = reading(() => {
-      connection.begin('deferred')
+      connection.begin()
       return runSqliteReading(connection, readPosition())
     })
     return {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Store } from '../store.ts'
 import { backupSqlite } from './backup.ts'
-import { Connection, withSqliteErrors } from './connection.ts'
+import { openMigrated, schemaVersionOf, withSqliteErrors } from './connection.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
 import { openSqliteReader } from './reader.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -19,9 +19,8 @@ export function sqliteStore(path: string): Store {
     log: sqliteLog(path),
     openWriter: async (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
-    schemaVersion: async () =>
-      existsSync(path) ? withSqliteErrors(path, () => Connection.schemaVersionOf(path)) : 0,
-    migrate: async (onNotice) => Connection.openMigrated(path, onNotice).close(),
+    schemaVersion: async () => (existsSync(path) ? withSqliteErrors(path, () => schemaVersionOf(path)) : 0),
+    migrate: async (onNotice) => openMigrated(path, onNotice).close(),
     openTableReader: async () => openSqliteTableReader(path),
     openUpkeep: async () => openSqliteUpkeep(path),
     inspect: async () => inspectSqlite(path),

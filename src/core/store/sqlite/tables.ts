@@ -1,14 +1,14 @@
 import type { Writer } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
 import { insertText, type TextCell, tableOf } from '../tables.ts'
-import { Connection, withSqliteErrors } from './connection.ts'
+import { type Connection, openAlone, openForReading, withSqliteErrors } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
 import { createSqliteWriter } from './writer.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export function openSqliteTableReader(path: string): TableReader {
-  const connection = Connection.openForReading(path)
-  connection.begin('deferred')
+  const connection = openForReading(path)
+  connection.begin()
   return tablesOf(connection, () => shortenLog(path))
 }
 
@@ -34,7 +34,7 @@ export function openTemporaryStore(
   path: string,
   markets: readonly TextCell[][],
 ): { writer: Writer; tables: TableReader } {
-  const connection = Connection.openAlone(path)
+  const connection = openAlone(path)
   for (const market of markets) connection.run(insertText(tableOf('markets')), market)
   const writer = Object.assign(createSqliteWriter(path, connection), { makeSeries: async () => {} })
   return { writer, tables: tablesOf(connection) }

@@ -1,6 +1,6 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Upkeep } from '../store.ts'
-import { Connection, refuseReadOnly, withSqliteErrors } from './connection.ts'
+import { openForWriting, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 
@@ -14,7 +14,7 @@ const COUNT_UPKEEP_COMMIT = `
 /** Opens upkeep on a separate connection. */
 export function openSqliteUpkeep(path: string): Upkeep {
   refuseReadOnly(path)
-  const connection = Connection.openForWriting(path)
+  const connection = openForWriting(path)
   return {
     read: async ({ text, values }) => withSqliteErrors(path, () => connection.rows(text, values)),
 

@@ -7,7 +7,7 @@ import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
-import { Connection, refuseReadOnly, withSqliteErrors } from './connection.ts'
+import { type Connection, openMigrated, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteReading, runSqliteSteps } from './run-steps.ts'
 
@@ -33,8 +33,9 @@ type Known = {
 /** Opens a writer on a separate connection; makes the store or brings its schema up to date where needed. */
 export function openSqliteWriter(path: string, { durable = false, onNotice }: WriterOptions = {}): Writer {
   refuseReadOnly(path)
-  const connection = Connection.openMigrated(path, onNotice)
-  if (durable) connection.flushEveryCommit()
+  const connection = openMigrated(path, onNotice)
+  // A commit then returns only once it is safe from a loss of power.
+  if (durable) connection.exec('pragma synchronous = full')
   return createSqliteWriter(path, connection)
 }
 
