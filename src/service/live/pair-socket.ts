@@ -109,20 +109,8 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
   function accept(socket: Socket): void {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`
     socket.on('error', () => {})
-    const turnDown = (fault: ConnectionFault, message: string) => {
-      listener.onFault(fault, `${peer}: ${message}`)
-      socket.destroy()
-    }
     if (socket.remoteAddress === undefined) {
       socket.destroy()
-      return
-    }
-    if (!allowed.allows(socket.remoteAddress)) {
-      turnDown('address not allowed', 'refused, not an address of --listen-from')
-      return
-    }
-    if (core !== null && !isSilent(core)) {
-      turnDown('second core', 'refused, another core is connected')
       return
     }
     const connection: CoreConnection = {
@@ -140,6 +128,14 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
         core = null
         listener.onDisconnected(peer, reason)
       },
+    }
+    if (!allowed.allows(socket.remoteAddress)) {
+      connection.refuse('address not allowed', 'refused, not an address of --listen-from')
+      return
+    }
+    if (core !== null && !isSilent(core)) {
+      connection.refuse('second core', 'refused, another core is connected')
+      return
     }
     const [oldest] = handshaking
     if (oldest !== undefined && handshaking.size >= MAX_HANDSHAKES) {

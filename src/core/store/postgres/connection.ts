@@ -1,11 +1,9 @@
 import type { Client, ClientConfig } from 'pg'
-import type { KeyValue, Row } from '../../resources/resource.ts'
+import type { Row } from '../../resources/resource.ts'
+import type { Cell } from '../../resources/table.ts'
 import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
 import { isPassing, NOT_CONNECTED } from './errors.ts'
-
-/** A value that a statement takes: an integer of any size, or a text. */
-export type StatementValue = KeyValue | null
 
 /** Time limit of a reader's statement, until its answer has arrived. */
 const READ_TIMEOUT_MS = 5_000
@@ -142,7 +140,7 @@ const names = new Map<string, string>()
 export async function queryRows(
   client: Queryable,
   text: string,
-  values: readonly StatementValue[] = [],
+  values: readonly Cell[] = [],
 ): Promise<Row[]> {
   let name = names.get(text)
   if (name === undefined) {
@@ -157,16 +155,12 @@ export async function queryRows(
 }
 
 /** As {@link queryRows}, for a rare statement, which is not prepared. */
-export async function rowsOnce(
-  client: Queryable,
-  text: string,
-  values: readonly StatementValue[],
-): Promise<Row[]> {
+export async function rowsOnce(client: Queryable, text: string, values: readonly Cell[]): Promise<Row[]> {
   const { rows } = await client.query({ text, values: values.map(encode), rowMode: 'array' })
   return rows
 }
 
-function encode(value: StatementValue): string | null {
+function encode(value: Cell): string | null {
   return value === null ? null : String(value)
 }
 

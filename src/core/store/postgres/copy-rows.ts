@@ -42,9 +42,10 @@ export async function copyRows(
   })
 }
 
-/** Rows in the text format of `copy`. */
+/** Rows in the text format of `copy`, as bytes: joined as texts, thousands would leave as many objects as they have cells. */
 function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer {
-  const writer = new TextBuffer()
+  let bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  let length = 0
   const last: Cell[] = []
   const texts: string[] = []
   for (const row of rows) {
@@ -55,11 +56,29 @@ function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer 
         last[at] = cell
         texts[at] = cellText(cell)
       }
-      writer.add(texts[at]!)
-      writer.end(at + 1 < columns.length ? TAB : NEWLINE)
+      const text = texts[at]!
+      // And one for the end of the cell.
+      const most = length + CHARACTER_BYTES * text.length + 1
+      if (most > bytes.length) {
+        const grown = Buffer.allocUnsafeSlow(2 * most)
+        bytes.copy(grown, 0, 0, length)
+        bytes = grown
+      }
+      length = writeText(bytes, length, text)
+      bytes[length++] = at + 1 < columns.length ? TAB : NEWLINE
     }
   }
-  return writer.written
+  return bytes.subarray(0, length)
+}
+
+/** Writes a text, mostly of ASCII; returns where it ends. */
+function writeText(bytes: Buffer, start: number, text: string): number {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= 0x80) return start + bytes.write(text, start)
+    bytes[start + at] = code
+  }
+  return start + text.length
 }
 
 const TAB = 0x09
@@ -79,41 +98,3 @@ const FIRST_BYTES = 64 * 1024
 
 /** The most bytes of a character, counted as JavaScript does, in UTF-8. */
 const CHARACTER_BYTES = 3
-
-/** Gathers texts as bytes: joined as texts, thousands of rows would leave as many objects as they have cells. */
-class TextBuffer {
-  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  #length = 0
-
-  get written(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
-  }
-
-  add(text: string): void {
-    // And one for the end.
-    this.#reserve(CHARACTER_BYTES * text.length + 1)
-    const bytes = this.#bytes
-    const start = this.#length
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at)
-      if (code >= 0x80) {
-        this.#length = start + bytes.write(text, start)
-        return
-      }
-      bytes[start + at] = code
-    }
-    this.#length = start + text.length
-  }
-
-  /** Ends a cell. */
-  end(byte: number): void {
-    this.#bytes[this.#length++] = byte
-  }
-
-  #reserve(count: number): void {
-    if (this.#length + count <= this.#bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(2 * this.#bytes.length + count)
-    this.#bytes.copy(grown, 0, 0, this.#length)
-    this.#bytes = grown
-  }
-}

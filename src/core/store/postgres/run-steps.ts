@@ -6,7 +6,7 @@ import { valueLists } from '../pages/statement.ts'
 import { countPairs, type RowStep, type Steps, type WriteStep } from '../steps.ts'
 import { type ColumnType, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
-import { type Queryable, queryRows, rowsOnce, type StatementValue } from './connection.ts'
+import { type Queryable, queryRows, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
 
@@ -58,9 +58,7 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
     const results: Row[][] = []
     for (let at = 0; at < step.values.length; at += SENT_AHEAD) {
       const some = step.values.slice(at, at + SENT_AHEAD)
-      results.push(
-        ...(await Promise.all(some.map((values) => queryRows(client, step.text, values.map(sentText))))),
-      )
+      results.push(...(await Promise.all(some.map((values) => queryRows(client, step.text, values)))))
     }
     return results
   }
@@ -109,7 +107,7 @@ const COLUMN_TYPES: Record<ColumnType, string> = {
 /** `insert into ...` with rows; the conflict clause follows. */
 type Insert = {
   text: string
-  values: StatementValue[]
+  values: Cell[]
   /** Whether the same text is used repeatedly, and worth preparing. */
   isFixed: boolean
 }
@@ -123,18 +121,18 @@ function insertOfArrays(table: Table, rows: readonly TableRow[]): Insert {
   const arrays = columns.map(({ type }, index) => `$${index + 1}::${COLUMN_TYPES[type]}[]`).join(', ')
   return {
     text: `${head(table)} select * from unnest(${arrays})`,
-    values: columns.map(({ name }) => arrayText(rows, (row) => row[name]!)),
+    values: columns.map(({ name }) => arrayText(rows, name)),
     isFixed: true,
   }
 }
 
 /** A column of rows as the text of an array: the driver's own takes several times as long. */
-function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell): string {
+function arrayText(rows: readonly TableRow[], name: string): string {
   let text = ''
   let last: Cell | undefined
   let lastText = ''
   for (const row of rows) {
-    const cell = cellOf(row)
+    const cell = row[name]!
     // Markets, periods and blocks are mostly those of the previous row.
     if (cell !== last) {
       last = cell
@@ -155,11 +153,9 @@ function elementText(cell: Cell): string {
 }
 
 function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
-  const values: StatementValue[] = []
+  const values: Cell[] = []
   const lists = rows.map((row) => {
-    const cells = table.columns.map(
-      ({ name, type }) => `$${values.push(sentText(row[name]!))}::${COLUMN_TYPES[type]}`,
-    )
+    const cells = table.columns.map(({ name, type }) => `$${values.push(row[name]!)}::${COLUMN_TYPES[type]}`)
     return `(${cells.join(', ')})`
   })
   return { text: `${head(table)} values ${lists.join(', ')}`, values, isFixed: false }
@@ -226,8 +222,4 @@ async function countNew(
     found.map(([value, next]) => ({ [one]: value!, [other]: next! })),
     [one, other],
   )
-}
-
-function sentText(cell: Cell): string | null {
-  return cell === null ? null : String(cell)
 }

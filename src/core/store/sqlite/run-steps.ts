@@ -2,7 +2,7 @@ import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { countPairs, type Steps, type WriteStep } from '../steps.ts'
-import { insertText, onConflict, type Table } from '../tables.ts'
+import { insertText, onConflict } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
 
 /** What runs single statements. */
@@ -21,41 +21,25 @@ export function runSqliteSteps<Result>(connection: StatementRunner, steps: Steps
 function runStep(connection: StatementRunner, step: WriteStep): Row[][] {
   if ('text' in step) return step.values.map((values) => connection.rows(step.text, values.map(bound)))
   const { table, rows, countNewBy } = step
-  const insert = insertOf(table)
+  const insert = insertText(table)
+  const upsert = `${insert} ${onConflict(table)}`
+  const insertNew = `${insert} on conflict do nothing`
   const valuesOf = (row: TableRow) =>
     table.columns.map(({ name, type }) =>
       type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
     )
   if (countNewBy === undefined) {
     const apart = step.areNew ? rows : mergeRows(table, rows)
-    for (const row of apart) connection.run(insert.orUpdate, valuesOf(row))
+    for (const row of apart) connection.run(upsert, valuesOf(row))
     return []
   }
   const inserted = rows.filter((row) => {
     const values = valuesOf(row)
-    const isNew = connection.run(insert.orNothing, values) > 0
-    if (!isNew) connection.run(insert.orUpdate, values)
+    const isNew = connection.run(insertNew, values) > 0
+    if (!isNew) connection.run(upsert, values)
     return isNew
   })
   return [countPairs(inserted, countNewBy)]
-}
-
-type Inserts = { orUpdate: string; orNothing: string }
-
-const inserts = new Map<string, Inserts>()
-
-/** The insert statements of a table: replacing an older row, or only if there is none. */
-function insertOf(table: Table): Inserts {
-  let known = inserts.get(table.name)
-  if (known === undefined) {
-    const text = insertText(table)
-    known = {
-      orUpdate: `${text} ${onConflict(table)}`,
-      orNothing: `${text} on conflict do nothing`,
-    }
-    inserts.set(table.name, known)
-  }
-  return known
 }
 
 /** Runs a reading, within the caller's transaction. */
