@@ -1,10 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Addresses that may connect. */
-export type AllowList = {
-  /** Whether an address, in the socket's form, is allowed. */
-  allows(address: string): boolean
-}
+/** Whether an address, in the socket's form, may connect. */
+export type AllowList = (address: string) => boolean
 
 /**
  * Addresses and networks that may connect, each `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`; none: all may.
@@ -21,12 +18,10 @@ export function createAllowList(networks: readonly string[]): AllowList {
     if (version === 0 || !isPrefix || rest.length > 0) throw new RangeError(network)
     list.addSubnet(address!, Number(prefix ?? bits), version === 6 ? 'ipv6' : 'ipv4')
   }
-  return {
-    allows: (address) => {
-      if (networks.length === 0) return true
-      // A socket that listens on `::` names IPv4 peers in IPv6 notation; a link-local address has a zone.
-      const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
-      return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
-    },
+  return (address) => {
+    if (networks.length === 0) return true
+    // A socket that listens on `::` names IPv4 peers in IPv6 notation; a link-local address has a zone.
+    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+    return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
   }
 }

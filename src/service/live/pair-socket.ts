@@ -129,7 +129,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
         listener.onDisconnected(peer, reason)
       },
     }
-    if (!allowed.allows(socket.remoteAddress)) {
+    if (!allowed(socket.remoteAddress)) {
       connection.refuse('address not allowed', 'refused, not an address of --listen-from')
       return
     }

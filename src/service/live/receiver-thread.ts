@@ -39,10 +39,9 @@ const buffer = createEventBuffer({
 const intake = createIntake({ buffer, chain: task.chain, log, onChange: report })
 
 function report(): void {
-  const { peer, received, faults } = intake.state
   const failure = buffer.fault ?? intake.state.failure
   const forward = forwarding?.state() ?? null
-  post({ type: 'state', state: { peer, received, faults, failure, bufferedBytes: buffer.bytes, forward } })
+  post({ type: 'state', state: { ...intake.state, failure, bufferedBytes: buffer.bytes, forward } })
 }
 
 const port = await intake.listen({ host: task.host, port: task.port, allowed: createAllowList(task.from) })

@@ -4,7 +4,7 @@ import { moduleBeside } from '#core/module-beside'
 import type { BufferPosition, SafeFile } from './event-buffer.ts'
 import type { ForwardSettings, ForwardState } from './forward/forward-state.ts'
 import type { PinnedChain } from './incoming-check.ts'
-import type { ConnectionFault } from './pair-socket.ts'
+import type { IntakeState } from './intake.ts'
 
 export type ReceiverTask = {
   host: string
@@ -22,17 +22,10 @@ export type ReceiverTask = {
   logLevel: string
 }
 
-export type ReceiverState = {
-  /** The core that is connected; null if none is. */
-  peer: string | null
-  /** Events received since the start. */
-  received: number
+/** The failure may also be one of the buffer's disk. */
+export type ReceiverState = IntakeState & {
   /** Bytes in the buffer that are not committed. */
   bufferedBytes: number
-  /** Fault in the core's events, or of the buffer's disk; null while there is none. */
-  failure: string | null
-  /** Connections closed by the service since the start, by reason. */
-  faults: Partial<Record<ConnectionFault, number>>
   /** State of the forwarding; null without it. */
   forward: ForwardState | null
 }

@@ -47,7 +47,6 @@ type FollowedFeed = {
  */
 export function createHub({ reader, onNotice }: HubOptions) {
   const byKey = new Map<string, FollowedFeed>()
-  const keyOf = new Map<Follower, string>()
   /** Runs while anyone follows. */
   let timer: NodeJS.Timeout | null = null
   const polls = sharedRuns(() => poll().catch(reportFault))
@@ -78,20 +77,17 @@ export function createHub({ reader, onNotice }: HubOptions) {
   ): Promise<void> {
     const followed = byKey.get(key) ?? followFirst(key, create())
     followed.followers.add(follower)
-    keyOf.set(follower, key)
     timer ??= setInterval(tick, POLL_INTERVAL_MS)
     await join(followed.feed as Of)
     if (follower.isClosed) leave(follower)
   }
 
   function leave(follower: Follower): void {
-    const key = keyOf.get(follower)
-    if (key === undefined) return
-    keyOf.delete(follower)
-    const { feed, followers } = byKey.get(key)!
-    feed.leave(follower)
-    followers.delete(follower)
-    if (followers.size === 0) byKey.delete(key)
+    for (const [key, { feed, followers }] of byKey) {
+      if (!followers.delete(follower)) continue
+      feed.leave(follower)
+      if (followers.size === 0) byKey.delete(key)
+    }
     if (byKey.size === 0) close()
   }
 

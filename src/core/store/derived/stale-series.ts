@@ -58,7 +58,7 @@ export function* markStale(
   madeTo: bigint,
   { points, starts, moved }: RunChanges,
 ): Steps<number> {
-  const changed = new Changes()
+  const changed = createChanges()
   for (const { timestamp, seq } of points) {
     changed.add(timestamp, timestamp)
     const start = starts.get(seq)
@@ -95,28 +95,28 @@ export function* markStale(
   return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_RANGE, 0)
 }
 
-/** Times of changes while they are gathered. */
-class Changes {
+/** Gathers the times of changes. */
+function createChanges() {
   /** Changed timestamps, as the first and last of each cluster. */
-  readonly times: { first: bigint; last: bigint }[] = []
-  readonly #starts = new Set<bigint>()
+  const times: { first: bigint; last: bigint }[] = []
+  const starts = new Set<bigint>()
 
-  add(first: bigint, last: bigint): void {
-    const near = this.times.at(-1)
+  function add(first: bigint, last: bigint): void {
+    const near = times.at(-1)
     const isNear = near !== undefined && first >= near.first && first <= near.last + SLACK * BASE.nanoseconds
-    if (!isNear) this.times.push({ first, last })
+    if (!isNear) times.push({ first, last })
     else if (last > near.last) near.last = last
   }
 
-  addStart(start: bigint): void {
-    this.#starts.add(baseAt(start))
+  function addStart(start: bigint): void {
+    starts.add(baseAt(start))
   }
 
   /** At most {@link MOST_RANGES}: the nearest are joined. */
-  ranges(): BucketRange[] {
+  function ranges(): BucketRange[] {
     const all = [
-      ...this.times.map(({ first, last }) => ({ from: baseAt(first), to: baseAt(last) + 1n })),
-      ...[...this.#starts].map((from) => ({ from, to: from + 1n })),
+      ...times.map(({ first, last }) => ({ from: baseAt(first), to: baseAt(last) + 1n })),
+      ...[...starts].map((from) => ({ from, to: from + 1n })),
     ]
     let slack = SLACK
     let joined = bucketRanges(BASE, all, slack)
@@ -126,4 +126,6 @@ class Changes {
     }
     return joined
   }
+
+  return { times, add, addStart, ranges }
 }

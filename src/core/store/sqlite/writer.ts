@@ -86,16 +86,19 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
 
   function readKnown(): Known {
     return connection.transaction('deferred', () => {
-      const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS) as [string, string, string]
+      const { commits, logFrom, upkeepCommits } = readCommits()
       // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
       const isLogEmpty = logBytes(path) === 0
       return {
-        coverage: runSqliteReading(connection, readCoverage()),
-        commits: BigInt(commits),
-        upkeepCommits: BigInt(upkeepCommits),
-        logFrom: BigInt(isLogEmpty ? commits : logFrom),
+        ...{ coverage: runSqliteReading(connection, readCoverage()), commits, upkeepCommits },
+        logFrom: isLogEmpty ? commits : logFrom,
       }
     })
+  }
+
+  function readCommits(): Omit<Known, 'coverage'> {
+    const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
+    return { commits: commits!, logFrom: logFrom!, upkeepCommits: upkeepCommits! }
   }
 
   function writeCoverage(coverage: Coverage): void {
@@ -113,10 +116,9 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
 
   /** Two programs that write to one store would each continue from the other's changes. */
   function refuseOtherWriter(): void {
-    const [commits, , upkeep] = connection.row(READ_COMMITS) as [string, string, string]
-    const upkeepCommits = BigInt(upkeep)
-    if (BigInt(commits) - upkeepCommits === known.commits - known.upkeepCommits) {
-      known = { ...known, commits: BigInt(commits), upkeepCommits }
+    const { commits, upkeepCommits } = readCommits()
+    if (commits - upkeepCommits === known.commits - known.upkeepCommits) {
+      known = { ...known, commits, upkeepCommits }
       return
     }
     throw new StoreError(`${path}: another program writes to this store; let it finish first`)

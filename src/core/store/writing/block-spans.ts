@@ -23,21 +23,21 @@ export type SpanOptions = {
 
 /** The spans of data points, by period and by run of blocks; of those too that change no row. */
 export function spansOf(points: readonly PointRow[], { newPoints, startOf }: SpanOptions): PointSpans {
-  const periods = new Spans()
-  const blocks = new Spans()
+  const periods = createSpans()
+  const blocks = createSpans()
   for (const { market, timestamp, seq, height } of points) {
     periods.add(market, seq, timestamp)
     blocks.add(market, height / BLOCKS_OF_SPAN, timestamp)
   }
   return {
-    periods: periods.all.map(({ market, of: seq, ...ends }) => ({
+    periods: periods.all().map(({ market, of: seq, ...ends }) => ({
       market,
       seq,
       ...spanColumns(ends),
       points: newPoints.get(`${market} ${seq}`) ?? 0n,
       start_timestamp: startOf(market, seq),
     })),
-    blocks: blocks.all.map(({ market, of, ...ends }) => ({ market, blocks: of, ...spanColumns(ends) })),
+    blocks: blocks.all().map(({ market, of, ...ends }) => ({ market, blocks: of, ...spanColumns(ends) })),
   }
 }
 
@@ -46,27 +46,22 @@ const spanColumns = ({ first, last }: Pick<TimeSpan, 'first' | 'last'>) => ({
   last_timestamp: last,
 })
 
-class Spans {
-  readonly #byKey = new Map<string, TimeSpan>()
+function createSpans() {
+  const byKey = new Map<string, TimeSpan>()
   /** By market: the span of its last point, which is mostly that of its next. */
-  readonly #latest = new Map<bigint, TimeSpan>()
+  const latest = new Map<bigint, TimeSpan>()
 
-  get all(): TimeSpan[] {
-    return [...this.#byKey.values()]
-  }
-
-  add(market: bigint, of: bigint, timestamp: bigint): void {
-    let span = this.#latest.get(market)
+  function add(market: bigint, of: bigint, timestamp: bigint): void {
+    let span = latest.get(market)
     if (span === undefined || span.of !== of) {
       const key = `${market} ${of}`
-      span = this.#byKey.get(key)
-      if (span === undefined) {
-        span = { market, of, first: timestamp, last: timestamp }
-        this.#byKey.set(key, span)
-      }
-      this.#latest.set(market, span)
+      span = byKey.get(key) ?? { market, of, first: timestamp, last: timestamp }
+      byKey.set(key, span)
+      latest.set(market, span)
     }
     if (timestamp < span.first) span.first = timestamp
     if (timestamp > span.last) span.last = timestamp
   }
+
+  return { add, all: () => [...byKey.values()] }
 }

@@ -13,7 +13,7 @@ import {
   missingMarketId,
 } from '../http/errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
-import type { ParameterValues } from './parameters.ts'
+import { dateRangeOf, type ParameterValues } from './parameters.ts'
 
 /** A checked request for a page: the query for the store, and the order of rows in the answer. */
 export type PageRequest = {
@@ -78,13 +78,9 @@ export function selectionOf(
     if (value === undefined || (type === 'source' && value === 0n)) continue
     set(name, isId(type) ? checkedId(type, value as string) : value)
   }
-  for (const [name, field] of [
-    ['dateRange.startTimestamp', 'from'],
-    ['dateRange.endTimestamp', 'to'],
-  ] as const) {
-    const value = values.get(name) as bigint | undefined
-    if (value !== undefined) set(field, value)
-  }
+  const { start, end } = dateRangeOf(values)
+  if (start !== null) set('from', start)
+  if (end !== null) set('to', end)
   return selection
 }
 
