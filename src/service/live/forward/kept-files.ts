@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
+import { sharedRuns } from '#core/shared-runs'
 import { bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
 import { createBlockStretches, type Stretch } from './block-stretches.ts'
 
@@ -45,7 +46,7 @@ export type Trimmed = { files: number[]; lost: Dropped | null }
 export function createKeptFiles(folder: string, limitBytes: number, log: Logger) {
   const stretches = createBlockStretches()
   const kept: KeptFile[] = []
-  let scanning: Promise<void> | null = null
+  const scans = sharedRuns(scanAll)
 
   function grown(number: number, safeBytes: number): void {
     const file = kept.find((known) => known.number === number)
@@ -75,14 +76,6 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
     )
   }
 
-  /** Finds the blocks in new events. */
-  function scan(): Promise<void> {
-    scanning ??= scanAll().finally(() => {
-      scanning = null
-    })
-    return scanning
-  }
-
   async function scanAll(): Promise<void> {
     for (let file = unscanned(); file !== undefined; file = unscanned()) {
       const { number, scannedBytes, safeBytes, framer } = file
@@ -96,13 +89,9 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
       } catch (error) {
         if (isDamage(error)) {
           log.error(`forwarding: ${error.message}. The rest of this file is not forwarded`)
-          file.scannedBytes = Number.POSITIVE_INFINITY
-        } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-          // It is forgotten once its deletion is reported.
-          file.scannedBytes = Number.POSITIVE_INFINITY
-        } else {
-          throw error
-        }
+        } else if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        // One that was deleted is forgotten once that is reported.
+        file.scannedBytes = Number.POSITIVE_INFINITY
       }
       await nextTurn()
     }
@@ -202,7 +191,8 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
     grown,
     blockBytesFrom,
     bytesFrom,
-    scan,
+    /** Finds the blocks in new events. */
+    scan: scans.current,
     next,
     read,
     trim,
