@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -50,6 +50,8 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer, ['--keep-buffer'])
+      // An operator who makes room may delete it whole.
+      rmSync(join(buffer, 'archive'), { recursive: true })
       const empty = (await readyOf(service)).text
       assertSays(empty, 'empty store')
       assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)

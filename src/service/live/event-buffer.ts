@@ -187,7 +187,11 @@ export function createEventBuffer(options: EventBufferOptions) {
     while (files[0] !== undefined && isReleased(files[0])) {
       const { path, number } = files.shift()!
       if (archive === null) rmSync(path, { force: true })
-      else renameSync(path, bufferPath(archive, number))
+      else {
+        // Its folder may have been deleted with the files that were in it.
+        mkdirSync(archive, PRIVATE_FOLDER)
+        renameSync(path, bufferPath(archive, number))
+      }
     }
   }
 
