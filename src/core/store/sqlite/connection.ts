@@ -112,7 +112,7 @@ export function openAlone(path: string): Connection {
 }
 
 /** The schema version of a file; 0 for an empty one. */
-export function schemaVersionOf(path: string): number {
+export function schemaVersionIn(path: string): number {
   using connection = connect(path, { readOnly: true })
   return connection.schemaVersion()
 }

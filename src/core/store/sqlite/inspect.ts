@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
-import { type Connection, openForReading, schemaVersionOf, withSqliteErrors } from './connection.ts'
+import { type Connection, openForReading, schemaVersionIn, withSqliteErrors } from './connection.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -14,7 +14,7 @@ const FILE_ENDINGS = ['', '-wal', '-shm']
 export function inspectSqlite(path: string): StoreFacts {
   const schemaVersion = withSqliteErrors(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
-    return schemaVersionOf(path)
+    return schemaVersionIn(path)
   })
   if (schemaVersion === 0) throw new StoreError(`${path}: the file contains no store`)
   return {
