@@ -1,5 +1,5 @@
 // The pictures of the explorer in docs/images, of the sample that `npm start` loads.
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { SAMPLE_MARKET, SAMPLE_PARTY } from './sample.ts'
 
 const FUNDING = `/?view=funding&market=${SAMPLE_MARKET}&span=30d`
@@ -24,6 +24,20 @@ const SHOTS: Record<string, Shot> = {
 
 export const EXPLORER_PICTURES = Object.keys(SHOTS)
 
+/** How long nothing on a page may change before it counts as settled. */
+const SETTLED_MS = 300
+
+/** A picture of a page that no answer changes any more. */
+async function settledPicture(page: Page): Promise<Buffer> {
+  let picture = await page.screenshot()
+  for (;;) {
+    await page.waitForTimeout(SETTLED_MS)
+    const next = await page.screenshot()
+    if (next.equals(picture)) return picture
+    picture = next
+  }
+}
+
 /** Takes the pictures from a service at `base`: by name of the file. */
 export async function takePictures(browser: Browser, base: string): Promise<Map<string, Buffer>> {
   const pictures = new Map<string, Buffer>()
@@ -33,7 +47,8 @@ export async function takePictures(browser: Browser, base: string): Promise<Map<
     const page = await context.newPage()
     await page.goto(base + path)
     await page.waitForSelector(last)
-    pictures.set(name, await page.screenshot())
+    await page.waitForFunction(`document.querySelector('.skeleton, [aria-busy="true"]') === null`)
+    pictures.set(name, await settledPicture(page))
     await context.close()
   }
   return pictures
