@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { bufferPaths, createEventBuffer } from '#service/live/event-buffer'
 import { assertSays, patternOf } from './fixtures/assert-says.ts'
-import { dial, HANDSHAKE } from './fixtures/core.ts'
+import { HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { fileOf, frame, recordsOf } from './fixtures/event-stream.ts'
 import {
@@ -22,34 +22,39 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { startIngestion } from './fixtures/live-ingestion.ts'
-import { assertFails } from './fixtures/program.ts'
+import { assertFails, ended } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { ANY_STORE_KIND, SQLITE, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, SQLITE, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 
 const blocks = await blocksOf(SAMPLE)
 
+/** A service whose core has filled the disk under its buffer; null if no disk can be mounted. */
+async function startOnFullDisk(t: TestContext, kind: StoreKind) {
+  const disk = mountSmallDisk(t, MB)
+  if (disk === null) return null
+  const [store, buffer] = [kind.create(t), join(disk.folder, 'buffer')]
+  const { service, core } = await startWithCore(t, store, buffer)
+  void core.send(blocks).catch(() => {})
+  await service.program.printed('the event buffer cannot be written ...the core has to wait')
+  return { disk, store, buffer, service, core }
+}
+
 for (const kind of ANY_STORE_KIND) {
   test(`a full disk under the buffer: the core waits, and continues once there is space (${kind.name})`, async (t) => {
-    const disk = mountSmallDisk(t, MB)
-    if (disk === null) return skip(t, 'cannot mount a file system')
-    const store = kind.create(t)
-    const buffer = join(disk.folder, 'buffer')
-    let service = await startLive(t, store, buffer)
-    let core = await dial(service.corePort)
-    void core.send(blocks).catch(() => {})
-    await service.program.printed('the event buffer cannot be written ...the core has to wait')
-    await untilNotReady(service, 'intake stopped...the event buffer cannot be written (ENOSPC')
+    const full = await startOnFullDisk(t, kind)
+    if (full === null) return skip(t, 'cannot mount a file system')
+    const { disk, store, buffer } = full
+    await untilNotReady(full.service, 'intake stopped...the event buffer cannot be written (ENOSPC')
     // Killed while it waits: the core only repeats blocks that the store does not have.
-    await kill(service)
-    core.socket.destroy()
+    await kill(full.service)
+    full.core.socket.destroy()
     const from = await heightIn(store)
-    service = await startLive(t, store, buffer)
-    core = await dial(service.corePort)
+    const { service, core } = await startWithCore(t, store, buffer)
     const sent = core.send(blocks.slice(from))
     await service.program.printed('the event buffer cannot be written')
     disk.resize(64 * MB)
@@ -63,29 +68,23 @@ for (const kind of ANY_STORE_KIND) {
   })
 
   test(`a full disk under the buffer of a service that is stopped: it ends once there is space, with all that the core had sent (${kind.name})`, async (t) => {
-    const disk = mountSmallDisk(t, MB)
-    if (disk === null) return skip(t, 'cannot mount a file system')
-    const store = kind.create(t)
-    const buffer = join(disk.folder, 'buffer')
-    let service = await startLive(t, store, buffer)
-    let core = await dial(service.corePort)
-    const { socket } = core
-    void core.send(blocks).catch(() => {})
-    await service.program.printed('the event buffer cannot be written')
-    service.program.child.kill('SIGTERM')
-    await service.program.printed('ends once the event buffer can be written')
+    const full = await startOnFullDisk(t, kind)
+    if (full === null) return skip(t, 'cannot mount a file system')
+    const { disk, store, buffer } = full
+    const { program } = full.service
+    program.child.kill('SIGTERM')
+    await program.printed('ends once the event buffer can be written')
     // Longer than a core has to end its side.
     await sleep(2_500)
     disk.resize(64 * MB)
-    assert.equal((await service.program.outcome).code, 0, service.program.output.stderr)
-    let sent = socket.bytesWritten - HANDSHAKE.length
+    await ended(program)
+    let sent = full.core.socket.bytesWritten - HANDSHAKE.length
     const left = blocks.flat().filter((event) => {
       // A message on the wire has its length in 8 bytes before it.
       sent -= 8 + event.length
       return sent < 0
     })
-    service = await startLive(t, store, buffer)
-    core = await dial(service.corePort)
+    const { service, core } = await startWithCore(t, store, buffer)
     await core.send(left)
     await untilHeight(service, blocks.length)
     await core.close()

@@ -1,7 +1,10 @@
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import type { OpenBlock } from './open-block.ts'
 
-/* Block 1 arrives in two parts with different hashes, genesis and the block itself, both of height 1. It is whole once block 2 begins (docs/events.md, blocks). */
+/*
+ * Block 1 arrives in two parts with different hashes, genesis and the block itself, both of height 1. It is whole once
+ * block 2 begins (docs/events.md, blocks).
+ */
 
 /**
  * The parts of block 1 that have ended, together, and their hashes in the order in which they came. They are held if all
