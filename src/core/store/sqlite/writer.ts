@@ -121,7 +121,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       known = { ...known, commits, upkeepCommits }
       return
     }
-    throw new StoreError(`${path}: another program writes to this store; let it finish first`)
+    throw new StoreError(`${path}: another program writes to this store; stop it, or let it finish first`)
   }
 
   function refuseOtherFile(): void {
