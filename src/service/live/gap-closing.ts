@@ -17,9 +17,9 @@ import type { BufferPosition } from './event-buffer.ts'
 const LOOK_INTERVAL_MS = 1_000
 
 /**
- * Waits until a gap found in a file of the buffer is closed: by an operator who has ingested or accepted the missing
- * blocks (null), or by the core, which has sent them again (their position in the buffer). Null, too, once the signal is
- * aborted.
+ * Waits until a gap found in a file of the buffer is closed: by an operator who has ingested a part of the missing
+ * blocks, or accepted them (null), or by the core, which has sent them again (their position in the buffer). Null, too,
+ * once the signal is aborted.
  */
 export async function untilGapClosed(
   gap: GapError,
@@ -40,11 +40,11 @@ export async function untilGapClosed(
   }
 }
 
-/** Waits until the store has the blocks up to the gap's end, or may do without those of the gap. */
+/** Waits until the store has the first missing block, which leaves a smaller gap or none, or may do without them. */
 async function untilAnswered(store: Store, { from, to }: GapError, signal: AbortSignal): Promise<null> {
   function* isAnswered(): Reading<boolean> {
     const position = yield* readPosition()
-    if (position !== null && BigInt(position.height) >= to) return true
+    if (position !== null && BigInt(position.height) >= from) return true
     return holdAll(yield* readAcceptedGaps(), { from, to })
   }
   while (!signal.aborted) {
