@@ -10,7 +10,6 @@ import { ALL_HOLDINGS, readHoldings } from '#core/store/readings/holdings'
 import { StoreUnavailableError } from '#core/store/store'
 import { type Maker, makerOf } from '#service/api/maker'
 import { startMakingThreads } from '#service/api/making-threads'
-import type { PageRequest } from '#service/api/questions/page-request'
 import type { Made } from '#service/api/questions/question'
 import { questionAt } from '#service/api/questions/question-at'
 import { generateRecords } from '#tools/generate/generate'
@@ -25,18 +24,15 @@ import { until } from './fixtures/until.ts'
 
 const options = { skip: SQLITE === undefined && 'for SQLite only' }
 
-function points(limit: number, change: Partial<PageQuery> = {}, backward = false): PageRequest {
+function points(limit: number, change: Partial<PageQuery> = {}): PageQuery {
   return {
-    query: {
-      resource: fundingPeriodDataPoints,
-      selection: { marketId: MARKET },
-      descending: true,
-      cursor: null,
-      limit,
-      edges: backward ? 'reversed' : 'as read',
-      ...change,
-    },
-    backward,
+    resource: fundingPeriodDataPoints,
+    selection: { marketId: MARKET },
+    descending: true,
+    cursor: null,
+    limit,
+    edges: 'as read',
+    ...change,
   }
 }
 
@@ -48,12 +44,12 @@ async function openMakers(t: TestContext, store: string) {
   return { reader, here: makerOf(reader), threads }
 }
 
-function make(maker: Maker, { query: { resource, ...query }, backward }: PageRequest): Promise<Made | null> {
-  return maker.make(questionAt(resource.path), { query, backward }, 'json')
+function make(maker: Maker, { resource, ...asked }: PageQuery): Promise<Made | null> {
+  return maker.make(questionAt(resource.path), asked, 'json')
 }
 
 /** The content of a page; releases its memory at once. */
-async function contentOf(maker: Maker, asked: PageRequest): Promise<Omit<Made, 'body'> & { text: string }> {
+async function contentOf(maker: Maker, asked: PageQuery): Promise<Omit<Made, 'body'> & { text: string }> {
   const { body, release, ...content } = (await make(maker, asked))!
   const text = body.toString()
   release?.()
@@ -68,7 +64,7 @@ test(
     const asked = [
       points(1),
       points(50),
-      points(50, {}, true),
+      points(50, { edges: 'reversed' }),
       points(5_000),
       points(3, { resource: checkpoints, selection: {} }),
       points(700, { resource: liquidityProviders }),
@@ -98,11 +94,11 @@ test('Long pages, which are read in pieces, equal those read at once', options, 
   ]) {
     for (const cursor of selection === whole ? [null, [middle, 3n, 1n] as const] : [null]) {
       for (const limit of [999, 1_000, 1_001, 2_500, 5_000]) {
-        for (const backward of [false, true]) {
+        for (const edges of ['as read', 'reversed'] as const) {
           for (const descending of [false, true]) {
-            const asked = points(limit, { selection, cursor, descending }, backward)
+            const asked = points(limit, { selection, cursor, descending, edges })
             const [expected, made] = [await contentOf(here, asked), await contentOf(threads, asked)]
-            const name = JSON.stringify({ selection, cursor, limit, backward, descending }, (_, value) =>
+            const name = JSON.stringify({ selection, cursor, limit, edges, descending }, (_, value) =>
               typeof value === 'bigint' ? String(value) : value,
             )
             assert.equal(made.text === expected.text, true, name)

@@ -68,7 +68,7 @@ function sharedAmong(threads: readonly MakingThread[]): Pick<Maker, 'make'> {
   const shares = threads.map((thread) => ({ thread, rows: 0 }))
   return {
     make: async (question, asked, form) => {
-      const { limit } = (asked as AskedPage).query
+      const { limit } = asked as AskedPage
       const share =
         shares.find(({ rows }) => rows + limit <= ROWS_AHEAD) ??
         shares.reduce((least, other) => (other.rows < least.rows ? other : least))

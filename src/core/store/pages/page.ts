@@ -21,7 +21,7 @@ export type PageQuery = {
    * Time of the request by `process.hrtime`, which all threads share: facts about the store's file that were read after
    * it need not be read again.
    */
-  askedAt?: bigint
+  askedAt?: bigint | undefined
 }
 
 /** The answer of one snapshot to a {@link PageQuery}. */

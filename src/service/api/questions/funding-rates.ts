@@ -9,6 +9,7 @@ import {
 } from '#core/store/readings/funding-rates'
 import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { closedObject, listOf, pageSchema, valueSchema } from './node-schemas.ts'
+import type { AskedPage } from './page.ts'
 import { pageBody } from './page-body.ts'
 import { pageRequest } from './page-request.ts'
 import { MAX_PAGE_SIZE, PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'
@@ -54,8 +55,7 @@ const RATE_COLUMNS: readonly FileColumn[] = [
 
 /** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
 type AskedRates = Omit<FundingRatesQuery, 'page'> & {
-  page: Omit<FundingRatesQuery['page'], 'resource'>
-  backward: boolean
+  page: AskedPage
   file: FileOptions | null
 }
 
@@ -71,20 +71,20 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     { name: 'interval', type: PARAMETER_TYPES.rateInterval, description: 'Length of a bucket.' },
   ]),
   check: (values, pathId) => {
-    const { query, backward } = pageRequest(LIST, pathId, values)
-    const { resource: _, ...page } = query
+    const { resource: _, ...page } = pageRequest(LIST, pathId, values)
     const file = fileOptionsOf(values, PAGINATION_PARAMETERS)
     if (file !== null) page.limit = MAX_PAGE_SIZE
     const name = (values.get('interval') as string | undefined) ?? '1d'
     return {
-      ...{ page, backward, file, ...dateRangeOf(values) },
+      ...{ page, file, ...dateRangeOf(values) },
       interval: INTERVALS.find((interval) => interval.name === name)!,
       usualLength: RATE_INTERVALS.get(name)!,
     }
   },
   make: async (asked, { reader }) => {
-    const { page, backward, interval } = asked
-    const found = await reader.read(() => readFundingRates({ ...asked, page: { ...page, resource: LIST } }))
+    const { interval } = asked
+    const page = { ...asked.page, resource: LIST }
+    const found = await reader.read(() => readFundingRates({ ...asked, page }))
     if (found === null) return null
     const { position, version, markets, isTooLong } = found
     if (isTooLong) {
@@ -101,8 +101,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
       const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))
       return [marketId, JSON.stringify({ marketId, interval: interval.name, buckets: shown })]
     })
-    const request = { query: { ...page, resource: LIST }, backward }
-    return madeOf(pageBody(request, { ...found, rows, edges: null }), position, version)
+    return madeOf(pageBody(page, { ...found, rows, edges: null }), position, version)
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',

@@ -22,18 +22,18 @@ const PAGES = pageQuestion(marketSummaries)
 export const marketSummariesQuestion: Question<AskedSummaries> = {
   ...PAGES,
   check: (values, pathId) => {
-    const { query, backward } = PAGES.check(values, pathId)
+    const asked = PAGES.check(values, pathId)
     const file = fileOptionsOf(values, PAGINATION_PARAMETERS)
-    return { query: file === null ? query : { ...query, limit: MAX_PAGE_SIZE }, backward, file }
+    return file === null ? { ...asked, file } : { ...asked, file, limit: MAX_PAGE_SIZE }
   },
-  make: async ({ query, backward, file }, { reader }) => {
+  make: async ({ file, ...asked }, { reader }) => {
     const summaries = summariesOf.get(reader) ?? new MarketSummaries()
     summariesOf.set(reader, summaries)
-    const asked = { query: { ...query, resource: marketSummaries }, backward }
-    const page = await reader.read(() => summaries.read(asked.query))
+    const query = { ...asked, resource: marketSummaries }
+    const page = await reader.read(() => summaries.read(query))
     const { position, version, more } = page
     if (position === null) return null
-    if (file === null) return madeOf(pageBody(asked, page), position, version)
+    if (file === null) return madeOf(pageBody(query, page), position, version)
     const rows = page.rows.map((row) => cells(row, query.selection))
     return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { position, version })
   },

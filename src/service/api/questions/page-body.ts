@@ -1,7 +1,6 @@
 import { encodeCursor } from '#core/resources/cursor'
 import { cursorsOf, type WrittenEdges } from '#core/store/pages/edges'
-import type { Page } from '#core/store/pages/page'
-import type { PageRequest } from './page-request.ts'
+import type { Page, PageQuery } from '#core/store/pages/page'
 
 /** The cursors of a page's first edge and its last; `""` if there is none. */
 type EndCursors = { startCursor: string; endCursor: string }
@@ -15,18 +14,18 @@ type TakeMemory = (bytes: number) => Buffer
  * @param take allocates the memory, if the page's rows have not been written yet
  */
 export function pageBody(
-  request: PageRequest,
+  query: PageQuery,
   page: Page,
   take: TakeMemory = (bytes) => Buffer.allocUnsafe(bytes),
 ): Buffer {
-  const { query, backward } = request
+  const backward = isBackward(query)
   const hasNextPage = backward ? page.hasRowsAtOrBefore : page.more
   const hasPreviousPage = backward ? page.more : page.hasRowsAtOrBefore
   const head = `{"${query.resource.name}":{"edges":[`
   const tailOf = ({ startCursor, endCursor }: EndCursors) =>
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))
-  const { text, ...cursors } = edgesText(request, page)
+  const { text, ...cursors } = edgesText(query, page)
   return encodedText(head + text + tailOf(cursors), take)
 }
 
@@ -47,9 +46,12 @@ function enclose({ bytes, start, end }: WrittenEdges, head: string, tail: string
   return bytes.subarray(start - head.length, end + tail.length)
 }
 
-function edgesText({ query, backward }: PageRequest, page: Page): EndCursors & { text: string } {
+/** Whether the page ends at its cursor, or the end of the list: its rows are read in reverse. */
+const isBackward = ({ edges }: PageQuery) => edges === 'reversed'
+
+function edgesText(query: PageQuery, page: Page): EndCursors & { text: string } {
   const { resource, selection } = query
-  const rows = backward ? page.rows.toReversed() : page.rows
+  const rows = isBackward(query) ? page.rows.toReversed() : page.rows
   let text = ''
   let startCursor = ''
   let endCursor = ''

@@ -15,13 +15,6 @@ import {
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, type ParameterValues } from './parameters.ts'
 
-/** A checked request for a page: the query for the store, and the order of rows in the answer. */
-export type PageRequest = {
-  query: PageQuery
-  /** Whether the page ends at the cursor (or the end of the list): its rows are read in reverse. */
-  backward: boolean
-}
-
 /** More rows than a page has by default make a long page. */
 const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
 
@@ -41,15 +34,12 @@ export function pageRequest(
   resource: Resource,
   pathMarketId: string | null,
   values: ParameterValues,
-): PageRequest {
+): PageQuery {
   const selection = selectionOf(resource, 'list', pathMarketId, values)
   const { limit, backward, cursor } = paginationOf(resource, selection, values)
   const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
   const edges = backward ? 'reversed' : 'as read'
-  return {
-    query: { resource, selection, descending: newestFirst !== backward, cursor, limit, edges },
-    backward,
-  }
+  return { resource, selection, descending: newestFirst !== backward, cursor, limit, edges }
 }
 
 /**

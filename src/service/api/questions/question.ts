@@ -23,7 +23,7 @@ export type Made = {
   /** The name of the file that the body is, as CSV; none for JSON. */
   file?: string
   /** Lets the memory of `body` be used again: it must not be read after that. */
-  release?: () => void
+  release?: (() => void) | undefined
 }
 
 /** Tools for generating a body. */

@@ -61,7 +61,7 @@ export function exportQuery(
   pathMarketId: string | null,
   values: ParameterValues,
 ): ExportQuery {
-  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
+  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values)
   refusePaging(values)
   return { resource, selection, descending, cursor, times: timesOf(values) }
 }
