@@ -7,8 +7,6 @@ import { copyRows } from '#core/store/postgres/copy-rows'
 
 const COPIED = defineTable({
   name: 'copied',
-  counted: null,
-  pruned: null,
   columns: { id: integer(), words: text(), flag: boolean() },
   key: ['id'],
   spread: 'nowhere',

@@ -73,10 +73,8 @@ const STREAMS = RESOURCES.flatMap((resource) => {
 })
 
 /** Which index finds the rows of some blocks among those of all markets. */
-const BY_PLACE: Record<Resource['storage']['arrivals'], RegExp> = {
-  'all rows': /_by_height\b/,
-  'block spans': /\bfunding_period_block_spans_by_blocks\b/,
-}
+const byPlace = ({ storage }: Resource): RegExp =>
+  storage.hasBlockSpans ? /\bfunding_period_block_spans_by_blocks\b/ : /_by_height\b/
 
 /** Of these tables there are a few rows for each market. */
 const SHORT = /^(?:instruments|instrument_terms|assets|markets|stream|gaps|imported|since)$/
@@ -227,7 +225,7 @@ describe('the plans of pages', () => {
           const plan = await planned.plan(statement)
           for (const table of plan.scanned)
             assert.ok(SHORT.test(table), `${where}: ${table} is read whole:\n${plan.text}`)
-          usesPlace ||= BY_PLACE[resource.storage.arrivals].test(plan.text)
+          usesPlace ||= byPlace(resource).test(plan.text)
           step = reading.next(await planned.rows(statement))
         }
         // A period's rows may come later.

@@ -84,6 +84,6 @@ test('the tables of all resources are described', () => {
       for (const { name } of storage.columns) assert.ok(names.includes(name), `${storage.table}.${name}`)
     }
     if (storage.span !== undefined) tableOf(storage.span.table)
-    if (storage.arrivals === 'block spans') assert.equal(storage.table, 'funding_period_data_points')
+    if (storage.hasBlockSpans) assert.equal(storage.table, 'funding_period_data_points')
   }
 })

@@ -51,7 +51,7 @@ export function reportOfCoverage(coverage: Coverage | null): Pick<IngestionRepor
 
 /** The counted rows, in the order of the list of kept data: the name in reports, and the table. */
 const COUNTED = KEPT.flatMap(({ tables }) =>
-  tables.flatMap(({ name, counted }) => (counted === null ? [] : [{ table: name, counted }])),
+  tables.flatMap(({ name, counted }) => (counted === undefined ? [] : [{ table: name, counted }])),
 )
 
 export function noRows(): RowCounts {

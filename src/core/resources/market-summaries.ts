@@ -20,13 +20,10 @@ export const marketSummaries = defineResource({
   tag: 6,
   cursor: 'm',
   key: [{ column: 'market_id', type: 'id' }],
-  scope: null,
   filters: ['marketId'],
-  dateRange: false,
   storage: {
     table: 'markets',
     madeOf: ['market_data'],
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },
@@ -83,6 +80,5 @@ export const marketSummaries = defineResource({
       form: 'integer',
     },
   ],
-  rowsStay: false,
   coverage: 'count',
 })

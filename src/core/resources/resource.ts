@@ -35,10 +35,10 @@ export type Storage = {
   /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a column. */
   span?: { column: string; table: string }
   /**
-   * How the rows that came in some blocks are found: among all rows of the selection, or, of data points, between the
-   * times that a table gives for each run of blocks (store/writing/block-spans.ts).
+   * Whether the rows that came in some blocks are found between the times that a table gives for each run of blocks
+   * (store/writing/block-spans.ts), and not among all rows of the selection: those of data points are.
    */
-  arrivals: 'all rows' | 'block spans'
+  hasBlockSpans?: true
 }
 
 /** Name of a resource in answers, streams, exports and the client. */
@@ -65,17 +65,17 @@ type Description = {
   /** Identity and ascending order, and the content of cursors. */
   key: readonly KeyColumn[]
   /** The filter that every request carries, where cursors are bound to its value instead of holding it. */
-  scope: 'marketId' | null
-  filters: readonly DescribedFilter[]
+  scope?: 'marketId'
+  filters?: readonly DescribedFilter[]
   /** The filters of which a request of a kind must give one at least. */
   required?: RequiredFilters
   /** Whether requests may restrict the first key column to a range of times. */
-  dateRange: boolean
+  dateRange?: boolean
   storage: DescribedStorage
   /** The node, field by field. */
   fields: readonly Field[]
   /** Whether a row stays as it came, until it is pruned: exports that are continued write it once. */
-  rowsStay: boolean
+  rowsStay?: true
   /** Fields that exports put first, if their columns differ from the node's order. */
   exportFirst?: readonly string[]
   coverage: CoverageForm
@@ -101,8 +101,9 @@ export type CoverageForm =
  * A served resource: everything that the stages between the database and the client need to know. Its source events and
  * tables are beside its description.
  */
-export type Resource = Omit<Description, 'storage' | 'cursor' | 'filters' | 'required'> & {
+export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filters' | 'required'> & {
   cursor: CursorCodec
+  scope: 'marketId' | null
   storage: Storage
   filters: readonly Filter[]
   required: RequiredFilters
@@ -120,11 +121,11 @@ export type Resource = Omit<Description, 'storage' | 'cursor' | 'filters' | 'req
  * @throws {TypeError} for a description that names a column which its table or its rows do not have.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, scope, fields, storage, cursor, required = {} } = description
+  const { name, key, scope = null, fields, storage, cursor, required = {} } = description
   const { table } = storage
   const columns = rowColumns(description)
   const names = columns.map((column) => column.name)
-  const filters = description.filters.map(filterOf)
+  const filters = (description.filters ?? []).map(filterOf)
   if (typeof table !== 'string') {
     for (const column of filters.flatMap((filter) => filter.columns)) {
       if (!table.columns.some((one) => one.name === column))
@@ -136,8 +137,7 @@ export function defineResource(description: Description): Resource {
     ...description,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
     storage: { ...storage, table: typeof table === 'string' ? table : table.name, columns },
-    filters,
-    required,
+    ...{ scope, filters, required },
     kebabName: wordsOfName(name, '-'),
     node: nodeWriter(fields, names),
     ...(finalRow === null ? {} : { finalRow }),

@@ -51,10 +51,10 @@ export type Table<Row extends TableRow = TableRow> = {
   columns: readonly NamedColumn[]
   /** So many of the first columns are the key. */
   keyLength: number
-  /** What reports call the rows that are written, `fundingPeriods`; null: they do not count them. */
-  counted: string | null
-  /** Which rows `lyra prune` deletes; null: none. */
-  pruned: PruneColumns | null
+  /** What reports call the rows that are written, `fundingPeriods`; absent: they do not count them. */
+  counted?: string
+  /** Which rows `lyra prune` deletes; absent: none. */
+  pruned?: PruneColumns
   /**
    * Whether a row that is there is written only if another value differs, whatever place it has: rows that come again
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.

@@ -20,12 +20,9 @@ export type { ColumnType, MergeRule, NamedColumn, Table } from '../resources/tab
 /** A value of any column, as text; null if there is none. */
 export type TextCell = string | null
 
-const TRAITS = { counted: null, pruned: null, spread: 'nowhere' } as const
-
 /** Every table with stored data; the position in the stream is the last. */
 export const TABLES: readonly Table[] = [
   defineTable({
-    ...TRAITS,
     name: 'markets',
     columns: { market: integer(), market_id: text() },
     key: ['market'],
@@ -33,37 +30,36 @@ export const TABLES: readonly Table[] = [
   }),
   ...KEPT.flatMap(({ tables }) => tables),
   defineTable({
-    ...TRAITS,
     name: 'since',
     columns: { resource: text(), height: natural() },
     key: ['resource'],
+    spread: 'nowhere',
   }),
   defineTable({
-    ...TRAITS,
     name: 'pruned',
     columns: { id: integer(), before_timestamp: orNull(integer()), before_height: orNull(integer()) },
     key: ['id'],
+    spread: 'nowhere',
   }),
   defineTable({
-    ...TRAITS,
     name: 'gaps',
     columns: { from_height: integer(), to_height: integer(), kind: oneOf('missing', 'incomplete') },
     key: ['from_height'],
+    spread: 'nowhere',
   }),
   defineTable({
-    ...TRAITS,
     name: 'imported',
     columns: { from_height: integer(), to_height: integer(), lacks: text() },
     key: ['from_height'],
+    spread: 'nowhere',
   }),
   defineTable({
-    ...TRAITS,
     name: 'accepted_gaps',
     columns: { from_height: integer(), to_height: integer('greatest') },
     key: ['from_height'],
+    spread: 'nowhere',
   }),
   defineTable({
-    ...TRAITS,
     name: 'stream',
     columns: {
       id: integer(),
@@ -75,6 +71,7 @@ export const TABLES: readonly Table[] = [
       block_one_hashes: orNull(text()),
     },
     key: ['id'],
+    spread: 'nowhere',
   }),
 ]
 
@@ -83,9 +80,9 @@ export type PrunedTable = Table & { pruned: PruneColumns; counted: string }
 
 /** @throws {TypeError} for a table whose deleted rows nobody could report. */
 export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): table is PrunedTable => {
-  if (table.pruned !== null && table.counted === null)
+  if (table.pruned !== undefined && table.counted === undefined)
     throw new TypeError(`${table.name}: its rows are pruned, and no report counts them`)
-  return table.pruned !== null
+  return table.pruned !== undefined
 })
 
 /** The rows that are pruned, in words. */

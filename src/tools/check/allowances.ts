@@ -100,7 +100,7 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
         ),
       pruned: ({ table: { pruned: columns }, a, b }) =>
         a === null &&
-        columns !== null &&
+        columns !== undefined &&
         (isBelow(b![columns.time], pruned?.timestamp) || isBelow(b![columns.height], pruned?.height)),
     },
   }

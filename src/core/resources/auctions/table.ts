@@ -4,7 +4,6 @@ import { boolean, defineTable, integer, marketId, place } from '../table.ts'
 export const auctionTable = defineTable({
   name: 'auctions',
   counted: 'auctions',
-  pruned: null,
   columns: {
     market_id: marketId(),
     ...place,

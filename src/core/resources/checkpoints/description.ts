@@ -15,12 +15,8 @@ export const checkpoints = defineResource({
     { column: 'at_block', type: 'uint64' },
     { column: 'hash', type: 'text' },
   ],
-  scope: null,
-  filters: [],
-  dateRange: false,
   storage: {
     table: checkpointTable,
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'hash', meaning: 'Hash of the checkpoint.', form: 'text' },

@@ -17,14 +17,12 @@ export const fundingPayments = defineResource({
     { column: 'seq', type: 'uint64' },
     { column: 'party_id', type: 'id' },
   ],
-  scope: null,
   filters: [{ name: 'partyId', type: 'traderId' }, 'marketId'],
   required: { list: ['partyId'] },
   dateRange: true,
   storage: {
     table: fundingPaymentTable,
     scopeBy: 'id',
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'partyId', meaning: 'The party.', form: 'partyId' },
@@ -53,6 +51,5 @@ export const fundingPayments = defineResource({
       form: 'number',
     },
   ],
-  rowsStay: false,
   coverage: 'times by market',
 })

@@ -31,7 +31,7 @@ export const fundingPeriodDataPoints = defineResource({
     runs: { filter: 'source', values: ['0', '1', '2'] },
     // The points of a funding period are close together, so its span bounds how many others are read.
     span: { column: 'seq', table: 'funding_period_spans' },
-    arrivals: 'block spans',
+    hasBlockSpans: true,
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },

@@ -33,9 +33,6 @@ export const dataPointTable = defineTable({
 /** A data point to be written, with the number of its market. */
 export type PointRow = RowOf<typeof dataPointTable> & { market: bigint }
 
-/** Of the tables that are made from the points. */
-const derived = { counted: null, pruned: null, spread: 'market' } as const
-
 const ends = { first_timestamp: integer('least'), last_timestamp: integer('greatest') }
 
 const faultsOfEnds = ({ first_timestamp: first, last_timestamp: last }: TextRow) =>
@@ -44,7 +41,6 @@ const faultsOfEnds = ({ first_timestamp: first, last_timestamp: last }: TextRow)
 /** The points of a period: their first and last time, and how many they are. */
 export const periodSpanTable = defineTable({
   name: 'funding_period_spans',
-  ...derived,
   columns: {
     market: marketNumber(),
     seq: natural(),
@@ -54,6 +50,7 @@ export const periodSpanTable = defineTable({
     start_timestamp: orNull(integer('given')),
   },
   key: ['market', 'seq'],
+  spread: 'market',
   faultsOf: faultsOfEnds,
 })
 
@@ -62,16 +59,15 @@ export const BLOCKS_OF_SPAN = 64n
 
 export const blockSpanTable = defineTable({
   name: 'funding_period_block_spans',
-  ...derived,
   columns: { market: marketNumber(), blocks: natural(), ...ends },
   key: ['market', 'blocks'],
+  spread: 'market',
   faultsOf: faultsOfEnds,
 })
 
 /** Least and greatest are null if they are among first and last (domain/series.ts). */
 export const seriesTable = defineTable({
   name: 'funding_period_series',
-  ...derived,
   columns: {
     market: marketNumber(),
     source: small(0, 2),
@@ -89,20 +85,20 @@ export const seriesTable = defineTable({
     seq: natural(),
   },
   key: ['market', 'source', 'seconds', 'bucket'],
+  spread: 'market',
 })
 
 /** The made end of each source's series of a market: the buckets that end before this half-minute bucket. */
 export const seriesMadeTable = defineTable({
   name: 'funding_period_series_made',
-  ...derived,
   columns: { market: marketNumber(), source: small(0, 2), made_to: integer('given') },
   key: ['market', 'source'],
+  spread: 'market',
 })
 
 /** The stale ones among these, because their points have changed since: `from_bucket` is included, `to_bucket` is not. */
 export const seriesStaleTable = defineTable({
   name: 'funding_period_series_stale',
-  ...derived,
   columns: {
     market: marketNumber(),
     source: small(0, 2),
@@ -111,6 +107,7 @@ export const seriesStaleTable = defineTable({
     to_bucket: integer(),
   },
   key: ['market', 'source', 'id'],
+  spread: 'market',
   faultsOf: ({ from_bucket: from, to_bucket: to }) =>
     BigInt(from!) < BigInt(to!) ? [] : ['it ends before it begins'],
 })

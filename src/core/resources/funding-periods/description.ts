@@ -19,12 +19,10 @@ export const fundingPeriods = defineResource({
     { column: 'seq', type: 'uint64' },
   ],
   scope: 'marketId',
-  filters: [],
   dateRange: true,
   storage: {
     table: fundingPeriodTable,
     scopeBy: 'id',
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },
@@ -70,6 +68,5 @@ export const fundingPeriods = defineResource({
       finalWith: 'end_timestamp',
     },
   ],
-  rowsStay: false,
   coverage: 'times by market',
 })

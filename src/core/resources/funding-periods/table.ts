@@ -4,7 +4,6 @@ import { decimal, defineTable, integer, line, marketId, natural, orNull, place, 
 export const fundingPeriodTable = defineTable({
   name: 'funding_periods',
   counted: 'fundingPeriods',
-  pruned: null,
   columns: {
     market_id: marketId(),
     seq: natural(),

@@ -16,9 +16,7 @@ export const instruments = defineResource({
   tag: 5,
   cursor: 'i',
   key: [{ column: 'market_id', type: 'id' }],
-  scope: null,
   filters: ['marketId'],
-  dateRange: false,
   storage: {
     table: 'instrument_rows',
     from: `select instruments.market_id, code, instruments.name, product, quote_name, decimal_places,
@@ -30,7 +28,6 @@ export const instruments = defineResource({
       from instruments left join assets on assets.asset_id = instruments.settlement_asset
         left join instrument_terms on instrument_terms.market_id = instruments.market_id`,
     madeOf: ['instruments', 'instrument_terms', 'assets'],
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },
@@ -199,6 +196,5 @@ export const instruments = defineResource({
       },
     },
   ],
-  rowsStay: false,
   coverage: 'count',
 })

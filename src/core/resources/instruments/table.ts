@@ -4,7 +4,6 @@ import { defineTable, integer, marketId, natural, orNull, place, positive, small
 export const instrumentTable = defineTable({
   name: 'instruments',
   counted: 'instruments',
-  pruned: null,
   columns: {
     market_id: marketId(),
     code: text(),
@@ -31,8 +30,6 @@ export const instrumentTable = defineTable({
 /** Terms from the same events, which stores of older versions do not have. */
 export const instrumentTermTable = defineTable({
   name: 'instrument_terms',
-  counted: null,
-  pruned: null,
   columns: {
     market_id: marketId(),
     schedule_initial: orNull(integer()),
@@ -49,8 +46,6 @@ export const instrumentTermTable = defineTable({
 
 export const assetTable = defineTable({
   name: 'assets',
-  counted: null,
-  pruned: null,
   columns: {
     asset_id: text(),
     name: text(),

@@ -20,7 +20,6 @@ export const liquidityProviderHistory = defineResource({
     { column: 'party_id', type: 'id' },
     { column: 'epoch', type: 'uint64' },
   ],
-  scope: null,
   filters: ['marketId', 'partyId'],
   required: { list: ['marketId', 'partyId'], stream: ['marketId', 'partyId'] },
   dateRange: true,
@@ -39,7 +38,6 @@ export const liquidityProviderHistory = defineResource({
       from liquidity_provider_history as history`,
     madeOf: ['liquidity_provider_history', 'paid_liquidity_fees'],
     scopeBy: 'id',
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },
@@ -94,6 +92,5 @@ export const liquidityProviderHistory = defineResource({
       ifNull: 'null',
     },
   ],
-  rowsStay: false,
   coverage: 'times by market',
 })

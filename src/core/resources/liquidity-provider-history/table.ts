@@ -4,7 +4,6 @@ import { boolean, defineTable, integer, marketId, natural, orNull, partyId, plac
 export const historyTable = defineTable({
   name: 'liquidity_provider_history',
   counted: 'liquidityProviderHistory',
-  pruned: null,
   columns: {
     market_id: marketId(),
     party_id: partyId(),

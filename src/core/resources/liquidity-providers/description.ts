@@ -26,10 +26,8 @@ export const liquidityProviders = defineResource({
     { column: 'market_id', type: 'id' },
     { column: 'party_id', type: 'id' },
   ],
-  scope: null,
   filters: ['marketId', 'partyId'],
   required: { list: ['marketId', 'partyId'], stream: ['marketId', 'partyId'] },
-  dateRange: false,
   storage: {
     table: providerTable,
     // Of a party with a live provision on the market.
@@ -39,7 +37,6 @@ export const liquidityProviders = defineResource({
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and liquidity_provisions.status in (${LIVE_STATUSES.join(', ')}))`,
     madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
-    arrivals: 'all rows',
   },
   fields: [
     { name: 'partyId', meaning: 'The party.', form: 'partyId' },
@@ -138,6 +135,5 @@ export const liquidityProviders = defineResource({
       },
     },
   ],
-  rowsStay: false,
   coverage: 'blocks by market',
 })

@@ -16,7 +16,6 @@ export const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 export const provisionTable = defineTable({
   name: 'liquidity_provisions',
   counted: 'liquidityProvisions',
-  pruned: null,
   columns: {
     provision_id: lowerCase(),
     market_id: marketId(),
@@ -31,8 +30,6 @@ export const provisionTable = defineTable({
 /** From which market data a market's list of providers is. */
 export const providerListTable = defineTable({
   name: 'liquidity_provider_lists',
-  counted: null,
-  pruned: null,
   columns: { market_id: marketId(), ...place },
   key: ['market_id'],
   spread: 'market_id',
@@ -42,7 +39,6 @@ export const providerListTable = defineTable({
 export const providerTable = defineTable({
   name: 'liquidity_providers',
   counted: 'liquidityProviders',
-  pruned: null,
   columns: { market_id: marketId(), party_id: partyId(), fee_share: json(), sla: orNull(json()), ...place },
   key: ['market_id', 'party_id'],
   onlyIfDifferent: true,

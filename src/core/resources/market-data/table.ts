@@ -15,8 +15,6 @@ import {
 /** The latest of each market. */
 export const marketDataTable = defineTable({
   name: 'market_data',
-  counted: null,
-  pruned: null,
   columns: {
     market_id: marketId(),
     timestamp: integer(),

@@ -105,7 +105,7 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
 }
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
-  if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
+  if (query.resource.storage.hasBlockSpans) return yield* readPoints(query, range)
   const { limit } = query
   const rows = (yield arrivedRowsStatement(query, range, limit + 1)).map(arrivedRowOf(query))
   const [last, next] = [rows[limit - 1], rows[limit]]
