@@ -41,10 +41,3 @@ export const COUNT_MISSING_BLOCKS = `
 
 export const READ_PRUNED = `
   select cast(before_timestamp as text), cast(before_height as text) from pruned`
-
-export const WRITE_STREAM = `
-  insert into stream (id, chain_id, first_height, began_height, block_one_hashes, height, timestamp)
-  values (1, $1, $2, $3, $4, $5, $6)
-  on conflict (id) do update
-    set first_height = excluded.first_height, began_height = excluded.began_height,
-      block_one_hashes = excluded.block_one_hashes, height = excluded.height, timestamp = excluded.timestamp`

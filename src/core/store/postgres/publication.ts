@@ -1,33 +1,15 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
-import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../readings/coverage.ts'
-import { WRITE_STREAM } from '../statements.ts'
+import { coverageStatements, type WrittenCoverage, writtenCoverage } from '../writing/write-coverage.ts'
 import { type Queryable, queryRows, writeChanges } from './connection.ts'
 
-type RowTexts = readonly (string | null)[]
-
-/**
- * Makes the rows of a commit visible: the position, the ranges of heights that the commit changes, and the
- * changes. Values are texts, so that it can be kept as JSON.
- */
-export type Publication = {
-  stream: RowTexts
-  ranges: Partial<Record<RangesName, readonly RowTexts[]>>
-  changes: Change[] | null
-}
-
-const texts = (values: readonly unknown[]): RowTexts =>
-  values.map((value) => (value === null ? null : String(value)))
+/** Makes the rows of a commit visible. */
+export type Publication = WrittenCoverage & { changes: Change[] | null }
 
 /** The publication of a commit. `before` is the store's coverage before it. */
 export function publicationOf(batch: Batch, before: Coverage | null, after: Coverage): Publication {
-  const changed = RANGES_NAMES.filter((name) => after[name] !== before?.[name])
-  return {
-    stream: texts(streamValues(after)),
-    ranges: Object.fromEntries(changed.map((name) => [name, RANGES[name].valuesOf(after).map(texts)])),
-    changes: changesOf(batch),
-  }
+  return { ...writtenCoverage(before, after), changes: changesOf(batch) }
 }
 
 /**
@@ -37,17 +19,11 @@ export function publicationOf(batch: Batch, before: Coverage | null, after: Cove
  * it back
  */
 export async function publish(client: Queryable, publication: Publication, commits = false): Promise<void> {
-  const { stream, ranges, changes } = publication
-  const written = queryRows(client, WRITE_STREAM, stream)
-  written.catch(() => {})
-  for (const name of RANGES_NAMES) {
-    const rows = ranges[name]
-    if (rows === undefined) continue
-    await queryRows(client, RANGES[name].remove)
-    for (const values of rows) await queryRows(client, RANGES[name].insert, values)
-  }
-  const noted = writeChanges(client, changes)
-  await Promise.all([written, noted, ...(commits ? [client.query('commit')] : [])])
+  await Promise.all([
+    ...coverageStatements(publication).map(({ text, values }) => queryRows(client, text, values)),
+    writeChanges(client, publication.changes),
+    ...(commits ? [client.query('commit')] : []),
+  ])
 }
 
 /** Stores a publication with its rows, until these are committed. */
@@ -56,7 +32,7 @@ export async function keepUnpublished(client: Queryable, publication: Publicatio
     client,
     `insert into unpublished (id, publication) values (1, $1)
       on conflict (id) do update set publication = excluded.publication, session = pg_backend_pid()`,
-    [JSON.stringify(publication)],
+    [JSON.stringify(publication, (_, value) => (typeof value === 'bigint' ? String(value) : value))],
   )
 }
 

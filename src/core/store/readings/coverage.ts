@@ -1,5 +1,5 @@
 import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
-import type { KeyValue, Row } from '../../resources/resource.ts'
+import type { Row } from '../../resources/resource.ts'
 import type { Position, Reading } from '../pages/page.ts'
 import {
   COUNT_MISSING_BLOCKS,
@@ -10,7 +10,6 @@ import {
   READ_SINCE,
   READ_STREAM,
 } from '../statements.ts'
-import { insertText, tableOf } from '../tables.ts'
 
 /** The last block that the store holds; null in an empty store. */
 export function* readPosition(): Reading<Position | null> {
@@ -32,25 +31,6 @@ export function* readAcceptedGaps(): Reading<readonly HeightRange[]> {
 function heightRangeOf([from, to]: Row): HeightRange {
   return { from: BigInt(from!), to: BigInt(to!) }
 }
-
-/** The values that WRITE_STREAM takes (statements.ts). */
-export function streamValues({ chainId, first, began, blockOne, height, timestamp }: Coverage) {
-  return [chainId, first, began, blockOne === null ? null : JSON.stringify(blockOne), height, timestamp]
-}
-
-/** Ranges of heights of a coverage: the statements that delete stored ranges and insert new ones. */
-function rangesIn(name: string, valuesOf: (coverage: Coverage) => KeyValue[][]) {
-  return { remove: `delete from ${name}`, insert: insertText(tableOf(name)), valuesOf }
-}
-
-export const RANGES = {
-  imported: rangesIn('imported', ({ imported }) => imported.map(({ from, to, lacks }) => [from, to, lacks])),
-  gaps: rangesIn('gaps', ({ gaps }) => gaps.map(({ from, to, kind }) => [from, to, kind])),
-}
-
-export type RangesName = keyof typeof RANGES
-
-export const RANGES_NAMES = Object.keys(RANGES) as RangesName[]
 
 /**
  * Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED (statements.ts); null

@@ -160,7 +160,7 @@ function connect(path: string, { readOnly = false, isAlone = false }: Connection
   }
 
   /** Runs several statements. */
-  function runAll(all: readonly { text: string; values: readonly KeyValue[] }[]): void {
+  function runAll(all: readonly { text: string; values: readonly (KeyValue | null)[] }[]): void {
     for (const { text, values } of all) run(text, values)
   }
 

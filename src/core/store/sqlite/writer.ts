@@ -2,11 +2,11 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
 import { createUnmadeSeries } from '../derived/unmade-series.ts'
-import { RANGES, type RangesName, readCoverage, streamValues } from '../readings/coverage.ts'
-import { WRITE_STREAM } from '../statements.ts'
+import { readCoverage } from '../readings/coverage.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
+import { coverageStatements, writtenCoverage } from '../writing/write-coverage.ts'
 import { type Connection, openMigrated, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteReading, runSqliteSteps } from './run-steps.ts'
@@ -55,7 +55,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   async function commit(batch: Batch, coverage: Coverage): Promise<void> {
     write(() => {
       runSqliteSteps(connection, writeSteps(batch, markets, unmade))
-      writeCoverage(coverage)
+      connection.runAll(coverageStatements(writtenCoverage(known.coverage, coverage)))
       connection.runAll(noteChanges(changesOf(batch)))
     })
     known.coverage = coverage
@@ -99,19 +99,6 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   function readCommits(): Omit<Known, 'coverage'> {
     const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS)!.map((count) => BigInt(count!))
     return { commits: commits!, logFrom: logFrom!, upkeepCommits: upkeepCommits! }
-  }
-
-  function writeCoverage(coverage: Coverage): void {
-    connection.run(WRITE_STREAM, streamValues(coverage))
-    writeRanges('gaps', coverage)
-    writeRanges('imported', coverage)
-  }
-
-  function writeRanges(name: RangesName, after: Coverage): void {
-    if (after[name] === known.coverage?.[name]) return
-    const { remove, insert, valuesOf } = RANGES[name]
-    connection.run(remove)
-    for (const values of valuesOf(after)) connection.run(insert, values)
   }
 
   /** Two programs that write to one store would each continue from the other's changes. */
