@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/module-beside'
 import type { Maker } from './maker.ts'
-import type { AskedPage } from './questions/page.ts'
+import type { AskedPage } from './questions/page-request.ts'
 import type { BodyForm, Made, Question } from './questions/question.ts'
 import { startThread } from './thread-calls.ts'
 

@@ -39,7 +39,14 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
 /** Sends a body that a question's answer has not. */
 export async function sendMade(
   exchange: Exchange,
-  { body: made, checkSum, file, position }: Omit<Made, 'position'> & { position: Made['position'] | null },
+  {
+    body: made,
+    checkSum,
+    file,
+    position,
+  }: Pick<Made, 'body' | 'checkSum' | 'file'> & {
+    position: Made['position'] | null
+  },
   isGzipped: boolean,
 ): Promise<SentAnswer | null> {
   const plain = file === undefined ? exchange.pretty(made) : made

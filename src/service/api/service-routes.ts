@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
@@ -11,7 +12,6 @@ import { openApiDocument } from './openapi/openapi.ts'
 import { asOpenApi30 } from './openapi/openapi-3-0.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from './paths.ts'
 import { sendMade } from './question-route.ts'
-import { checkSumOfMaker } from './questions/question.ts'
 
 export type ServiceRoutesOptions = {
   reader: Reader
@@ -75,25 +75,23 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
 
 /** The document is made when it is first requested: a tenth of a start's time. */
 function documentRoute(path: string, document: () => object): Route {
-  let made: ReturnType<typeof documentAnswer> | null = null
+  let body: Buffer | null = null
   return {
     path,
     answer: async (exchange) => {
-      made ??= documentAnswer(document())
-      await sendMade(exchange, made, acceptsGzip(exchange.request))
+      body ??= Buffer.from(JSON.stringify(document()))
+      await sendJson(exchange, body, null)
     },
   }
 }
 
-function documentAnswer(document: object) {
-  const body = Buffer.from(JSON.stringify(document))
-  return { body, checkSum: checkSumOfMaker(body), position: null, version: null }
-}
-
 async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {
   const { message, position } = await answer()
-  const body = Buffer.from(JSON.stringify(message))
-  await sendMade(exchange, { body, checkSum: null, position, version: null }, acceptsGzip(exchange.request))
+  await sendJson(exchange, Buffer.from(JSON.stringify(message)), position)
+}
+
+async function sendJson(exchange: Exchange, body: Buffer, position: Position | null): Promise<void> {
+  await sendMade(exchange, { body, checkSum: null, position }, acceptsGzip(exchange.request))
 }
 
 function sendState(exchange: Exchange, status: number, state: object): void {

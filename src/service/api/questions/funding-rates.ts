@@ -9,9 +9,8 @@ import {
 } from '#core/store/readings/funding-rates'
 import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { closedObject, listOf, pageSchema, valueSchema } from './node-schemas.ts'
-import type { AskedPage } from './page.ts'
 import { pageBody } from './page-body.ts'
-import { pageRequest } from './page-request.ts'
+import { type AskedPage, pageRequest } from './page-request.ts'
 import { MAX_PAGE_SIZE, PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'
 import {
   byName,
@@ -71,7 +70,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     { name: 'interval', type: PARAMETER_TYPES.rateInterval, description: 'Length of a bucket.' },
   ]),
   check: (values, pathId) => {
-    const { resource: _, ...page } = pageRequest(LIST, pathId, values)
+    const page = pageRequest(LIST, pathId, values)
     const file = fileOptionsOf(values, PAGINATION_PARAMETERS)
     if (file !== null) page.limit = MAX_PAGE_SIZE
     const name = (values.get('interval') as string | undefined) ?? '1d'

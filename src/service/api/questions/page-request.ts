@@ -15,11 +15,14 @@ import {
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, type ParameterValues } from './parameters.ts'
 
+/** A page that is asked for, without its resource, which cannot be sent between threads. */
+export type AskedPage = Omit<PageQuery, 'resource'>
+
 /** More rows than a page has by default make a long page. */
 const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
 
 /** Whether pages of the usual size are not to wait for this one. */
-export function isLong({ limit }: Pick<PageQuery, 'limit'>): boolean {
+export function isLong({ limit }: Pick<AskedPage, 'limit'>): boolean {
   return limit > LONG_PAGE_ROWS
 }
 
@@ -34,12 +37,12 @@ export function pageRequest(
   resource: Resource,
   pathMarketId: string | null,
   values: ParameterValues,
-): PageQuery {
+): AskedPage {
   const selection = selectionOf(resource, 'list', pathMarketId, values)
   const { limit, backward, cursor } = paginationOf(resource, selection, values)
   const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
   const edges = backward ? 'reversed' : 'as read'
-  return { resource, selection, descending: newestFirst !== backward, cursor, limit, edges }
+  return { selection, descending: newestFirst !== backward, cursor, limit, edges }
 }
 
 /**

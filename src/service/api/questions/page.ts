@@ -1,22 +1,15 @@
 import type { Resource } from '#core/resources/resource'
-import type { PageQuery } from '#core/store/pages/page'
 import { pageBody } from './page-body.ts'
-import { isLong, pageRequest } from './page-request.ts'
+import { type AskedPage, isLong, pageRequest } from './page-request.ts'
 import { parametersOf } from './parameters.ts'
-import { checkSumOfMaker, type Question } from './question.ts'
-
-/** A page that is asked for, without its resource, which cannot be sent between threads. */
-export type AskedPage = Omit<PageQuery, 'resource'>
+import { madeOf, type Question } from './question.ts'
 
 /** The question for a page of a resource's rows. */
 export function pageQuestion(resource: Resource): Question<AskedPage> {
   return {
     path: resource.path,
     parameters: parametersOf(resource),
-    check: (values, pathId) => {
-      const { resource: _, ...asked } = pageRequest(resource, pathId, values)
-      return asked
-    },
+    check: (values, pathId) => pageRequest(resource, pathId, values),
     make: async (asked, { reader, form, buffers, askedAt }) => {
       const query = { ...asked, resource, askedAt }
       const page = await reader.page(query)
@@ -29,7 +22,7 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
         return Buffer.from(block, 0, bytes)
       }
       const json = pageBody(query, page, buffers === null ? undefined : take)
-      if (form === 'json') return { body: json, checkSum: checkSumOfMaker(json), position, version, release }
+      if (form === 'json') return { ...madeOf(json, position, version), release }
       // Loaded by those that speak gRPC: most services do not.
       const { pageMessage } = await import('./page-message.ts')
       const body = pageMessage(resource, json)

@@ -102,11 +102,6 @@ export type JsonSchema = {
 /** The check sum of a longer body is not to take the time of the thread that sends it: of so much it takes 15 us. */
 const SUMMED_BYTES = 64 * 1024
 
-/** The check sum of a body, if it is one that its maker sums up. */
-export function checkSumOfMaker(body: Buffer): string | null {
-  return body.length > SUMMED_BYTES ? checkSumOf(body) : null
-}
-
 /**
  * A fingerprint of a body: its length, and checksums of both halves. An added or removed row changes both; a change of
  * one number is detected by either.
@@ -120,5 +115,5 @@ export function checkSumOf(body: Buffer): string {
 /** An answer of JSON. */
 export function madeOf(body: object | Buffer, position: Position, version: StoreVersion | null): Made {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
-  return { body: bytes, checkSum: checkSumOfMaker(bytes), position, version }
+  return { body: bytes, checkSum: bytes.length > SUMMED_BYTES ? checkSumOf(bytes) : null, position, version }
 }
