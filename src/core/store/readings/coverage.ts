@@ -1,19 +1,32 @@
 import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import {
-  COUNT_MISSING_BLOCKS,
-  READ_ACCEPTED,
-  READ_GAPS,
-  READ_IMPORTED,
-  READ_POSITION,
-  READ_SINCE,
-  READ_STREAM,
-} from '../statements.ts'
+import { textOf } from '../statements.ts'
+
+export const READ_STREAM = `
+  select chain_id, cast(first_height as text), cast(began_height as text), block_one_hashes,
+    cast(height as text), cast(timestamp as text)
+  from stream`
+
+export const READ_SINCE = 'select resource, cast(height as text) from since order by resource'
+
+const READ_GAPS = `
+  select ${textOf('from_height')}, cast(to_height as text), kind from gaps order by from_height`
+
+const READ_IMPORTED = `
+  select ${textOf('from_height')}, cast(to_height as text), lacks from imported order by from_height`
+
+const READ_ACCEPTED = `
+  select ${textOf('from_height')}, cast(to_height as text) from accepted_gaps order by from_height`
+
+/** Blocks in gaps above the height that the store began with: below it history may still be added. */
+const COUNT_MISSING_BLOCKS = `
+  select cast(coalesce(sum(to_height - from_height + 1), 0) as text) from gaps
+  where from_height >= (select began_height from stream)`
 
 /** The last block that the store holds; null in an empty store. */
 export function* readPosition(): Reading<Position | null> {
-  const [row] = yield { text: READ_POSITION }
+  const [row] = yield { text: 'select cast(height as text), cast(timestamp as text) from stream' }
   return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
 }
 
@@ -33,8 +46,7 @@ function heightRangeOf([from, to]: Row): HeightRange {
 }
 
 /**
- * Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED (statements.ts); null
- * without the first.
+ * Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED; null without the first.
  */
 export function coverageOf(
   stream: Row | null,

@@ -6,8 +6,8 @@ import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
-import { READ_PRUNED, READ_SINCE, READ_STREAM, textOf } from '../statements.ts'
-import { coverageOf } from './coverage.ts'
+import { textOf } from '../statements.ts'
+import { coverageOf, READ_SINCE, READ_STREAM } from './coverage.ts'
 
 /** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */
 export type HoldingsQuery = {
@@ -165,9 +165,7 @@ export function* readHoldings(query = ALL_HOLDINGS): Reading<Holdings | null> {
   // Gaps and imported ranges lie apart: if a list is cut, none of the other's reaches across.
   const fromHeight = endOfLists([gaps, imported], limit, ([, to]) => BigInt(to!) + 1n)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
-  const coverage = coverageOf(
-    ...([stream, gaps.filter(isShownRange), since, imported.filter(isShownRange)] as const),
-  )
+  const coverage = coverageOf(stream, gaps.filter(isShownRange), since, imported.filter(isShownRange))
   if (coverage === null) return null
   const byMarket = resources.filter(({ isByMarket }) => isByMarket).map(({ rows }) => rows)
   const afterMarket = endOfLists(byMarket, limit, ([market]) => String(market))
@@ -219,7 +217,9 @@ function endOfLists<End extends bigint | string>(
 
 /** How far old rows have been pruned; null if never. */
 export function* readPrunedBefore(): Reading<PrunedBefore | null> {
-  const [row] = yield { text: READ_PRUNED }
+  const [row] = yield {
+    text: 'select cast(before_timestamp as text), cast(before_height as text) from pruned',
+  }
   if (row === undefined) return null
   const [timestamp, height] = row as [string | null, string | null]
   return { timestamp, height }
