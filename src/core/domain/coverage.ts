@@ -160,10 +160,10 @@ const isAlike = (a: { kind?: string; lacks?: string }, b: { kind?: string; lacks
   a.kind === b.kind && a.lacks === b.lacks
 
 /** An imported range in JSON; `lacks` only if resources are missing. */
-export type ImportedText = { from: string; to: string; lacks?: string[] }
+export type ImportedText = InText<HeightRange> & { lacks?: string[] }
 
 export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
-  const ends = { from: from.toString(), to: to.toString() }
+  const ends = inText({ from, to })
   return lacks === '' ? ends : { ...ends, lacks: lacks.split(' ') }
 }
 
@@ -239,11 +239,6 @@ export function holdAll(ranges: readonly HeightRange[], range: HeightRange): boo
 export function isWithin(ranges: readonly HeightRange[], height: bigint): boolean {
   const range = ranges[firstGapFrom(ranges, height)]
   return range !== undefined && range.from <= height
-}
-
-/** Heights, in any order, as ranges: ascending, and not adjacent. */
-export function rangesOf(heights: readonly bigint[]): HeightRange[] {
-  return merged(heights.map((height) => ({ from: height, to: height })))
 }
 
 /** The heights below the block at which a store began that are missing, ascending. */

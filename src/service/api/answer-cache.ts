@@ -11,7 +11,7 @@ const MAX_ANSWERS = 10_000
 const ENTRY_BYTES = 1_000
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
-export type KeptUntil = Pick<Change, 'resource' | 'scope'> | 'the next commit'
+export type KeptUntil = Change | 'the next commit'
 
 /** Characters of remembered requests, which distinguish reading a whole list from repeating a request. */
 const MAX_ASKED = 1_000_000

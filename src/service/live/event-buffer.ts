@@ -122,7 +122,6 @@ export function createEventBuffer(options: EventBufferOptions) {
     const file = newFile(number, path, null, statSync(path).size)
     files.push(file)
     follower?.opened(number, path)
-    follower?.grown(number, file.safeBytes)
     tell(file)
   }
   /** Numbers only rise: a position in a released file must not mean one in a later file. */
@@ -133,6 +132,7 @@ export function createEventBuffer(options: EventBufferOptions) {
   )
 
   function tell({ number, path, safeBytes, descriptor }: BufferFile): void {
+    follower?.grown(number, safeBytes)
     onFile?.({ number, path, safeBytes, isEnded: descriptor === null })
   }
 
@@ -265,7 +265,6 @@ export function createEventBuffer(options: EventBufferOptions) {
         }),
       )
       file.safeBytes = wholeBytes
-      follower?.grown(file.number, file.safeBytes)
       if (file.isFull && file.safeBytes === file.wholeBytes) {
         closeSync(descriptor)
         file.descriptor = null

@@ -1,11 +1,9 @@
+import type { Row } from '../../resources/resource.ts'
 import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
 import type { Freshness, Position, Reading } from '../pages/page.ts'
 
-/** A row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
-export type StateRow = readonly (string | number | null)[]
-
-/** The state that a row holds. */
-export function stateOf(row: StateRow): { version: StoreVersion; position: Position | null } {
+/** The state in a row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
+export function stateOf(row: Row): { version: StoreVersion; position: Position | null } {
   const [version, mark, height, timestamp] = row as readonly (string | null)[]
   return {
     version: { version: BigInt(version!), mark: mark! },
@@ -27,7 +25,7 @@ export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
  * The state and changes in rows of commits since a known version; null if they do not begin with that version: it is of
  * another store, or too old.
  */
-export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Freshness | null {
+export function freshnessOf(rows: readonly Row[], since: StoreVersion): Freshness | null {
   const [first] = rows
   if (first === undefined) return null
   const known = stateOf(first).version

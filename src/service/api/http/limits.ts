@@ -8,7 +8,7 @@ export type Limits = {
   streams: number
   /** Different selections that streams follow: each of these is read once for each commit. */
   selections: number
-  /** How fast the reader of an export must be: so many bytes a second, over so many seconds. */
+  /** How fast the reader of an export must be: so many bytes a second, as the mean over so many seconds. */
   exportPace: { bytesPerSecond: number; seconds: number }
 }
 

@@ -1,11 +1,18 @@
-import { byFrom, type Coverage, type Gap, type ImportedText, importedText } from '#core/domain/coverage'
+import {
+  byFrom,
+  type Coverage,
+  type Gap,
+  type HeightRange,
+  type ImportedText,
+  type InText,
+  importedText,
+  inText,
+  without,
+} from '#core/domain/coverage'
 import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/readings/holdings'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
 export const COVERAGE_PATH = '/api/v2/coverage'
-
-/** Heights, both ends included, as text. */
-export type BlockRange = { from: string; to: string }
 
 /** The body of `GET /api/v2/coverage`; numbers are text. */
 export type CoverageBody = {
@@ -13,9 +20,9 @@ export type CoverageBody = {
     chainId: string
     blocks: {
       /** Blocks that are held whole. */
-      ranges: BlockRange[]
+      ranges: InText<HeightRange>[]
       /** Missing blocks between the first and the last one, and incomplete ones. */
-      gaps: (BlockRange & { kind: Gap['kind'] })[]
+      gaps: InText<Gap>[]
       /** Imported blocks: some of their events are missing, and all rows of the resources in `lacks`. */
       imported: ImportedText[]
       lastTimestamp: string
@@ -38,7 +45,7 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
       chainId: coverage.chainId,
       blocks: {
         ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
-        gaps: coverage.gaps.map(({ from, to, kind }) => ({ ...range(from, to), kind })),
+        gaps: coverage.gaps.map(inText),
         imported: coverage.imported.map(importedText),
         lastTimestamp: coverage.timestamp.toString(),
       },
@@ -54,17 +61,7 @@ function wholeRanges(
   { first, height, gaps, imported }: Coverage,
   start: bigint,
   end: bigint | null,
-): BlockRange[] {
-  const ranges: BlockRange[] = []
-  let from = start > first ? start : first
-  for (const other of [...gaps, ...imported].sort(byFrom)) {
-    if (from < other.from) ranges.push(range(from, other.from - 1n))
-    from = other.to + 1n
-  }
-  if (end === null && from <= height) ranges.push(range(from, height))
-  return ranges
-}
-
-function range(from: bigint, to: bigint): BlockRange {
-  return { from: from.toString(), to: to.toString() }
+): InText<HeightRange>[] {
+  const asked = { from: start > first ? start : first, to: end === null ? height : end - 1n }
+  return without([asked], [...gaps, ...imported].sort(byFrom)).map(inText)
 }

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
+import type { Limits } from '../http/limits.ts'
 
 /** Samples in the time over which a pace is taken. */
 const SAMPLES = 6
 
-/** A pace: so many bytes a second, as the mean over so many seconds. */
-export type Pace = { bytesPerSecond: number; seconds: number }
+type Pace = Limits['exportPace']
 
 /**
  * Judges a reader by samples at regular intervals: whether it was slower than a pace over the whole time, although

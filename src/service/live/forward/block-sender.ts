@@ -1,13 +1,14 @@
 import { type BeginBlock, decodeBeginBlock } from '#core/events/block-events'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { RECORD_HEADER_BYTES, RecordFramer, type RecordSink } from '#core/records/record-framer'
+import type { BufferPosition } from '../event-buffer.ts'
 import { messageOf } from '../pair-socket.ts'
 import { type BlockRun, isNext } from './block-stretches.ts'
 import { ConnectionError, type PairConnection } from './dial-pair.ts'
-import type { FilePosition, KeptFiles } from './kept-files.ts'
+import type { KeptFiles } from './kept-files.ts'
 
 /** A place in the kept files between two blocks, and the block before it. */
-export type SendPosition = FilePosition & { block: BeginBlock | null }
+export type SendPosition = BufferPosition & { block: BeginBlock | null }
 
 export const START_POSITION: SendPosition = { file: 0, offset: 0, block: null }
 
@@ -15,7 +16,7 @@ export const START_POSITION: SendPosition = { file: 0, offset: 0, block: null }
  * A part of the kept files that is to be passed on: where reading begins, the height of its first block, and that of its
  * last one; null: all that follows.
  */
-type SendRange = { at: FilePosition; first: bigint; upTo: bigint | null }
+type SendRange = { at: BufferPosition; first: bigint; upTo: bigint | null }
 
 /**
  * Forwards kept blocks in one connection, in consecutive order.
@@ -30,8 +31,8 @@ export function createBlockSender(
 ) {
   /** The last block forwarded, the reading position, and the end of the last block. */
   let sent = from.block
-  let reading: FilePosition = from
-  let blockEnd: FilePosition = from
+  let reading: BufferPosition = from
+  let blockEnd: BufferPosition = from
   let range: SendRange | null =
     from.block === null ? null : { at: from, first: from.block.height, upTo: null }
   let isSending = from.block !== null
@@ -39,7 +40,7 @@ export function createBlockSender(
   let isBetween = true
   let messages: Buffer[] = []
   let framer: RecordFramer | null = null
-  let framedUpTo: FilePosition = START_POSITION
+  let framedUpTo: BufferPosition = START_POSITION
   /** The block sent last, when it was last looked for the next one. */
   let triedFor: BeginBlock | null = null
 

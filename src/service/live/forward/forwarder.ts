@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeBlocks } from '#core/domain/coverage'
 import type { BeginBlock } from '#core/events/block-events'
+import type { BufferPosition } from '../event-buffer.ts'
 import { type BlockSender, createBlockSender, type SendPosition, START_POSITION } from './block-sender.ts'
 import { type BlockRun, startOfRuns } from './block-stretches.ts'
 import { ConnectionError, dialPair } from './dial-pair.ts'
 import { type ForwardSettings, noForwardState } from './forward-state.ts'
-import { createKeptFiles, type Dropped, type FilePosition, type Trimmed } from './kept-files.ts'
+import { createKeptFiles, type Dropped, type Trimmed } from './kept-files.ts'
 
 /** Wait before reconnecting to an unreachable receiver: first, and maximum. */
 const FIRST_RECONNECT_MS = 1_000
@@ -279,7 +280,7 @@ export function createForwarder(
 }
 
 /** A position as it is written to disk; null if nothing was passed on. */
-function writtenPosition({ file, offset }: FilePosition, block: BeginBlock | null): object | null {
+function writtenPosition({ file, offset }: BufferPosition, block: BeginBlock | null): object | null {
   if (block === null) return null
   const { height, timestamp, hash } = block
   return { file, offset, block: { height: `${height}`, timestamp: `${timestamp}`, hash } }

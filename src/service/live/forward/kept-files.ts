@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import { sharedRuns } from '#core/shared-runs'
-import { bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
+import { type BufferPosition, bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
 import { createBlockStretches, type Stretch } from './block-stretches.ts'
 
 /** Share of the limit used for forwarded events, in case the receiver restarts. */
@@ -20,9 +20,6 @@ const SPARE_SHARE = 1 / 20
 
 /** File with the position at which forwarding stopped. */
 const POSITION_NAME = 'position.json'
-
-/** A place in the kept files. */
-export type FilePosition = { file: number; offset: number }
 
 type KeptFile = {
   number: number
@@ -59,7 +56,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
   }
 
   /** Bytes of whole blocks from a place on. */
-  function blockBytesFrom({ file, offset }: FilePosition): number {
+  function blockBytesFrom({ file, offset }: BufferPosition): number {
     return stretches.all.reduce(
       (sum, { file: of, start, end }) =>
         of < file ? sum : sum + Math.max(0, end - (of === file ? Math.max(start, offset) : start)),
@@ -68,7 +65,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
   }
 
   /** Bytes of the files from a place on. */
-  function bytesFrom({ file, offset }: FilePosition): number {
+  function bytesFrom({ file, offset }: BufferPosition): number {
     return kept.reduce(
       (sum, { number, safeBytes }) =>
         number < file ? sum : sum + safeBytes - (number === file ? offset : 0),
@@ -102,7 +99,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
   }
 
   /** The next piece of whole blocks from a place on; null if there is none yet. */
-  function next({ file, offset }: FilePosition): { stretch: Stretch; start: number; end: number } | null {
+  function next({ file, offset }: BufferPosition): { stretch: Stretch; start: number; end: number } | null {
     const stretch = stretches.all.find(
       (some) => some.file > file || (some.file === file && some.end > offset),
     )
@@ -119,7 +116,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
    * Deletes forwarded files beyond their share, except those from `reading` on, which a connection still needs; and the
    * oldest file if the limit or the disk is full.
    */
-  async function trim(passedOn: FilePosition, reading: number): Promise<Trimmed> {
+  async function trim(passedOn: BufferPosition, reading: number): Promise<Trimmed> {
     const trimmed: Trimmed = { files: [], lost: null }
     for (;;) {
       const [oldest] = kept
@@ -150,7 +147,7 @@ export function createKeptFiles(folder: string, limitBytes: number, log: Logger)
   /** Forgets a deleted file; returns the part not forwarded. */
   function dropped(
     { number, bytes, reason }: { number: number; bytes: number; reason: string },
-    passedOn: FilePosition,
+    passedOn: BufferPosition,
   ): Dropped | null {
     const index = kept.findIndex((known) => known.number === number)
     if (index >= 0) kept.splice(index, 1)
