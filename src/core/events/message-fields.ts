@@ -46,15 +46,38 @@ function namedFields<Message>(fields: Partial<Fields<Message>>) {
   return Object.entries(fields) as [keyof Message, MessageField<Message[keyof Message]>][]
 }
 
-/** Creates a function that reads the rest of the reader's message into an object, and skips fields that are not named. */
-export function readerOf<Message extends object>(fields: Partial<Fields<Message>>) {
-  const byTag = new Map(namedFields(fields).map(([name, { tag, read }]) => [tag, { name, read }]))
+/** Reads the rest of the reader's message into an object. */
+export type ReadInto<Message> = (reader: WireReader, message: Message) => unknown
+
+/**
+ * Creates a function that reads the rest of the reader's message into an object, and skips fields that are not named.
+ *
+ * @param nested how messages within the message are read into the same object, by the numbers of their fields
+ */
+export function readerOf<Message extends object>(
+  fields: Partial<Fields<Message>>,
+  nested: Readonly<Record<number, ReadInto<Message>>> = {},
+) {
+  const byTag = new Map<number, ReadInto<Message>>()
+  for (const [name, { tag, read }] of namedFields(fields)) {
+    byTag.set(tag, (reader, message) => {
+      message[name] = read(reader, message[name])
+    })
+  }
+  for (const [field, read] of Object.entries(nested)) {
+    byTag.set(bytesOf(Number(field)), (reader, message) => {
+      const { end } = reader
+      reader.enter()
+      read(reader, message)
+      reader.leave(end)
+    })
+  }
   return (reader: WireReader, message: Message): Message => {
     while (reader.at < reader.end) {
       const tag = reader.tag()
-      const field = byTag.get(tag)
-      if (field === undefined) reader.skip(tag)
-      else message[field.name] = field.read(reader, message[field.name])
+      const read = byTag.get(tag)
+      if (read === undefined) reader.skip(tag)
+      else read(reader, message)
     }
     return message
   }

@@ -8,7 +8,6 @@ import type {
   Product,
   SlaParameters,
 } from '../../events/event.ts'
-import { MARKET_IDS } from '../../events/known-ids.ts'
 import {
   isKey,
   isStorable,
@@ -20,31 +19,22 @@ import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import {
   decoderOf,
   int64Field,
+  marketField,
   optional,
+  type ReadInto,
   readerOf,
   textField,
+  textFieldOrNull,
+  uint32Field,
   uint64Field,
 } from '../../events/message-fields.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import type { WireReader } from '../../events/wire-reader.ts'
 
 /** An asset's id if it is not a name. */
 const HEX_ID = /^[0-9a-fA-F]{64}$/
 
 /** The highest number of the enum. */
 const LAST_ASSET_STATUS = 4
-
-/** The products of an instrument by their tags in its oneof. */
-const PRODUCTS_BY_TAG: ReadonlyMap<number, Product> = new Map([
-  [bytesOf(100), 'PRODUCT_FUTURE'],
-  [bytesOf(101), 'PRODUCT_SPOT'],
-  [bytesOf(102), 'PRODUCT_PERPETUAL'],
-])
-
-/** From a `TradableInstrument` to its `Instrument`. */
-const TO_INSTRUMENT = [bytesOf(1)]
-
-/** From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers. */
-const TO_TRIGGERS = [bytesOf(4), bytesOf(1), bytesOf(2), bytesOf(2)]
 
 const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64Field(1)), every: int64Field(2) })
 
@@ -56,15 +46,79 @@ const decodeSla = decoderOf<SlaParameters>(
   },
 )
 
-const readDetails = readerOf<AssetEvent>({
-  name: textField(1),
-  symbol: textField(2),
-  decimals: uint64Field(4),
-})
+/** Reads a message of which only those at the end of a path of fields count. */
+function atPath<Message extends object>(path: readonly number[], read: ReadInto<Message>): ReadInto<Message> {
+  return path.reduceRight((inner, field) => readerOf<Message>({}, { [field]: inner }), read)
+}
+
+/** The fields of a perpetual that are kept. */
+type SentPerpetual = FundingParameters &
+  Pick<InstrumentEvent, 'settlementAsset' | 'quoteName'> & { triggers: SentTrigger[] }
+
+const readPerpetualTerms = readerOf<SentPerpetual>(
+  {
+    ...{ settlementAsset: textFieldOrNull(1), quoteName: textField(2), interestRate: textField(4) },
+    ...{ clampLowerBound: textField(5), clampUpperBound: textField(6) },
+    ...{ scalingFactor: optional(textField(10)) },
+    ...{ lowerBound: optional(textField(11)), upperBound: optional(textField(12)) },
+  },
+  {
+    // From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers.
+    7: atPath([4, 1, 2, 2], (reader, { triggers }) => triggers.push(decodeTrigger(reader))),
+  },
+)
+
+/** Reads a product into its instrument: of the oneof the last one counts. */
+const productOf =
+  (product: Product, read: ReadInto<InstrumentEvent>) =>
+  (reader: WireReader, event: InstrumentEvent): void => {
+    if (product !== event.product)
+      Object.assign(event, { product, settlementAsset: null, quoteName: '', funding: null, schedule: null })
+    read(reader, event)
+  }
+
+const readInstrument = readerOf<InstrumentEvent>(
+  { code: textField(2), name: textField(3) },
+  {
+    100: productOf(
+      'PRODUCT_FUTURE',
+      readerOf<InstrumentEvent>({ settlementAsset: textFieldOrNull(1), quoteName: textField(2) }),
+    ),
+    // Its first field is the base asset, its second the quote asset, in which liquidity is committed.
+    101: productOf('PRODUCT_SPOT', readerOf<InstrumentEvent>({ settlementAsset: textFieldOrNull(2) })),
+    102: productOf('PRODUCT_PERPETUAL', takePerpetual),
+  },
+)
+
+const readMarket = readerOf<InstrumentEvent>(
+  {
+    ...{ marketId: marketField(1), decimalPlaces: uint64Field(3), tradingMode: uint32Field(8) },
+    ...{ state: uint32Field(9), positionDecimalPlaces: int64Field(11) },
+  },
+  {
+    2: atPath([1], readInstrument),
+    18: (reader, event) => {
+      event.sla = slaOf(decodeSla(reader))
+    },
+  },
+)
+
+const readAsset = readerOf<AssetEvent>(
+  { assetId: textField(1), status: uint32Field(3) },
+  { 2: readerOf<AssetEvent>({ name: textField(1), symbol: textField(2), decimals: uint64Field(4) }) },
+)
+
+function takePerpetual(reader: WireReader, event: InstrumentEvent): void {
+  const known = { settlementAsset: event.settlementAsset, quoteName: event.quoteName, triggers: [] }
+  const perpetual = readPerpetualTerms(reader, { ...known, ...(event.funding ?? noFunding()) })
+  const { settlementAsset, quoteName, triggers, ...funding } = perpetual
+  Object.assign(event, { settlementAsset, quoteName, funding })
+  if (triggers.length > 0) event.schedule = scheduleOf(triggers)
+}
 
 /** Decodes the reader's `Market`. */
 export function decodeInstrument(reader: WireReader): InstrumentEvent {
-  const event: InstrumentEvent = {
+  const event = readMarket(reader, {
     kind: 'market',
     marketId: '',
     code: '',
@@ -79,95 +133,17 @@ export function decodeInstrument(reader: WireReader): InstrumentEvent {
     funding: null,
     schedule: null,
     sla: null,
-  }
-  const { end } = reader
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) {
-      event.marketId = reader.id(MARKET_IDS) ?? ''
-    } else if (tag === bytesOf(2)) {
-      visitNested(reader, TO_INSTRUMENT, () => decodeFields(reader, event))
-      reader.leave(end)
-    } else if (tag === uint(3)) event.decimalPlaces = reader.uint64()
-    else if (tag === uint(8)) event.tradingMode = reader.uint32()
-    else if (tag === uint(9)) event.state = reader.uint32()
-    else if (tag === uint(11)) event.positionDecimalPlaces = reader.int64()
-    else if (tag === bytesOf(18)) {
-      reader.enter()
-      event.sla = slaOf(decodeSla(reader))
-      reader.leave(end)
-    } else reader.skip(tag)
-  }
+  })
   event.settlementAsset &&= assetId(event.settlementAsset)
   return event
 }
 
-/** Enters the reader's message, and calls `visit` at each message at the end of a path of fields. */
-function visitNested(reader: WireReader, path: readonly number[], visit: () => void, depth = 0): void {
-  if (depth === path.length) {
-    visit()
-    return
-  }
-  const end = reader.enter()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === path[depth]) {
-      visitNested(reader, path, visit, depth + 1)
-      reader.leave(end)
-    } else reader.skip(tag)
-  }
-}
-
-/** Decodes the nested `Instrument`: of its oneof the last product counts. */
-function decodeFields(reader: WireReader, event: InstrumentEvent): void {
-  const end = reader.enter()
-  while (reader.at < end) {
-    const tag = reader.tag()
-    const product = PRODUCTS_BY_TAG.get(tag)
-    if (tag === bytesOf(2)) event.code = reader.text()
-    else if (tag === bytesOf(3)) event.name = reader.text()
-    else if (product !== undefined) {
-      if (product !== event.product) {
-        event.product = product
-        event.settlementAsset = null
-        event.quoteName = ''
-        event.funding = product === 'PRODUCT_PERPETUAL' ? noFunding() : null
-        event.schedule = null
-      }
-      decodeProduct(reader, event)
-      reader.leave(end)
-    } else reader.skip(tag)
-  }
-}
-
-function decodeProduct(reader: WireReader, event: InstrumentEvent): void {
-  const end = reader.enter()
-  const { product, funding } = event
-  const triggers: SentTrigger[] = []
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (product === 'PRODUCT_SPOT') {
-      // Its first field is the base asset, its second the quote asset, in which liquidity is committed.
-      if (tag === bytesOf(2)) event.settlementAsset = reader.text() || null
-      else reader.skip(tag)
-    } else if (tag === bytesOf(1)) event.settlementAsset = reader.text() || null
-    else if (tag === bytesOf(2)) event.quoteName = reader.text()
-    else if (funding === null) reader.skip(tag)
-    else if (tag === bytesOf(4)) funding.interestRate = reader.text()
-    else if (tag === bytesOf(5)) funding.clampLowerBound = reader.text()
-    else if (tag === bytesOf(6)) funding.clampUpperBound = reader.text()
-    else if (tag === bytesOf(7)) {
-      visitNested(reader, TO_TRIGGERS, () => {
-        reader.enter()
-        triggers.push(decodeTrigger(reader))
-      })
-      reader.leave(end)
-    } else if (tag === bytesOf(10)) funding.scalingFactor = reader.text()
-    else if (tag === bytesOf(11)) funding.lowerBound = reader.text()
-    else if (tag === bytesOf(12)) funding.upperBound = reader.text()
-    else reader.skip(tag)
-  }
-  if (triggers.length > 0) event.schedule = scheduleOf(triggers)
+/** Decodes the reader's `Asset`. */
+export function decodeAsset(reader: WireReader): AssetEvent {
+  const absent = { assetId: '', name: '', symbol: '', decimals: 0n, status: 0 }
+  const event = readAsset(reader, { kind: 'asset', ...absent })
+  event.assetId = assetId(event.assetId)
+  return event
 }
 
 /** A time trigger as it is sent, in seconds. */
@@ -187,24 +163,6 @@ export function slaOf(sla: SlaParameters): SlaParameters | null {
   const isUnset = (value: bigint | string) =>
     value === 0n || /^(?:[+-]?(?:0+\.?0*|\.0+))?$/.test(String(value))
   return Object.values(sla).every(isUnset) ? null : sla
-}
-
-/** Decodes the reader's `Asset`. */
-export function decodeAsset(reader: WireReader): AssetEvent {
-  const event: AssetEvent = { kind: 'asset', assetId: '', name: '', symbol: '', decimals: 0n, status: 0 }
-  const { end } = reader
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.assetId = reader.text()
-    else if (tag === bytesOf(2)) {
-      reader.enter()
-      readDetails(reader, event)
-      reader.leave(end)
-    } else if (tag === uint(3)) event.status = reader.uint32()
-    else reader.skip(tag)
-  }
-  event.assetId = assetId(event.assetId)
-  return event
 }
 
 /** Why a market is left out; null if it is kept. */

@@ -32,10 +32,6 @@ const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
 const SLA = bytesOf(32)
 
-/** The data of the product, and in it those of a perpetual: its only member. */
-const PRODUCT_DATA = bytesOf(31)
-const PERPETUAL = bytesOf(31)
-
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
 
@@ -83,19 +79,27 @@ const readPerpetual = readerOf<PerpetualData>({
   },
 })
 
-const readFigures = readerOf<MarketFigures>({
-  ...{ markPrice: textField(1), timestamp: int64Field(13), openInterest: uint64Field(14) },
-  ...{ tradingMode: uint32Field(19), state: uint32Field(27) },
-  perpetual: {
-    ...{ tag: PRODUCT_DATA, initial: null },
-    read: (reader, known) => {
-      const { end } = reader
-      const data = decodeProductData(reader.enter()) ?? known
-      reader.leave(end)
-      return data
+/** The data of a product: only a perpetual has some. */
+const readProductData = readerOf<Pick<MarketFigures, 'perpetual'>>(
+  {},
+  {
+    31: (reader, data) => {
+      data.perpetual = readPerpetual(reader, data.perpetual ?? noPerpetualData())
     },
   },
-})
+)
+
+const readFigures = readerOf<MarketFigures>(
+  {
+    ...{ markPrice: textField(1), timestamp: int64Field(13), openInterest: uint64Field(14) },
+    ...{ tradingMode: uint32Field(19), state: uint32Field(27) },
+  },
+  {
+    31: (reader, figures) => {
+      figures.perpetual = readProductData(reader, { perpetual: null }).perpetual ?? figures.perpetual
+    },
+  },
+)
 
 /**
  * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream are market data, and
@@ -283,6 +287,13 @@ export function noSla(): ProviderSla {
   }
 }
 
+function noPerpetualData(): PerpetualData {
+  return {
+    ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
+    ...{ seq: 0n, start: 0n },
+  }
+}
+
 /** Malformed bytes end the figures: the lists have been checked, and stand without them. */
 function decodeFigures(): MarketFigures {
   const figures: MarketFigures = {
@@ -307,24 +318,4 @@ export function keptFigures(figures: MarketFigures): MarketFigures {
     state: state < MARKET_STATES.length ? state : 0,
     tradingMode: tradingMode < TRADING_MODES.length ? tradingMode : 0,
   }
-}
-
-/** The data of a perpetual, the only product that has some; null for others. */
-function decodeProductData(end: number): PerpetualData | null {
-  let data: PerpetualData | null = null
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag !== PERPETUAL) {
-      reader.skip(tag)
-      continue
-    }
-    data ??= {
-      ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
-      ...{ seq: 0n, start: 0n },
-    }
-    reader.enter()
-    readPerpetual(reader, data)
-    reader.leave(end)
-  }
-  return data
 }
