@@ -19,7 +19,7 @@ export function command(): Command {
     .description('Copies a store to a file while it is in use.')
     .argument('<file>', 'file to write')
     .addOption(storeOption())
-    .addOption(flagOption('--force', 'overwrite an existing file', 'LYRA_FORCE'))
+    .addOption(flagOption('--force', 'overwrite an existing file'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(backup)

@@ -1,10 +1,10 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { count } from '#core/domain/words'
 import { copyStore } from '#core/store/copy-store'
 import { findStore } from '#core/store/open-store'
 import { createLogger } from '#service/log'
 import { interruptible } from './interrupt.ts'
-import { jsonOption, logLevelOption } from './options.ts'
+import { jsonOption, logLevelOption, setting } from './options.ts'
 import { progressLines } from './progress.ts'
 
 const NOTES = `
@@ -20,8 +20,8 @@ export function command(): Command {
     .description(
       'Copies a store to another file or database, between SQLite and PostgreSQL in either direction.',
     )
-    .addOption(new Option('--from <store>', 'store to read').env('LYRA_COPY_FROM').makeOptionMandatory())
-    .addOption(new Option('--to <store>', 'store to write').env('LYRA_COPY_TO').makeOptionMandatory())
+    .addOption(setting('--from <store>', 'store to read', 'lyra copy').makeOptionMandatory())
+    .addOption(setting('--to <store>', 'store to write', 'lyra copy').makeOptionMandatory())
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)

@@ -112,7 +112,7 @@ export function command(): Command {
       ),
     )
     .option('--after <cursor>', 'resume after the row with this cursor')
-    .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
+    .addOption(flagOption('--oldest-first', 'write the oldest rows first'))
     .addOption(
       new Option('--format <format>', 'output format').choices(Object.keys(EXPORT_TYPES)).default('ndjson'),
     )
@@ -123,7 +123,7 @@ export function command(): Command {
       ]),
     )
     .option('--text', 'Parquet: write decimals as text, as the core sent them', false)
-    .addOption(flagOption('--force', 'overwrite an existing file', 'LYRA_FORCE'))
+    .addOption(flagOption('--force', 'overwrite an existing file'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action((resource: Resource | typeof ALL, options: ExportCommandOptions, command: Command) =>

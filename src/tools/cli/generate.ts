@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, type Option } from 'commander'
 import { findEventFiles } from '#core/records/event-paths'
 import { createLogger } from '#service/log'
 import { generateBlocks } from '../generate/generate.ts'
@@ -8,7 +8,7 @@ import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
-import { addressLike } from './options.ts'
+import { addressLike, setting } from './options.ts'
 
 const NOTES = `
 Give --blocks, or --replay with --dial. The same arguments produce the same bytes. For example:
@@ -34,70 +34,47 @@ export function command(): Command {
     .description(
       'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core would.',
     )
-    .addOption(numberOption('--blocks <n>', 'number of blocks', 'LYRA_GENERATE_BLOCKS'))
+    .addOption(numberOption('--blocks <n>', 'number of blocks'))
+    .addOption(numberOption('--markets <n>', 'number of perpetual markets').default(DEFAULTS.markets))
+    .addOption(numberOption('--parties <n>', 'number of liquidity providers').default(DEFAULTS.parties))
     .addOption(
-      numberOption('--markets <n>', 'number of perpetual markets', 'LYRA_GENERATE_MARKETS').default(
-        DEFAULTS.markets,
+      numberOption('--points <n>', 'new data points per block, over all markets').default(
+        null,
+        String(DEFAULTS.points),
       ),
     )
-    .addOption(
-      numberOption('--parties <n>', 'number of liquidity providers', 'LYRA_GENERATE_PARTIES').default(
-        DEFAULTS.parties,
-      ),
-    )
-    .addOption(
-      numberOption(
-        '--points <n>',
-        'new data points per block, over all markets',
-        'LYRA_GENERATE_POINTS',
-      ).default(null, String(DEFAULTS.points)),
-    )
-    .addOption(
-      numberOption('--events <n>', 'records of other kinds per block', 'LYRA_GENERATE_EVENTS').default(
-        DEFAULTS.events,
-      ),
-    )
-    .addOption(
-      numberOption('--seed <n>', 'seed of the random generator', 'LYRA_GENERATE_SEED').default(DEFAULTS.seed),
-    )
+    .addOption(numberOption('--events <n>', 'records of other kinds per block').default(DEFAULTS.events))
+    .addOption(numberOption('--seed <n>', 'seed of the random generator').default(DEFAULTS.seed))
     .addOption(
       numberOption(
         '--start <height>',
         'height of the first block; of a recording, the blocks below it are sent at once',
-        'LYRA_GENERATE_START',
       ).default(DEFAULTS.start),
     )
+    .addOption(setting('--chain <id>', 'chain id of every event', 'lyra generate').default(DEFAULTS.chain))
     .addOption(
-      new Option('--chain <id>', 'chain id of every event')
-        .env('LYRA_GENERATE_CHAIN')
-        .default(DEFAULTS.chain),
+      setting(
+        '--dial <address>',
+        'connect to this address as a core would, and send one block per second',
+        'lyra generate',
+      ).argParser(addressLike('127.0.0.1:3005')),
     )
     .addOption(
-      new Option('--dial <address>', 'connect to this address as a core would, and send one block per second')
-        .env('LYRA_GENERATE_DIAL')
-        .argParser(addressLike('127.0.0.1:3005')),
-    )
-    .addOption(
-      new Option(
+      setting(
         '--replay <file>',
         'with --dial, send the blocks of this event file, as far apart as their times',
-      )
-        .env('LYRA_GENERATE_REPLAY')
-        .conflicts(['blocks', 'markets', 'parties', 'points', 'events', 'seed', 'chain']),
+        'lyra generate',
+      ).conflicts(['blocks', 'markets', 'parties', 'points', 'events', 'seed', 'chain']),
     )
     .addOption(
-      numberOption(
-        '--speed <n>',
-        "with --replay, seconds of the recording's time that pass in a second",
-        'LYRA_GENERATE_SPEED',
-      ),
+      numberOption('--speed <n>', "with --replay, seconds of the recording's time that pass in a second"),
     )
     .addHelpText('after', NOTES)
     .action(generate)
 }
 
-function numberOption(flags: string, description: string, variable: string): Option {
-  return new Option(flags, description).env(variable).argParser((text: string) => {
+function numberOption(flags: string, description: string): Option {
+  return setting(flags, description, 'lyra generate').argParser((text: string) => {
     const value = Number(text)
     if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('It must be a number.')
     return value

@@ -43,7 +43,7 @@ export function command(): Command {
     .argument('<source...>', 'postgres://user@host/database, or segments (.zip) and their folders')
     .addOption(storeOption())
     .addOption(allowGapOption())
-    .addOption(flagOption('--force', 'import from an unsupported schema version', 'LYRA_IMPORT_FORCE'))
+    .addOption(flagOption('--force', 'import from an unsupported schema version', 'lyra import'))
     .addOption(tempOption('where rows of segments are sorted'))
     .addOption(jsonLinesOption())
     .addOption(logLevelOption())

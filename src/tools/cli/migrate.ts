@@ -23,19 +23,9 @@ export function command(): Command {
     .summary('create a store, or upgrade its schema')
     .description('Creates a store, or upgrades its schema.')
     .addOption(storeOption())
+    .addOption(flagOption('--citus', 'distribute the market tables over the machines of a Citus cluster'))
     .addOption(
-      flagOption(
-        '--citus',
-        'distribute the market tables over the machines of a Citus cluster',
-        'LYRA_CITUS',
-      ),
-    )
-    .addOption(
-      flagOption(
-        '--check',
-        'report whether the schema would change, without changing it',
-        'LYRA_CHECK',
-      ).conflicts('citus'),
+      flagOption('--check', 'report whether the schema would change, without changing it').conflicts('citus'),
     )
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)

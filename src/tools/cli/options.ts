@@ -2,35 +2,40 @@ import { tmpdir } from 'node:os'
 import { InvalidArgumentError, Option } from 'commander'
 import { LOG_LEVELS } from '#service/log'
 
-/** Settings of every command, each also an environment variable. */
+/** Settings of every command. */
 export type CommonOptions = { store: string; logLevel: string }
 
+/**
+ * A setting that is also an environment variable: that of `--log-level` is `LYRA_LOG_LEVEL`.
+ *
+ * @param prefix the beginning of the variable: the command's name if another one has a setting of this name
+ */
+export function setting(flags: string, description: string, prefix?: string): Option {
+  return new Option(flags, description).env(variableOf(flags, prefix))
+}
+
+function variableOf(flags: string, prefix = 'lyra'): string {
+  return `${prefix} ${new Option(flags).name()}`.replaceAll(/[ -]/g, '_').toUpperCase()
+}
+
 export const storeOption = () =>
-  new Option('--store <store>', 'path of a SQLite file, or postgres://user@host/database')
-    .env('LYRA_STORE')
-    .default('./lyra.db')
+  setting('--store <store>', 'path of a SQLite file, or postgres://user@host/database').default('./lyra.db')
 
 export const logLevelOption = () =>
-  new Option('--log-level <level>', 'least severe level to log')
-    .env('LYRA_LOG_LEVEL')
-    .choices(LOG_LEVELS)
-    .default('info')
+  setting('--log-level <level>', 'least severe level to log').choices(LOG_LEVELS).default('info')
 
 export const tempOption = (use: string) =>
-  new Option('--temp <folder>', use).env('LYRA_TEMP').default(tmpdir(), 'that of the system')
+  setting('--temp <folder>', use).default(tmpdir(), 'that of the system')
 
-export const allowGapOption = () =>
-  flagOption('--allow-gap', 'record missing blocks as a gap and continue', 'LYRA_ALLOW_GAP')
+export const allowGapOption = () => flagOption('--allow-gap', 'record missing blocks as a gap and continue')
 
-export const strictOption = () =>
-  flagOption('--strict', 'stop at an invalid event instead of skipping it', 'LYRA_STRICT')
+export const strictOption = () => flagOption('--strict', 'stop at an invalid event instead of skipping it')
 
 /** `--json`, of commands that have one result. */
-export const jsonOption = () => flagOption('--json', 'print the result as JSON', 'LYRA_JSON')
+export const jsonOption = () => flagOption('--json', 'print the result as JSON')
 
 /** `--json`, of commands that report progress, too. */
-export const jsonLinesOption = () =>
-  flagOption('--json', 'print progress and result as JSON lines', 'LYRA_JSON')
+export const jsonLinesOption = () => flagOption('--json', 'print progress and result as JSON lines')
 
 const YES = /^(?:1|t|true|yes|on)$/i
 const NO = /^(?:|0|f|false|no|off)$/i
@@ -39,7 +44,8 @@ const NO = /^(?:|0|f|false|no|off)$/i
  * A setting that is on or off. Its environment variable accepts 1, true, yes, on and their opposites;
  * commander alone would read any value, even `0`, as on.
  */
-export function flagOption(flags: string, description: string, variable: string): Option {
+export function flagOption(flags: string, description: string, prefix?: string): Option {
+  const variable = variableOf(flags, prefix)
   const option = new Option(flags, `${description} (env: ${variable})`).default(false, 'off')
   const value = process.env[variable]
   if (value === undefined || NO.test(value)) return option

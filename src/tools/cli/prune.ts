@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { findStore } from '#core/store/open-store'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
 import { describePruned, pruneStore } from '#core/store/pruning/prune-store'
@@ -8,7 +8,14 @@ import { createLogger } from '#service/log'
 import { describeBound, type GivenBound, lastBlockOf, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
-import { type CommonOptions, flagOption, jsonOption, logLevelOption, storeOption } from './options.ts'
+import {
+  type CommonOptions,
+  flagOption,
+  jsonOption,
+  logLevelOption,
+  setting,
+  storeOption,
+} from './options.ts'
 import { printJson } from './output.ts'
 import { progressLines } from './progress.ts'
 
@@ -26,15 +33,14 @@ export function command(): Command {
     .description(`Deletes the ${PRUNED_ROWS} of a store that are older than a time or a block.`)
     .addOption(storeOption())
     .addOption(
-      new Option(
+      setting(
         '--before <when>',
         'delete rows older than this: a date, a time (RFC 3339, Unix nanoseconds), a height, or an age before the last block (90d)',
       )
-        .env('LYRA_BEFORE')
         .argParser(parseBound)
         .makeOptionMandatory(),
     )
-    .addOption(flagOption('--dry-run', 'only count the rows that would be deleted', 'LYRA_DRY_RUN'))
+    .addOption(flagOption('--dry-run', 'only count the rows that would be deleted'))
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { findEventFiles } from '#core/records/event-paths'
 import { PRUNED_ROWS } from '#core/store/tables'
 import { createAllowList } from '#service/live/allow-list'
@@ -13,6 +13,7 @@ import {
   InvalidSettingError,
   integerBetween,
   logLevelOption,
+  setting,
   storeOption,
   strictOption,
 } from './options.ts'
@@ -32,106 +33,80 @@ export function command(): Command {
     )
     .argument('[path...]', 'event files or folders to ingest')
     .addOption(storeOption())
-    .addOption(new Option('--host <address>', 'address to listen on').env('LYRA_HOST').default('127.0.0.1'))
+    .addOption(setting('--host <address>', 'address to listen on').default('127.0.0.1'))
     .addOption(
-      new Option('--port <port>', 'port to listen on; 0 picks a free one')
-        .env('LYRA_PORT')
+      setting('--port <port>', 'port to listen on; 0 picks a free one')
         .default(3008)
         .argParser(integerBetween(0, 65_535)),
     )
     .addOption(
-      new Option('--grpc [address]', 'also serve gRPC on this address')
-        .env('LYRA_GRPC')
+      setting('--grpc [address]', 'also serve gRPC on this address')
         .preset('127.0.0.1:3007')
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3007')),
     )
     .addOption(
-      new Option(
+      setting(
         '--cors-origin <origins>',
         'comma-separated origins whose scripts may read responses; * for any',
       )
-        .env('LYRA_CORS_ORIGIN')
         .default('*')
         .argParser(parseOrigins),
     )
     .addOption(
-      new Option('--rate-limit <number>', 'requests per second from one address; bursts of five times that')
-        .env('LYRA_RATE_LIMIT')
+      setting('--rate-limit <number>', 'requests per second from one address; bursts of five times that')
         .default(null, 'off')
         .argParser(integerBetween(1, 1_000_000)),
     )
+    .addOption(flagOption('--trust-proxy', "take the client's address from X-Forwarded-For, set by a proxy"))
     .addOption(
-      flagOption(
-        '--trust-proxy',
-        "take the client's address from X-Forwarded-For, set by a proxy",
-        'LYRA_TRUST_PROXY',
-      ),
-    )
-    .addOption(
-      new Option('--cache-mb <size>', 'page cache in MiB; 0 disables')
-        .env('LYRA_CACHE_MB')
+      setting('--cache-mb <size>', 'page cache in MiB; 0 disables')
         .default(32)
         .argParser(integerBetween(0, 16_384)),
     )
     .addOption(
-      new Option('--listen [address]', 'ingest live from a core that connects to this address')
-        .env('LYRA_LISTEN')
+      setting('--listen [address]', 'ingest live from a core that connects to this address')
         .preset('127.0.0.1:3005')
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3005')),
     )
     .addOption(
-      new Option(
+      setting(
         '--listen-from <networks>',
         'comma-separated addresses a core may connect from, such as 10.0.0.7 or 10.0.0.0/8; may be repeated',
       )
-        .env('LYRA_LISTEN_FROM')
         .default([], 'any')
         .argParser(parseNetworks),
     )
     .addOption(
-      new Option('--chain <id>', 'accept only events of this chain')
-        .env('LYRA_CHAIN')
+      setting('--chain <id>', 'accept only events of this chain')
         .default(null, 'chain of the store, or of its first block')
         .argParser(parseChain),
     )
     .addOption(
-      new Option(
+      setting(
         '--buffer <folder>',
         'folder of this service alone, which keeps received events until they are committed',
-      )
-        .env('LYRA_BUFFER')
-        .default('./lyra-buffer'),
+      ).default('./lyra-buffer'),
     )
+    .addOption(flagOption('--keep-buffer', "keep committed events as event files in the buffer's archive"))
     .addOption(
-      flagOption(
-        '--keep-buffer',
-        "keep committed events as event files in the buffer's archive",
-        'LYRA_KEEP_BUFFER',
-      ),
-    )
-    .addOption(
-      new Option('--forward <address>', "forward the core's events to this address, such as a data node's")
-        .env('LYRA_FORWARD')
+      setting('--forward <address>', "forward the core's events to this address, such as a data node's")
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3015')),
     )
     .addOption(
-      new Option('--forward-mb <size>', 'disk for events to be forwarded, in MiB')
-        .env('LYRA_FORWARD_MB')
+      setting('--forward-mb <size>', 'disk for events to be forwarded, in MiB')
         .default(1_024)
         .argParser(integerBetween(16, 1_048_576)),
     )
     .addOption(
-      new Option('--max-behind <seconds>', '/ready fails if the last block is older than this; 0 disables')
-        .env('LYRA_MAX_BEHIND')
+      setting('--max-behind <seconds>', '/ready fails if the last block is older than this; 0 disables')
         .default(null, '60 with --listen, otherwise 0')
         .argParser(integerBetween(0, 1_000_000_000)),
     )
     .addOption(
-      new Option('--keep <age>', `every hour, delete ${PRUNED_ROWS} older than this, such as 90d or 36h`)
-        .env('LYRA_KEEP')
+      setting('--keep <age>', `every hour, delete ${PRUNED_ROWS} older than this, such as 90d or 36h`)
         .default(null, 'keep everything')
         .argParser(parseAge),
     )

@@ -1,11 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { printable, printableLines } from '#core/domain/printable'
 import { findStore } from '#core/store/open-store'
 import { statusOfService } from '../status/service-status.ts'
 import { statusOfStore } from '../status/status.ts'
 import { describeStatus } from './describe-status.ts'
 import { EXIT } from './exit.ts'
-import { InvalidSettingError, jsonOption, storeOption } from './options.ts'
+import { InvalidSettingError, jsonOption, setting, storeOption } from './options.ts'
 import { printJson } from './output.ts'
 
 const NOTES = `
@@ -21,11 +21,7 @@ export function command(): Command {
     .summary('show the blocks, rows and gaps of a store or running service')
     .description('Shows the blocks, rows, gaps and state of a store or running service.')
     .addOption(storeOption())
-    .addOption(
-      new Option('--url <address>', 'query a running service instead of a store')
-        .env('LYRA_URL')
-        .argParser(parseUrl),
-    )
+    .addOption(setting('--url <address>', 'query a running service instead of a store').argParser(parseUrl))
     .addOption(jsonOption())
     .addHelpText('after', NOTES)
     .action(async (options: StatusOptions, command: Command) => {

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { parseDecimal } from '#core/domain/decimal'
 import { ID_PREFIX, MARKET_ID } from '#core/domain/ids'
 import { MAX_INT64 } from '#core/domain/integers'
@@ -23,6 +23,7 @@ import {
   InvalidSettingError,
   jsonOption,
   logLevelOption,
+  setting,
   storeOption,
 } from './options.ts'
 import { printJson } from './output.ts'
@@ -69,29 +70,23 @@ export function command(): Command {
     .argument('[path...]', 'event files or folders, or - for standard input; default: the store')
     .addOption(storeOption())
     .addOption(
-      new Option('--market <id>', 'verify this market only, by id or unique prefix')
-        .env('LYRA_VERIFY_MARKET')
+      setting('--market <id>', 'verify this market only, by id or unique prefix', 'lyra verify')
         .default(null, 'all')
         .argParser(parseMarket),
     )
     .addOption(
-      new Option('--seq <number>', 'verify this funding period only')
-        .env('LYRA_VERIFY_SEQ')
+      setting('--seq <number>', 'verify this funding period only', 'lyra verify')
         .default(null, 'all')
         .argParser(parseSeq),
     )
     .addOption(
-      new Option('--method <name>', 'compute averages as the core does, or by the plain formula')
-        .env('LYRA_VERIFY_METHOD')
+      setting('--method <name>', 'compute averages as the core does, or by the plain formula', 'lyra verify')
         .choices(Object.keys(METHOD_NAMES))
         .default('running-sum'),
     )
   for (const [name, [, description]] of Object.entries(FUNDING_FLAGS)) {
-    const flag = wordsOfName(name, '-')
-    const variable = `LYRA_VERIFY_${flag.replaceAll('-', '_').toUpperCase()}`
     verification.addOption(
-      new Option(`--${flag} <number>`, description)
-        .env(variable)
+      setting(`--${wordsOfName(name, '-')} <number>`, description, 'lyra verify')
         .default(null, "the market's own")
         .argParser(parseParameter),
     )
