@@ -13,7 +13,7 @@ import { commitAnnouncer } from '../commits.ts'
 import { createLogger } from '../log.ts'
 import { type LiveOptions, type LiveState, startLiveIngestion } from './live-ingestion.ts'
 
-/** The settings of a live ingestion (ingest/live/live-ingestion.ts). */
+/** The settings of a live ingestion (live-ingestion.ts). */
 export type LiveTask = Pick<
   LiveOptions,
   'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive' | 'forward'

@@ -213,13 +213,12 @@ export function marketDataOf(
 
 /** A market's latest data without their lists, at the time of their block. */
 export function marketFiguresOf(
-  { row, times }: CurrentRow,
+  { row, time }: CurrentRow,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
   const index = eventIndexOf(seqNum)
   const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
-  const time = times[0]!
   const timestamp = Number.isNaN(time) ? 0n : fromMicroseconds(time)
   const event: MarketDataEvent = {
     ...{ kind: 'market-data', marketId: marketOf(market), feeShares: [], slas: [] },

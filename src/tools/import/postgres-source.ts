@@ -13,10 +13,9 @@ import type {
   SourceBlock,
   SourceOptions,
   SourceProgress,
-  SourceRow,
   TableQuery,
 } from './source.ts'
-import { BLOCKS, HISTORY, STATE } from './tables.ts'
+import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from './tables.ts'
 
 /** Rows that are fetched at once: small ones, and those that hold whole markets. */
 const FETCHED_ROWS = 5_000
@@ -34,7 +33,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const NEEDED_TABLES = [
   { table: 'chain', columns: ['id'] },
   { table: 'goose_db_version', columns: ['version_id', 'is_applied', 'id'] },
-  BLOCKS,
+  { table: BLOCKS.table, columns: [...BLOCKS.columns, BLOCK_TIME] },
 ]
 
 /**
@@ -84,9 +83,9 @@ export async function openPostgresSource(
   try {
     await database.open()
     for (const text of SETTINGS) await database.rows(text)
-    const columns = await readTableColumns(database)
+    const known = await readTableColumns(database)
     for (const query of NEEDED_TABLES) {
-      const missing = lackOf(columns, query)
+      const missing = lackOf(known, query)
       if (missing === null) continue
       throw new ImportError(
         `${name}: not the database of a Vega data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA selects a schema other than public`,
@@ -97,9 +96,11 @@ export async function openPostgresSource(
     const chainId = await chainOf(database)
     const [ends] = await database.rows('select min(height)::text, max(height)::text from blocks')
     const progress: SourceProgress = { source: name, bytesRead: 0, rows: 0, withoutBlock: 0 }
-    const lacks = (query: TableQuery) => {
-      const missing = lackOf(columns, query)
-      return missing === null ? null : `${name} has no ${missing}`
+    const lacks = ({ table, columns, besides }: TableQuery): string | null => {
+      const by = besides === undefined ? [] : [besides.by]
+      const missing = lackOf(known, { table, columns: [...columns, BLOCK_TIME, ...by] })
+      if (missing !== null) return `${name} has no ${missing}`
+      return besides === undefined ? null : lacks(besides.query)
     }
     const part: HistoryPart = {
       name,
@@ -265,19 +266,12 @@ async function readTableColumns(database: Database): Promise<Map<string, Set<str
 
 function lackOf(
   known: ReadonlyMap<string, ReadonlySet<string>>,
-  {
-    table,
-    columns,
-    times = [],
-    besides,
-  }: Pick<TableQuery, 'table' | 'columns' | 'besides'> & Partial<Pick<TableQuery, 'times'>>,
+  { table, columns }: Pick<TableQuery, 'table' | 'columns'>,
 ): string | null {
   const there = known.get(table)
   if (there === undefined) return `table ${table}`
-  const by = besides === undefined ? [] : [besides.by]
-  const missing = [...columns, ...times, ...by].find((column) => !there.has(column))
-  if (missing !== undefined) return `column ${missing} in its table ${table}`
-  return besides === undefined ? null : lackOf(known, besides.query)
+  const missing = columns.find((column) => !there.has(column))
+  return missing === undefined ? null : `column ${missing} in its table ${table}`
 }
 
 async function referenceVersionOf(database: Database): Promise<number> {
@@ -335,14 +329,14 @@ async function* readHistory(
   from: number,
   progress: SourceProgress,
 ): AsyncGenerator<HistoryRow[], void, undefined> {
-  const { table, columns, times, key, stamps = [], hasLists, isInState } = query
+  const { table, columns, key, stamps = [], hasLists, isInState } = query
   const stampAt = stamps.map((column) => columns.indexOf(column))
   // Rows without a block come first, to be counted.
   const texts = hasLists
     ? columnsAsText(columns)
     : columns.map((column) => `left(t."${column}"::text, ${MAX_HISTORY_FIELD_LENGTH})`).join(', ')
   const text = `select ${texts}, b.height::text from ${relationOf(query)} t
-    left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
+    left join blocks b on b.vega_time = t.vega_time where b.height >= ${from} or b.height is null
     order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
   const fetched = hasLists ? await fetchedRowsOf(database, query) : FETCHED_ROWS
   for await (const rows of database.readByCursor(table, text, fetched)) {
@@ -360,13 +354,13 @@ async function* readHistory(
 }
 
 /** The rows of a table, as a relation. Those of some blocks are looked up one block after the other. */
-function relationOf({ table, times: [time], besides }: TableQuery): string {
+function relationOf({ table, besides }: TableQuery): string {
   if (besides === undefined) return table
   const { query, by } = besides
   return `(
-    select its.* from (select distinct ${query.times[0]} as at from ${query.table}) other, lateral (
+    select its.* from (select distinct vega_time as at from ${query.table}) other, lateral (
       select * from ${table}
-      where ${by} >= other.at and ${by} < other.at + interval '1 second' and ${time} = other.at offset 0
+      where ${by} >= other.at and ${by} < other.at + interval '1 second' and vega_time = other.at offset 0
     ) its)`
 }
 
@@ -393,36 +387,29 @@ async function* readState(
   query: TableQuery,
   progress: SourceProgress,
 ): AsyncGenerator<CurrentRow[], void, undefined> {
-  const { table, columns, times, seconds = [], key } = query
-  const named = [...times, ...seconds]
-  const heights = named.map((_, index) => `b${index}.height::text`)
-  const joins = [
-    ...times.map((column, index) => `left join blocks b${index} on b${index}.vega_time = t.${column}`),
-    ...seconds.map(
-      (column, index) =>
-        `left join lateral (${blockOfSecond(`t.${column}`)}) b${times.length + index} on true`,
-    ),
-  ]
-  const text = `select ${columnsAsText([...columns, ...named])}, ${heights.join(', ')}
-    from ${table} t ${joins.join(' ')}
+  const { table, columns, second, key } = query
+  const heightOfSecond = second === undefined ? 'null' : `(${heightInSecond(`t.${second}`)})`
+  const text = `select ${columnsAsText([...columns, BLOCK_TIME])}, b.height::text, ${heightOfSecond}::text
+    from ${table} t left join blocks b on b.vega_time = t.vega_time
     order by ${key.map((column) => `t.${column}`).join(', ')}`
   for await (const rows of database.readByCursor(table, text, await fetchedRowsOf(database, query))) {
     countRead(rows, progress)
     yield rows.map((row): CurrentRow => {
-      const found = row.splice(columns.length + named.length)
+      const [time = null, height = null, ofSecond = null] = row.splice(columns.length)
       return {
-        times: row.splice(columns.length).map(microsecondsOf),
-        heights: found.map((height) => (height === null ? null : Number(height))),
-        row: row as SourceRow,
+        row,
+        time: microsecondsOf(time),
+        height: height === null ? null : Number(height),
+        heightOfSecond: ofSecond === null ? null : Number(ofSecond),
       }
     })
   }
 }
 
-/** The only block of a second; for a time that is not cut to one, the block of that time. */
-function blockOfSecond(time: string): string {
+/** The height of the only block of a second; for a time that is not cut to one, of the block of that time. */
+function heightInSecond(time: string): string {
   const length = `case when date_trunc('second', ${time}) = ${time} then interval '1 second' else interval '1 microsecond' end`
-  return `select min(height) as height from blocks where vega_time >= ${time} and vega_time < ${time} + ${length} having count(*) = 1`
+  return `select min(height) from blocks where vega_time >= ${time} and vega_time < ${time} + ${length} having count(*) = 1`
 }
 
 function columnsAsText(columns: readonly string[]): string {

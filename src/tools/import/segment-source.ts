@@ -106,14 +106,13 @@ async function* readCurrentState(
   sorting: SortingDatabase,
   query: TableQuery,
 ): AsyncGenerator<CurrentRow[], void, undefined> {
-  const { columns, times: exact } = query
+  const { columns, second } = query
+  const secondAt = second === undefined ? null : columns.indexOf(second)
   for await (const rows of last.currentState(query)) {
     yield rows.map((row) => {
-      const times = row.slice(columns.length).map(microsecondsOf)
-      const heights = times.map((time, index) =>
-        index < exact.length ? sorting.heightAt(time) : sorting.heightInSecond(time),
-      )
-      return { row: row.slice(0, columns.length), times, heights }
+      const time = microsecondsOf(row[columns.length]!)
+      const heightOfSecond = secondAt === null ? null : sorting.heightInSecond(microsecondsOf(row[secondAt]!))
+      return { row: row.slice(0, columns.length), time, height: sorting.heightAt(time), heightOfSecond }
     })
   }
 }

@@ -5,7 +5,7 @@ import type { SegmentName } from './segment-name.ts'
 import { readEntryRows, readHeaderLines } from './segment-tables.ts'
 import type { SortingDatabase } from './sorting-database.ts'
 import type { HistoryPart, SourceProgress, SourceRow, TableQuery } from './source.ts'
-import { BLOCKS, HISTORY, STATE } from './tables.ts'
+import { BLOCK_TIME, BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory } from './zip-file.ts'
 
 /** `history` has rows with a time from the segment's first block on; `currentstate` whole tables as they were after its last. */
@@ -20,7 +20,7 @@ const READ_ENTRIES = [...OF_BLOCKS, ...Object.values(STATE)].map(entryOf)
 const SORTED_ENTRIES = OF_BLOCKS.filter(({ besides }) => besides === undefined).map(entryOf)
 
 /** All columns that a query reads. */
-const columnsOf = ({ columns, times, seconds = [] }: TableQuery) => [...columns, ...times, ...seconds]
+const columnsOf = ({ columns }: TableQuery) => [...columns, BLOCK_TIME]
 
 /** The text of a column of a row that has been read, by the column's place in the query. */
 type TextOf = (column: number) => string | null

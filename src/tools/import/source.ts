@@ -8,19 +8,22 @@ export type SourceBlock = { height: number; time: number }
 export type HistoryRow = { height: number; row: SourceRow }
 
 /**
- * A row of current state. For each column of `times` and `seconds`: the time in Unix microseconds, NaN if it is none;
- * and the height of the block that it names, null if the source has none.
+ * A row of current state, with the time of its block in Unix microseconds, NaN if it is none. `height` is that of the block,
+ * `heightOfSecond` that of the block that the query's `second` names: null if the source has none.
  */
-export type CurrentRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
+export type CurrentRow = {
+  row: SourceRow
+  time: number
+  height: number | null
+  heightOfSecond: number | null
+}
 
-/** Columns to read of a table. State rows are in the order of `key`. */
+/** Columns to read of a table, with the time of the row's block after them. State rows are in the order of `key`. */
 export type TableQuery = {
   table: string
   columns: readonly string[]
-  /** Columns that name a block by its time. */
-  times: readonly string[]
-  /** Columns that name a block by the second of its time, if no other block has that second. */
-  seconds?: readonly string[]
+  /** The one that names a block by the second of its time, if no other block has that second. */
+  second?: string
   key: readonly string[]
   /** Columns that are times: their texts are Unix microseconds, `NaN` if they are none. */
   stamps?: readonly string[]

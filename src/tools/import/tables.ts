@@ -3,27 +3,26 @@ import type { TableQuery } from './source.ts'
 
 /* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */
 
-const byBlockTime = { times: ['vega_time'] }
+/** The column of every table that names a row's block by its time. */
+export const BLOCK_TIME = 'vega_time'
+
 const isInState = true
 
 const PAYMENT_HISTORY = {
   table: 'funding_payment',
   columns: ['market_id', 'party_id', 'funding_period_seq', 'amount', 'loss_socialisation_amount'],
-  ...byBlockTime,
   key: ['market_id', 'party_id', 'vega_time'],
 } as const
 
 const MARKET_DATA = {
   table: 'market_data',
   columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
-  ...byBlockTime,
 } as const
 
 /** A row for the start of an epoch, and one for its end, which alone has an `end_time`. */
 const EPOCHS = {
   table: 'epochs',
   columns: ['id', 'end_time'],
-  ...byBlockTime,
   key: ['id'],
   isInState,
 } as const
@@ -33,20 +32,17 @@ export const HISTORY = {
   checkpoints: {
     table: 'checkpoints',
     columns: ['hash', 'block_hash', 'block_height', 'seq_num'],
-    ...byBlockTime,
     key: ['vega_time', 'seq_num'],
   },
   points: {
     table: 'funding_period_data_points',
     columns: ['market_id', 'funding_period_seq', 'data_point_type', 'price', 'twap', 'timestamp'],
     stamps: ['timestamp'],
-    ...byBlockTime,
     key: ['market_id', 'funding_period_seq', 'data_point_type', 'vega_time'],
   },
   provisions: {
     table: 'liquidity_provisions',
     columns: ['id', 'party_id', 'market_id', 'status'],
-    ...byBlockTime,
     key: ['id', 'vega_time'],
   },
   payments: PAYMENT_HISTORY,
@@ -61,7 +57,6 @@ export const HISTORY = {
   paidFees: {
     table: 'paid_liquidity_fees',
     columns: ['market_id', 'epoch_seq', 'fees_paid_per_party', 'asset_id'],
-    ...byBlockTime,
     key: ['market_id', 'epoch_seq', 'asset_id'],
     hasLists: true,
     besides: { query: EPOCHS, by: 'vega_time' },
@@ -82,9 +77,8 @@ export const STATE = {
       ...['market_id', 'funding_period_seq', 'start_time', 'end_time'],
       ...['funding_payment', 'funding_rate', 'external_twap', 'internal_twap'],
     ],
-    times: ['vega_time'],
     // The core cuts the start of a period to the second.
-    seconds: ['start_time'],
+    second: 'start_time',
     isInState,
     key: ['market_id', 'funding_period_seq'],
   },
@@ -96,7 +90,6 @@ export const STATE = {
       ...['market', 'seq_num', 'mark_price', 'open_interest', 'market_state', 'market_trading_mode'],
       'product_data',
     ],
-    ...byBlockTime,
     isInState,
     key: ['market'],
   },
@@ -106,14 +99,12 @@ export const STATE = {
       ...['id', 'tradable_instrument', 'decimal_places', 'position_decimal_places'],
       ...['trading_mode', 'state', 'liquidity_sla_parameters'],
     ],
-    ...byBlockTime,
     isInState,
     key: ['id'],
   },
   assets: {
     table: 'assets',
     columns: ['id', 'name', 'symbol', 'decimals', 'status'],
-    ...byBlockTime,
     isInState,
     key: ['id', 'vega_time'],
   },
@@ -122,8 +113,7 @@ export const STATE = {
 /** The table of blocks: nothing is imported without it. */
 export const BLOCKS = {
   table: 'blocks',
-  columns: ['height', 'vega_time'],
-  times: [],
+  columns: ['height'],
   key: ['height'],
 } as const satisfies TableQuery
 

@@ -44,8 +44,8 @@ export async function writeState(writing: StateWriting): Promise<void> {
     for await (const rows of writing.source.state(query)) {
       if (writing.signal?.aborted) return
       for (const row of rows) {
-        const [time] = row.times
-        if (keep(row) && !Number.isNaN(time)) tally.found(resource, fromMicroseconds(time!))
+        const { time } = row
+        if (keep(row) && !Number.isNaN(time)) tally.found(resource, fromMicroseconds(time))
       }
       await batches.commitIfDue(writing.held)
       writing.onProgress()
@@ -74,8 +74,8 @@ function placeCounter(): (height: number | null) => Place {
 }
 
 /** Whether a row's block is stored from events, if the source has the block. */
-function isFromEvents(held: ImportCoverage, height: number | null | undefined): boolean {
-  return height != null && held.isFromEvents(BigInt(height))
+function isFromEvents(held: ImportCoverage, height: number | null): boolean {
+  return height !== null && held.isFromEvents(BigInt(height))
 }
 
 /**
@@ -85,11 +85,10 @@ function isFromEvents(held: ImportCoverage, height: number | null | undefined): 
 function periodWriter({ held, batches, tally }: StateWriting) {
   const placeIn = placeCounter()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
-  return (row: CurrentRow): boolean => {
-    const [height, ofSecond] = row.heights as [number | null, number | null]
-    const event = fundingPeriodOf(row.row, tally.leaveOut)
+  return ({ row, height, heightOfSecond }: CurrentRow): boolean => {
+    const event = fundingPeriodOf(row, tally.leaveOut)
     if (event === null) return false
-    const startHeight = startOfPeriod(event, height, ofSecond, before)
+    const startHeight = startOfPeriod(event, height, heightOfSecond, before)
     before = { event, height }
     const last = placeIn(height)
     const start = startHeight === height ? last : placeIn(startHeight)
@@ -110,13 +109,13 @@ function periodWriter({ held, batches, tally }: StateWriting) {
 function startOfPeriod(
   { marketId, seq, start, end }: FundingPeriodEvent,
   height: number | null,
-  ofSecond: number | null,
+  heightOfSecond: number | null,
   before: { event: FundingPeriodEvent; height: number | null } | null,
 ): number | null {
   if (end === null) return height
   const previous = before?.event
   const follows = previous?.marketId === marketId && previous.seq + 1n === seq && previous.end === start
-  return follows ? before!.height : ofSecond
+  return follows ? before!.height : heightOfSecond
 }
 
 /** Writes market data, whose places are known. */
@@ -126,7 +125,7 @@ function marketDataWriter(
   add: (batch: Batch, event: MarketDataEvent, place: Place) => void,
 ) {
   return (row: CurrentRow): boolean => {
-    const [height = null] = row.heights
+    const { height } = row
     const data = isFromEvents(held, height) ? null : dataOf(row, tally.leaveOut)
     if (data === null) return false
     const { event, index } = data
@@ -146,11 +145,10 @@ function newestWriter<Event extends MarketEvent>(
   const placeIn = placeCounter()
   const newest = new Map<string, number>()
   return (row: CurrentRow): boolean => {
-    const [height = null] = row.heights
+    const { height, time } = row
     const place = placeIn(height)
     if (isFromEvents(held, height)) return false
     const event = eventOf(row.row, tally.leaveOut)
-    const time = row.times[0]!
     if (event === null || newest.get(idOf(event))! > time) return false
     // A copy, because the text is a slice that would keep a larger one in memory.
     newest.set(Buffer.from(idOf(event)).toString(), time)
