@@ -93,7 +93,7 @@ export function checkpointOf(
 
 export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
   const [market, seq, source, price, twap, time] = row
-  const timestamp = Number(time || Number.NaN)
+  const timestamp = microsecondsOf(time ?? null)
   const event: FundingPeriodDataPointEvent = {
     kind: 'funding-period-data-point',
     marketId: marketOf(market),

@@ -329,8 +329,7 @@ async function* readHistory(
   from: number,
   progress: SourceProgress,
 ): AsyncGenerator<HistoryRow[], void, undefined> {
-  const { table, columns, key, stamps = [], hasLists, isInState } = query
-  const stampAt = stamps.map((column) => columns.indexOf(column))
+  const { table, columns, key, hasLists, isInState } = query
   // Rows without a block come first, to be counted.
   const texts = hasLists
     ? columnsAsText(columns)
@@ -344,10 +343,8 @@ async function* readHistory(
     const found: HistoryRow[] = []
     for (const row of rows) {
       const height = row.pop()
-      if (height != null) {
-        for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
-        found.push({ height: Number(height), row })
-      } else if (!isInState) progress.withoutBlock++
+      if (height != null) found.push({ height: Number(height), row })
+      else if (!isInState) progress.withoutBlock++
     }
     if (found.length > 0) yield found
   }

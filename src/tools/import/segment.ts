@@ -118,9 +118,8 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       },
       async *history(query, from, isWanted) {
         await readBlocks()
-        const { columns: wanted, stamps = [], besides } = query
+        const { columns: wanted, besides } = query
         const heights = besides === undefined ? null : await heightsOf(besides.query, from, isWanted)
-        const stampAt = stamps.map((column) => wanted.indexOf(column))
         // The largest table of a segment, of which most segments have nothing to read.
         if (heights?.size === 0) return
         const sorter = sorting.sorter(query.table, wanted.length, query.hasLists)
@@ -130,9 +129,10 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
             if (height === null) {
               if (!query.isInState) options.progress.withoutBlock++
             } else if (heights === null ? height >= from && isWanted(height) : heights.has(height)) {
-              const row = wanted.map((_, column) => textOf(column))
-              for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
-              sorter.add(height, row)
+              sorter.add(
+                height,
+                wanted.map((_, column) => textOf(column)),
+              )
             }
           }),
         )

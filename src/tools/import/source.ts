@@ -25,8 +25,6 @@ export type TableQuery = {
   /** The one that names a block by the second of its time, if no other block has that second. */
   second?: string
   key: readonly string[]
-  /** Columns that are times: their texts are Unix microseconds, `NaN` if they are none. */
-  stamps?: readonly string[]
   /** Whether fields are lists, which are read whole. Other fields of history are cut if no store can keep them. */
   hasLists?: true
   /** Whether it is one of the tables that segments have whole, with the rows of all blocks before. */

@@ -37,7 +37,6 @@ export const HISTORY = {
   points: {
     table: 'funding_period_data_points',
     columns: ['market_id', 'funding_period_seq', 'data_point_type', 'price', 'twap', 'timestamp'],
-    stamps: ['timestamp'],
     key: ['market_id', 'funding_period_seq', 'data_point_type', 'vega_time'],
   },
   provisions: {
