@@ -14,7 +14,6 @@ import {
   type Selection,
 } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
-import { HEAD_ROOM } from '#core/store/pages/edges'
 import { filtersBySpan } from '#core/store/pages/locate'
 import type { PageQuery } from '#core/store/pages/page'
 import type { KeySpan, PageScans } from '#core/store/pages/scan'
@@ -185,7 +184,7 @@ const nameOf = ({ resource, filters, ...rest }: PlannedPage, descending: boolean
 function sqliteStatements({ page, atOrBefore }: PageScans): [string, Statement][] {
   return [
     ['rows', pageStatement(page, LIMIT + 1, SQLITE_HINTS)],
-    ['edges', edgesStatement(page, LIMIT + 1, false, HEAD_ROOM)],
+    ['edges', edgesStatement(page, LIMIT + 1, false)],
     ...(atOrBefore === null
       ? []
       : [['at or before the cursor', existsStatement(atOrBefore)] as [string, Statement]]),

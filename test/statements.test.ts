@@ -3,7 +3,6 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { keyOf } from '#core/resources/resource'
-import { HEAD_ROOM } from '#core/store/pages/edges'
 import { pageScans } from '#core/store/pages/scan'
 import type { Statement } from '#core/store/pages/statement'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/page-statements'
@@ -34,7 +33,7 @@ for (const { resource, selection, rows } of RESOURCE_ROWS) {
   const scans = pageScans(query, null, market)
   const ofPostgres = isReadAsColumns(resource, false) ? columnsStatement : rowsStatement
   const statements: Record<string, Statement> = {
-    sqlite: edgesStatement(scans.page, LIMIT + 1, false, HEAD_ROOM),
+    sqlite: edgesStatement(scans.page, LIMIT + 1, false),
     postgres: ofPostgres(scans, { limit: LIMIT + 1, withState: true }),
   }
   for (const [engine, statement] of Object.entries(statements)) {

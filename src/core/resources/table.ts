@@ -110,8 +110,7 @@ const columnType =
 
 const isLowerCase = (value: string) => value === value.toLowerCase()
 
-const isBetween = (least: number, most: number) => (value: string) =>
-  /^-?\d+$/.test(value) && Number(value) >= least && Number(value) <= most
+const isUpTo = (most: number) => (value: string) => /^\d+$/.test(value) && Number(value) <= most
 
 export const integer = columnType<bigint>('integer', 'int64', () => true)
 
@@ -120,9 +119,9 @@ export const natural = columnType<bigint>('integer', 'int64', (value) => /^\d+$/
 
 export const positive = columnType<bigint>('integer', 'int64', (value) => /^[1-9]\d*$/.test(value))
 
-/** An integer of a small range. */
-export const small = (least: number, most: number, merge?: MergeRule): Column<number> =>
-  columnType<number>('integer', 'small', isBetween(least, most))(merge)
+/** An integer from 0 to a small one. */
+export const small = (most: number, merge?: MergeRule): Column<number> =>
+  columnType<number>('integer', 'small', isUpTo(most))(merge)
 
 /** The number that a store has for a market; in a batch the market's id, which is replaced when the row is written. */
 export const marketNumber = columnType<bigint | string>('integer', 'int64', () => true)
@@ -160,11 +159,11 @@ export const decimal = ({ orEmpty = false } = {}): Column<string> =>
   columnType<string>('text', 'line', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
 export const digits = columnType<string>('digits', 'digits', (value) => DECIMAL.test(value))
 
-export const boolean = columnType<boolean>('boolean', 'small', isBetween(0, 1))
+export const boolean = columnType<boolean>('boolean', 'small', isUpTo(1))
 
 /** A column that may have no value. */
 export const orNull = <Value extends Cell>(column: Column<Value>): Column<Value | null> =>
   column as Column<Value | null>
 
 /** The event that a row comes from: the last columns of every table whose rows come from one. */
-export const place = { height: natural(), event_index: small(0, 2 ** 31 - 1) } as const
+export const place = { height: natural(), event_index: small(2 ** 31 - 1) } as const

@@ -19,7 +19,7 @@ export const dataPointTable = defineTable({
   pruned: { time: 'timestamp', height: 'height' },
   columns: {
     market: marketNumber(),
-    source: small(0, 2),
+    source: small(2),
     timestamp: integer(),
     seq: natural(),
     price: digits(),
@@ -70,7 +70,7 @@ export const seriesTable = defineTable({
   name: 'funding_period_series',
   columns: {
     market: marketNumber(),
-    source: small(0, 2),
+    source: small(2),
     seconds: natural(),
     bucket: integer(),
     points: positive(),
@@ -91,7 +91,7 @@ export const seriesTable = defineTable({
 /** The made end of each source's series of a market: the buckets that end before this half-minute bucket. */
 export const seriesMadeTable = defineTable({
   name: 'funding_period_series_made',
-  columns: { market: marketNumber(), source: small(0, 2), made_to: integer('given') },
+  columns: { market: marketNumber(), source: small(2), made_to: integer('given') },
   key: ['market', 'source'],
   spread: 'market',
 })
@@ -101,7 +101,7 @@ export const seriesStaleTable = defineTable({
   name: 'funding_period_series_stale',
   columns: {
     market: marketNumber(),
-    source: small(0, 2),
+    source: small(2),
     id: integer(),
     from_bucket: integer(),
     to_bucket: integer(),

@@ -9,7 +9,7 @@ export const fundingPeriodTable = defineTable({
     seq: natural(),
     start_timestamp: integer('earliest'),
     start_height: natural('earliest'),
-    start_index: small(0, 2 ** 31 - 1, 'earliest'),
+    start_index: small(2 ** 31 - 1, 'earliest'),
     end_timestamp: orNull(integer()),
     funding_payment: orNull(line()),
     funding_rate: orNull(line()),

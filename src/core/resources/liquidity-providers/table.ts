@@ -20,7 +20,7 @@ export const provisionTable = defineTable({
     provision_id: lowerCase(),
     market_id: marketId(),
     party_id: partyId(),
-    status: small(0, 6),
+    status: small(6),
     ...place,
   },
   key: ['provision_id'],

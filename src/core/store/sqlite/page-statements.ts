@@ -2,6 +2,7 @@ import { mergedParts, nodeSql, type SqlPart, sqlText } from '../../resources/fie
 import { FILTERS } from '../../resources/filters.ts'
 import { marketCursorHead } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
+import { HEAD_ROOM } from '../pages/edges.ts'
 import type { LineCursors } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
 import { existsText, orderBy, rowsText, type ScanPart, SQLITE_HINTS } from '../pages/scan-sql.ts'
@@ -11,14 +12,15 @@ import { type Slots, templateOf } from '../pages/statement-template.ts'
 /* The pages of SQLite, which writes their text. */
 
 /**
- * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text after `headRoom` bytes,
+ * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text after {@link HEAD_ROOM} bytes,
  * with commas between the edges (null for none), and their number.
  *
  * @param reversed whether the edges are to stand the other way round than they are read
  */
-export function edgesStatement(scan: Scan, limit: number, reversed: boolean, headRoom: number): Statement {
+export function edgesStatement(scan: Scan, limit: number, reversed: boolean): Statement {
   const name = reversed ? 'edges reversed' : 'edges'
-  return writtenStatement(scan, limit, { name, partsOf: edgeParts, separator: ',', reversed, headRoom })
+  const written = { name, partsOf: edgeParts, separator: ',', reversed, headRoom: HEAD_ROOM }
+  return writtenStatement(scan, limit, written)
 }
 
 /**

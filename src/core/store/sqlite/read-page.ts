@@ -1,4 +1,4 @@
-import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
+import { cutEdges, cutRows } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
@@ -45,7 +45,7 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
 
 function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
   const reversed = order === 'reversed'
-  const { text, values } = edgesStatement(scan, limit + 1, reversed, HEAD_ROOM)
+  const { text, values } = edgesStatement(scan, limit + 1, reversed)
   const [edges, count] = connection.row(text, values) as [Uint8Array | null, number]
   const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
   return cutEdges(bytes, count, limit, reversed)

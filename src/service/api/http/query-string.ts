@@ -27,7 +27,7 @@ export function parseQuery(query: string): QueryPairs {
     const mark = part.indexOf('=')
     const name = mark === -1 ? part : part.slice(0, mark)
     const value = mark === -1 ? '' : part.slice(mark + 1)
-    pairs.push([decodeComponent(name, 'query'), decodeComponent(value, 'query')])
+    pairs.push([decodeComponent(name), decodeComponent(value)])
   }
   return pairs
 }
@@ -58,8 +58,8 @@ export function checkTarget(target: string): void {
   parseQuery(queryOf(target))
 }
 
-function decodeComponent(text: string, where: string): string {
-  return decode(text.includes('+') ? text.replaceAll('+', ' ') : text, where)
+function decodeComponent(text: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', ' ') : text, 'query')
 }
 
 function decode(text: string, where: string): string {
