@@ -1,7 +1,7 @@
 import { formatTime } from '#core/domain/time'
 import { count } from '#core/domain/words'
 import type { TwapMethod } from '#core/funding/market-verifier'
-import type { Counts, UnknownReason } from '../verify/judgements.ts'
+import { type Counts, countAll } from '../verify/judgements.ts'
 import type {
   FundingDifference,
   FundingReport,
@@ -17,7 +17,7 @@ export const METHOD_NAMES: Record<TwapMethod, string> = {
 }
 
 /** Why TWAPs, payments, rates and estimates are unknown, in words. */
-const UNKNOWN_REASONS: Record<UnknownReason | FundingUnknownReason, string> = {
+const UNKNOWN_REASONS: Record<FundingUnknownReason, string> = {
   'events missing': 'events before them are missing: the period was not seen from its start',
   imported:
     'cannot be checked: they belong to imported blocks, or to a period that contains imported blocks; an import has neither all points nor their order',
@@ -78,7 +78,7 @@ function describeFunding(report: FundingReport, row: (title: string, counts: Cou
     ['estimates in market data', estimates],
     ['payments of parties, by period', partyPayments],
   ]
-  const rows = kinds.filter(([, { agree, differ, unknown }]) => agree + differ + unknown > 0)
+  const rows = kinds.filter(([, counts]) => countAll(counts) > 0)
   if (rows.length === 0) return []
   const head = ['funding', 'agree', 'differ', 'unknown']
   const lines = ['', ...table([head, ...rows.map(([title, counts]) => row(title, counts))], [1, 2, 3])]

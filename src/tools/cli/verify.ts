@@ -10,6 +10,7 @@ import { describeCutOff } from '#core/records/read-records'
 import { findStore } from '#core/store/open-store'
 import { StoreError } from '#core/store/store'
 import { createLogger } from '#service/log'
+import { countAll } from '../verify/judgements.ts'
 import type { GivenParameters } from '../verify/parameters.ts'
 import { severalMarkets, type VerifyReport } from '../verify/tally.ts'
 import { verifyFiles } from '../verify/verify-files.ts'
@@ -161,19 +162,14 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
 }
 
 function describeVerified({ dataPoints, differenceCount, funding }: VerifyReport): string {
-  const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
-  return `${count(points)} data points so far, ${differenceCount + funding.differenceCount} differences`
+  return `${count(countAll(dataPoints))} data points so far, ${differenceCount + funding.differenceCount} differences`
 }
 
 /** A market or period that is not there is rather a slip than all right. */
 function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptions): void {
   if (market === null && seq === null) return
   const { dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength } = report
-  const total = [dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength].reduce(
-    (sum, { agree, differ, unknown }) => sum + agree + differ + unknown,
-    0,
-  )
-  if (total > 0) return
+  if ([dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength].some(countAll)) return
   const of = [
     ...(seq === null ? [] : [`funding period ${seq}`]),
     ...(market === null ? [] : [`a market whose id begins with ${market}`]),

@@ -12,6 +12,8 @@ export type UnknownReason =
 
 export type Counts = { agree: number; differ: number; unknown: number }
 
+export const countAll = ({ agree, differ, unknown }: Counts): number => agree + differ + unknown
+
 /** Restricts the verification; null: all. */
 export type VerifyFilter = { marketId: string | null; seq: bigint | null }
 

@@ -15,7 +15,7 @@ import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { createFundingRun } from './funding-run.ts'
 import type { UnknownReason } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
-import type { Tally, TwapKind } from './tally.ts'
+import { type Tally, TWAPS, type TwapKind } from './tally.ts'
 
 export type MarketRunOptions = {
   marketId: string
@@ -25,14 +25,6 @@ export type MarketRunOptions = {
   knowsMarketData: boolean
   parametersOf: ParameterSource
 }
-
-/** Of which kind the TWAPs are that are counted together. */
-const KINDS = {
-  dataPoints: 'data point',
-  closingTwaps: 'closing TWAP',
-  closingTwapsOfNoLength: 'closing TWAP',
-  openingTwaps: 'opening TWAP',
-} as const satisfies Record<string, TwapKind>
 
 /** State of a source in the running period. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
@@ -172,7 +164,7 @@ export function createMarketRun(options: MarketRunOptions) {
   function judgePeriod(
     event: FundingPeriodEvent,
     place: Place,
-    kind: Exclude<keyof typeof KINDS, 'dataPoints'>,
+    kind: Exclude<TwapKind, 'dataPoints'>,
     verdicts: PeriodVerdict | null,
   ): void {
     const isClosing = kind !== 'openingTwaps'
@@ -211,7 +203,7 @@ export function createMarketRun(options: MarketRunOptions) {
     isDatedBack = false,
     ...judged
   }: {
-    kind: keyof typeof KINDS
+    kind: TwapKind
     seq: bigint
     source: 1 | 2
     timestamp: bigint
@@ -238,7 +230,7 @@ export function createMarketRun(options: MarketRunOptions) {
       doubt: verdict === null ? lost : doubt,
       group: SOURCES[source],
       difference: () => ({
-        ...{ source: SOURCES[source], of: KINDS[judged.kind] },
+        ...{ source: SOURCES[source], of: TWAPS[judged.kind] },
         ...{ sent: verdict!.sent, expected: verdict!.expected, cause, agreedBefore },
       }),
     })

@@ -3,7 +3,7 @@ import { add, type Decimal, parseDecimal, textOfDecimal, ZERO } from '#core/doma
 import type { Place } from '#core/domain/place'
 import type { TableReader } from '#core/store/table-reader'
 import { rowsUnder, tableOf } from '#core/store/tables'
-import { namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
+import { allRows, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { PERIODS, type StoredStream } from './stored-market.ts'
 import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
@@ -88,11 +88,9 @@ export async function verifyStoredPayments(
   }
   if (periods.size === 0) return
   const known = new Map<bigint, string | null>()
-  for await (const chunk of walkTable(reader, PERIODS, rowsUnder(marketId), signal)) {
-    for (const row of chunk) {
-      const { seq, funding_payment } = namedRow(PERIODS, row)
-      known.set(BigInt(seq!), funding_payment!)
-    }
+  for (const row of await allRows(reader, PERIODS, rowsUnder(marketId), signal)) {
+    const { seq, funding_payment } = namedRow(PERIODS, row)
+    known.set(BigInt(seq!), funding_payment!)
   }
   for (const [seq, period] of periods) {
     const { height } = period.first.place

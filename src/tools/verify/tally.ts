@@ -8,13 +8,20 @@ import {
   type VerifyFilter,
 } from './judgements.ts'
 
-/** The kind of a TWAP: of a data point, or of a period that ends or begins. */
-export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
+/** The report's kinds of TWAPs; closing ones of periods of zero length are separate. */
+export const TWAPS = {
+  dataPoints: 'data point',
+  closingTwaps: 'closing TWAP',
+  openingTwaps: 'opening TWAP',
+  closingTwapsOfNoLength: 'closing TWAP',
+} as const
+
+export type TwapKind = keyof typeof TWAPS
 
 /** The first TWAP that differs, of a market, a period and a source. */
 export type TwapDifference = DifferencePlace & {
   source: (typeof SOURCES)[number]
-  of: TwapKind
+  of: (typeof TWAPS)[TwapKind]
   sent: string | null
   expected: string | null
   /** A likely cause, in words. */
@@ -24,9 +31,6 @@ export type TwapDifference = DifferencePlace & {
   /** Further ones of the same period and source that differ. */
   further: number
 }
-
-/** The report's kinds of TWAPs; closing ones of periods of zero length are separate. */
-const TWAPS = ['dataPoints', 'closingTwaps', 'openingTwaps', 'closingTwapsOfNoLength'] as const
 
 /** Why a payment or an estimate is unknown. */
 export type FundingUnknownReason =
@@ -56,11 +60,9 @@ const FUNDING = ['paidPeriods', 'estimates', 'partyPayments'] as const
 export type FundingReport = JudgedReport<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
 
 /** Results of a verification; those of payments, rates and estimates have their own differences. */
-export type VerifyReport = { markets: number } & JudgedReport<
-  (typeof TWAPS)[number],
-  UnknownReason,
-  TwapDifference
-> & { funding: FundingReport }
+export type VerifyReport = { markets: number } & JudgedReport<TwapKind, UnknownReason, TwapDifference> & {
+    funding: FundingReport
+  }
 
 /** Called now and then with the result so far. */
 export type VerifyProgress = (report: VerifyReport) => void
@@ -74,7 +76,10 @@ export function severalMarkets(marketId: string, markets: number): StoreError {
 
 /** Counts the judgements of a verification. */
 export function createTally(filter: VerifyFilter) {
-  const twaps = createJudgements<(typeof TWAPS)[number], UnknownReason, TwapDifference>(filter, TWAPS)
+  const twaps = createJudgements<TwapKind, UnknownReason, TwapDifference>(
+    filter,
+    Object.keys(TWAPS) as TwapKind[],
+  )
   const funding = createJudgements<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>(
     filter,
     FUNDING,
