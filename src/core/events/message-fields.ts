@@ -46,38 +46,38 @@ function namedFields<Message>(fields: Partial<Fields<Message>>) {
   return Object.entries(fields) as [keyof Message, MessageField<Message[keyof Message]>][]
 }
 
-/** Reads the rest of the reader's message into an object. */
-export type ReadInto<Message> = (reader: WireReader, message: Message) => unknown
+/** Reads the rest of the reader's message into an object; `given`: passed on from the outer message. */
+export type ReadInto<Message, Given = void> = (reader: WireReader, message: Message, given: Given) => unknown
 
 /**
  * Creates a function that reads the rest of the reader's message into an object, and skips fields that are not named.
  *
  * @param nested how messages within the message are read into the same object, by the numbers of their fields
  */
-export function readerOf<Message extends object>(
+export function readerOf<Message extends object, Given = void>(
   fields: Partial<Fields<Message>>,
-  nested: Readonly<Record<number, ReadInto<Message>>> = {},
+  nested: Readonly<Record<number, ReadInto<Message, Given>>> = {},
 ) {
-  const byTag = new Map<number, ReadInto<Message>>()
+  const byTag = new Map<number, ReadInto<Message, Given>>()
   for (const [name, { tag, read }] of namedFields(fields)) {
     byTag.set(tag, (reader, message) => {
       message[name] = read(reader, message[name])
     })
   }
   for (const [field, read] of Object.entries(nested)) {
-    byTag.set(bytesOf(Number(field)), (reader, message) => {
+    byTag.set(bytesOf(Number(field)), (reader, message, given) => {
       const { end } = reader
       reader.enter()
-      read(reader, message)
+      read(reader, message, given)
       reader.leave(end)
     })
   }
-  return (reader: WireReader, message: Message): Message => {
+  return (reader: WireReader, message: Message, given: Given): Message => {
     while (reader.at < reader.end) {
       const tag = reader.tag()
       const read = byTag.get(tag)
       if (read === undefined) reader.skip(tag)
-      else read(reader, message)
+      else read(reader, message, given)
     }
     return message
   }

@@ -1,10 +1,17 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent } from '../../events/event.ts'
-import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
-import { decoderOf, marketField, partyField, textField, uint32Field } from '../../events/message-fields.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import {
+  decoderOf,
+  marketField,
+  partyField,
+  readerOf,
+  textField,
+  uint32Field,
+  uint64Field,
+} from '../../events/message-fields.ts'
+import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
 import { createBatch, put, rowsOf } from '../batch.ts'
 import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
@@ -28,6 +35,11 @@ export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId
 type WritablePayment = {
   -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
 }
+
+const readPayments = readerOf<FundingPaymentsEvent, LeftOutSink>(
+  { marketId: marketField(1), seq: uint64Field(2) },
+  { 3: (reader, { payments }, leaveOut) => readPartyAmount(reader, payments, leaveOut) },
+)
 
 const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
   { kind: 'funding-loss' },
@@ -146,17 +158,7 @@ function paymentsOf(block: ArrivingBlock): BlockPayments {
 }
 
 function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPaymentsEvent {
-  const event: FundingPaymentsEvent = { kind: 'funding-payments', marketId: '', seq: 0n, payments: [] }
-  const { end } = reader
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
-    else if (tag === uint(2)) event.seq = reader.uint64()
-    else if (tag === bytesOf(3)) {
-      readPartyAmount(reader, event.payments, leaveOut)
-    } else reader.skip(tag)
-  }
-  return event
+  return readPayments(reader, { kind: 'funding-payments', marketId: '', seq: 0n, payments: [] }, leaveOut)
 }
 
 /** Losses of other types are not stored. */

@@ -18,6 +18,7 @@ import {
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import {
   int64Field,
+  marketField,
   readerOf,
   textField,
   textFieldOrNull,
@@ -41,7 +42,7 @@ const PENALTIES = bytesOf(6)
 /** The last field of either that is read; all are texts. */
 const LAST_FIELD = 9
 
-type Lists = { feeShares: FeeShare[]; slas: ProviderSla[] }
+type Lists = { marketId: string; feeShares: FeeShare[]; slas: ProviderSla[] }
 
 const reader = new WireReader()
 const plainElements = new KnownElements()
@@ -68,6 +69,15 @@ const readSla = readerOf<ProviderSla>({
   notionalVolumeBuys: textField(8),
   notionalVolumeSells: textField(9),
 })
+
+const readLists = readerOf<Lists, LeftOutSink>(
+  { marketId: marketField(12) },
+  {
+    26: (reader, { feeShares }, leaveOut) =>
+      keepElement(feeShares, readFeeShare(reader, noFeeShare()), leaveOut),
+    32: (reader, { slas }, leaveOut) => keepElement(slas, readSla(reader, noSla()), leaveOut),
+  },
+)
 
 const readPerpetual = readerOf<PerpetualData>({
   ...{ fundingPayment: textFieldOrNull(1), fundingRate: textFieldOrNull(2) },
@@ -117,9 +127,9 @@ export function decodeMarketData(
   let marketId = findPlainMarket()
   if (marketId === null) {
     reader.reset(bytes, start, end)
-    marketId = decodeLists({ feeShares: [], slas: [] }, leaveOut)
+    marketId = readLists(reader, noLists(), leaveOut).marketId
   }
-  if (marketId !== null) return new ReceivedMarketData(marketId, bytes, start, end)
+  if (marketId !== '') return new ReceivedMarketData(marketId, bytes, start, end)
   leaveOut('invalid market ID')
   return null
 }
@@ -152,10 +162,9 @@ class ReceivedMarketData implements MarketDataEvent {
 
   #decoded(): Lists {
     if (this.#lists === null) {
-      this.#lists = { feeShares: [], slas: [] }
       reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
       // Skipped elements were reported by the check.
-      decodeLists(this.#lists, () => {})
+      this.#lists = readLists(reader, noLists(), () => {})
     }
     return this.#lists
   }
@@ -207,29 +216,6 @@ function isPlainElement(): boolean {
   return hasParty
 }
 
-/** Decodes the reader's message into `lists`; returns its market, null if that is not a market's id. */
-function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
-  let marketId: string | null = null
-  const { end } = reader
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === MARKET) {
-      marketId = reader.id(MARKET_IDS)
-    } else if (tag === FEE_SHARE) {
-      reader.enter()
-      keepElement(lists.feeShares, readFeeShare(reader, noFeeShare()), leaveOut)
-      reader.leave(end)
-    } else if (tag === SLA) {
-      reader.enter()
-      keepElement(lists.slas, readSla(reader, noSla()), leaveOut)
-      reader.leave(end)
-    } else {
-      reader.skip(tag)
-    }
-  }
-  return marketId
-}
-
 /** A list element whose party is malformed, or whose numbers cannot be kept, is left out alone. */
 export function keepElement<T extends FeeShare | ProviderSla>(
   list: T[],
@@ -259,6 +245,10 @@ function faultOfElement(element: FeeShare | ProviderSla): LeftOutReason | null {
     }
   }
   return null
+}
+
+function noLists(): Lists {
+  return { marketId: '', feeShares: [], slas: [] }
 }
 
 /** An element without any text: the order of its fields is that of the answers. */

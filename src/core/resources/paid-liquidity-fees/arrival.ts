@@ -1,7 +1,7 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { MARKET_IDS } from '../../events/known-ids.ts'
 import type { LeftOutSink } from '../../events/left-out.ts'
-import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
+import { marketField, readerOf, uint64Field } from '../../events/message-fields.ts'
+import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
 
@@ -12,6 +12,11 @@ export type PaidFeesEvent = {
   epoch: bigint
   paid: PartyAmount[]
 }
+
+const readPaidFees = readerOf<PaidFeesEvent, LeftOutSink>(
+  { marketId: marketField(1), epoch: uint64Field(3) },
+  { 5: (reader, { paid }, leaveOut) => readPartyAmount(reader, paid, leaveOut) },
+)
 
 export const paidFeesArrival: Arrival<PaidFeesEvent> = {
   kind: 'paid-liquidity-fees',
@@ -26,14 +31,5 @@ export const paidFeesArrival: Arrival<PaidFeesEvent> = {
 }
 
 function decodePaidFees(reader: WireReader, leaveOut: LeftOutSink): PaidFeesEvent {
-  const event: PaidFeesEvent = { kind: 'paid-liquidity-fees', marketId: '', epoch: 0n, paid: [] }
-  const { end } = reader
-  while (reader.at < end) {
-    const tag = reader.tag()
-    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
-    else if (tag === uint(3)) event.epoch = reader.uint64()
-    else if (tag === bytesOf(5)) readPartyAmount(reader, event.paid, leaveOut)
-    else reader.skip(tag)
-  }
-  return event
+  return readPaidFees(reader, { kind: 'paid-liquidity-fees', marketId: '', epoch: 0n, paid: [] }, leaveOut)
 }
