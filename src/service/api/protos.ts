@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { loadSync, type MethodDefinition, type PackageDefinition } from '@grpc/proto-loader'
-import { bytesOf, WireReader } from '#core/events/wire-reader'
+import { readerOf } from '#core/events/message-fields'
+import { WireReader } from '#core/events/wire-reader'
 
 /** The service whose methods list resources. */
 export const TRADING_DATA = 'datanode.api.v2.TradingDataService'
@@ -15,6 +16,12 @@ const FOLDER = new URL('../../../proto/', import.meta.url)
 export const PROTOS: PackageDefinition = loadSync(
   ['datanode/api/v2/trading_data.proto', 'grpc/health/v1/health.proto'],
   { includeDirs: [fileURLToPath(FOLDER)], longs: String },
+)
+
+/** Reads a `FileDescriptorSet`. */
+const readFiles = readerOf<Buffer[]>(
+  {},
+  { 1: ({ bytes, at, end }, files) => files.push(bytes.subarray(at, end)) },
 )
 
 /** The names of the services. */
@@ -34,17 +41,7 @@ export function methodsOf(service: string): Record<string, Method> {
  */
 export function fileDescriptors(): Buffer[] {
   const set = readFileSync(new URL('descriptors.binpb', FOLDER))
-  const files: Buffer[] = []
   const reader = new WireReader()
   reader.reset(set, 0, set.length)
-  while (reader.at < set.length) {
-    const tag = reader.tag()
-    if (tag !== bytesOf(1)) reader.skip(tag)
-    else {
-      const length = reader.uint32()
-      files.push(set.subarray(reader.at, reader.at + length))
-      reader.at += length
-    }
-  }
-  return files
+  return readFiles(reader, [])
 }
