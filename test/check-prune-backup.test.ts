@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict'
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { projectBlock } from '#core/blocks/project-block'
-import type { Coverage } from '#core/domain/coverage'
 import { formatTime, readTime } from '#core/domain/time'
 import { findEventFiles } from '#core/records/event-paths'
-import { createBatch } from '#core/resources/batch'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 
-import { StoreError } from '#core/store/store'
+import { StoreError, type Writer } from '#core/store/store'
 import { keepsPlaces, type NamedColumn, TABLES, type Table, tableOf } from '#core/store/tables'
 import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
@@ -41,6 +30,7 @@ import {
 import { getPage, metricsOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { pointAt } from './fixtures/live-store.ts'
 import { addressOf, assertFails, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
@@ -57,8 +47,8 @@ for (const kind of STORE_KINDS) {
     const writer = await openStore(store).openWriter()
     const reader = await openStore(store).openReader()
     t.after(() => Promise.all([writer.close(), reader.close()]))
-    const known = (await writer.coverage())!
-    const batches = futureBatches(scaled(40, 400), known)
+    const commitPoint = await pointCommitter(writer)
+    const blocks = scaled(40, 400)
     let isDone = false
     const pruning = pruneBefore(store, 300n).finally(() => {
       isDone = true
@@ -78,12 +68,12 @@ for (const kind of STORE_KINDS) {
         await sleep(1)
       }
     })()
-    for (const { batch, coverage } of batches) await timed(() => writer.commit(batch, coverage))
+    for (let block = 0; block < blocks; block++) await timed(commitPoint)
     await Promise.all([pruning, reading])
     assert.ok(longest < 1_000, `${longest} ms`)
     await assertSound(store)
     const { funding_period_data_points: points, checkpoints } = await dumpStore(store)
-    assert.deepEqual([points!.length, checkpoints!.length], [2_298 - 749 + batches.length, 36 - 11])
+    assert.deepEqual([points!.length, checkpoints!.length], [2_298 - 749 + blocks, 36 - 11])
   })
 
   describe(`checking a store in ${kind.name}`, () => {
@@ -351,17 +341,11 @@ function changeOf(table: Table, { name, type }: NamedColumn, isKey: boolean, off
     select ${key} from ${table.name} order by ${key} limit 1 offset ${offset})`
 }
 
-/** Batches of one block each after a store's position, each with a data point. */
-function futureBatches(count: number, known: Coverage) {
-  return Array.from({ length: count }, (_, index) => {
-    const height = known.height + BigInt(index + 1)
-    const timestamp = known.timestamp + BigInt(index + 1) * 1_000_000_000n
-    const batch = createBatch()
-    const point = { kind: 'funding-period-data-point', marketId: MARKET, seq: 99n, source: 2 } as const
-    const event = { ...point, timestamp, price: '1', twap: '1' }
-    projectBlock(batch, { height, timestamp, weight: 0, replacesAfter: null, events: [{ index: 3, event }] })
-    return { batch, coverage: { ...known, height, timestamp, gaps: [] } }
-  })
+/** Commits blocks after those of a store, each with one data point. */
+async function pointCommitter(writer: Writer): Promise<() => Promise<void>> {
+  const commit = createCommitter(writer, (await writer.coverage())!)
+  let block = 0
+  return () => commit([pointAt(++block, { marketId: MARKET })])
 }
 
 test('a damaged SQLite file is reported, whichever database page is damaged', async (t) => {
@@ -428,8 +412,13 @@ describe('lyra check', () => {
 })
 
 describe('lyra prune', () => {
-  test('says how it reads --before, deletes, and reports', async (t) => {
+  test('says how it reads --before, deletes, and reports; never everything', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
+    for (const [before, message] of [
+      ['906', 'block 906 is later than the last block (block 905)..., or a time such as 2026'],
+      ['1696500904000000001', '2023-10-05T10:15:04.000000001Z is later...would delete everything'],
+    ] as const)
+      await assertFails(t, `prune --store ${store} --before ${before}`, `--before ${message}`, 1)
     const counted = await runLyra(t, `prune --dry-run --store ${store} --before 300`)
     assert.match(
       counted.stdout,
@@ -508,41 +497,6 @@ describe('lyra prune', () => {
     assert.equal((await dumpStore(store)).funding_period_data_points!.length, 1)
     await assertSound(store)
   })
-
-  const wrong: [what: string, command: string, message: string | RegExp, code: number][] = [
-    ['no bound', 'prune', '--before', 2],
-    [
-      'an invalid bound',
-      'prune --before yesterday',
-      '--before...It is not a time. Allowed: ...2026-01-31T12:00:00Z...height',
-      2,
-    ],
-    [
-      'a height above the last block',
-      'prune --before 906',
-      '--before block 906 is later than the last block (block 905)..., or a time such as 2026',
-      1,
-    ],
-    [
-      'a time after the last block',
-      'prune --before 1696500904000000001',
-      '--before 2023-10-05T10:15:04.000000001Z is later...would delete everything',
-      1,
-    ],
-    ['an invalid age', 'serve --keep 90', '--keep...36h, 90d or 12w', 2],
-  ]
-  for (const [what, command, message, code] of wrong) {
-    test(`${what} is reported in one line`, async (t) => {
-      const store = code === 1 ? await storeOf(t, sqlite, SAMPLE) : sqlite.create(t)
-      await assertFails(t, `${command} --store ${store}`, message, code)
-    })
-  }
-
-  test('a missing store is not created', async (t) => {
-    const store = sqlite.create(t)
-    await assertFails(t, `prune --store ${store} --before 5`, /lyra\.db: no such file\n$/, 1)
-    assert.ok(!existsSync(store))
-  })
 })
 
 describe('the bound that --before means', () => {
@@ -587,11 +541,10 @@ describe('lyra backup', () => {
     const copy = join(folder, 'copy.db')
     const before = await dumpStore(store)
     const writer = await openStore(store).openWriter()
-    const known = (await writer.coverage())!
-    const batches = futureBatches(200, known)
+    const commitPoint = await pointCommitter(writer)
     const writing = (async () => {
-      for (const { batch, coverage } of batches) {
-        await writer.commit(batch, coverage)
+      for (let block = 0; block < 200; block++) {
+        await commitPoint()
         await sleep(0)
       }
     })()
@@ -636,8 +589,7 @@ describe('lyra backup', () => {
     await assert.rejects(openStore(store).backup!(store, { force: true }), /this is the store itself/)
     await assert.rejects(openStore(store).backup!(join(folder, 'no/such.db')), /the folder does not exist/)
     const writer = await openStore(copy).openWriter()
-    const [next] = futureBatches(1, (await writer.coverage())!)
-    await writer.commit(next!.batch, next!.coverage)
+    await (await pointCommitter(writer))()
     await assert.rejects(openStore(store).backup!(copy, { force: true }), /may be a store in use/)
     await writer.close()
     await assert.rejects(openStore(join(folder, 'no.db')).backup!(copy), /no\.db: no such file/)
@@ -660,11 +612,10 @@ test('a SQLite file that was copied by hand and then pruned still accepts its ow
   const store = await storeOf(t, sqlite, SAMPLE)
   copyFileSync(store, join(folder, 'older.db'))
   const writer = await openStore(store).openWriter()
-  const known = (await writer.coverage())!
-  const [first, second] = futureBatches(2, known)
-  await writer.commit(first!.batch, first!.coverage)
+  const commitPoint = await pointCommitter(writer)
+  await commitPoint()
   await pruneBefore(store, 500n)
-  await writer.commit(second!.batch, second!.coverage)
+  await commitPoint()
   // As after a crash: the file and its WAL, then opened by another process.
   for (const ending of ['', '-wal']) copyFileSync(`${store}${ending}`, join(folder, `crashed.db${ending}`))
   await assertSound(join(folder, 'crashed.db'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -74,6 +74,9 @@ describe('the command line', () => {
     'serve --forward 127.0.0.1:3015': 'it needs --listen',
     'serve --forward 127.0.0.1:3015 --listen 127.0.0.1:3015': '--forward and --listen name the same address',
     'serve --listen-from 10.0.0.0/33': '10.0.0.0/33" is not an address or network',
+    prune: '--before',
+    'prune --before yesterday': '--before...It is not a time. Allowed: ...2026-01-31T12:00:00Z...height',
+    'serve --keep 90': '--keep...36h, 90d or 12w',
     'serve --listen-from core.example': 'core.example" is not an address',
   }
   const fails: Record<string, string | RegExp> = {
@@ -82,6 +85,7 @@ describe('the command line', () => {
     'verify no-such.evts': 'no-such.evts: no such file',
     'check no-such.evts': 'no-such.evts: no such file',
     'status --store no-such.db': 'no-such.db: no such file',
+    'prune --store no-such.db --before 5': 'no-such.db: no such file',
     'verify --store no-such.db': 'no-such.db: no such file',
     'check --store no-such.db': 'no-such.db: no such file',
     'serve --keep 1d --store a/b/c.db': 'a/b/c.db: ...cannot be opened',
@@ -92,8 +96,10 @@ describe('the command line', () => {
     [fails, 1],
   ] as const) {
     for (const [command, message] of Object.entries(commands)) {
-      test(`the fault of lyra ${command} is reported in one line`, async (t) => {
-        await assertFails(t, command, message, code, { cwd: temporaryFolder(t) })
+      test(`the fault of lyra ${command} is reported in one line, and nothing is created`, async (t) => {
+        const folder = temporaryFolder(t)
+        await assertFails(t, command, message, code, { cwd: folder })
+        assert.deepEqual(readdirSync(folder), [])
       })
     }
   }
