@@ -479,23 +479,22 @@ test('the pictures of the documentation show the explorer as it is (npm run buil
 /** The part of the squares of 8 x 8 pixels whose mean colour differs visibly; 1 if the sizes differ. */
 function differenceOf(page: Page, ...pictures: [Buffer, Buffer]): Promise<number> {
   return page.evaluate(
-    `(async ([a, b]) => {
-      const meansOf = async (text) => {
-        const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0))
-        const bitmap = await createImageBitmap(new Blob([bytes]))
-        const [width, height] = [Math.floor(bitmap.width / 8), Math.floor(bitmap.height / 8)]
-        const canvas = new OffscreenCanvas(width, height).getContext('2d')
-        canvas.imageSmoothingQuality = 'high'
-        canvas.drawImage(bitmap, 0, 0, width, height)
-        return { width, height, data: canvas.getImageData(0, 0, width, height).data }
-      }
-      const [one, other] = [await meansOf(a), await meansOf(b)]
+    `(async (texts) => {
+      const bitmaps = await Promise.all(texts.map((text) =>
+        createImageBitmap(new Blob([Uint8Array.from(atob(text), (one) => one.charCodeAt(0))]))))
+      const [one, other] = bitmaps
       if (one.width !== other.width || one.height !== other.height) return 1
-      let different = 0
-      for (let at = 0; at < one.data.length; at += 4) {
-        if ([0, 1, 2].some((color) => Math.abs(one.data[at + color] - other.data[at + color]) > 24)) different++
+      const [width, height] = [Math.floor(one.width / 8), Math.floor(one.height / 8)]
+      const canvas = new OffscreenCanvas(width, height).getContext('2d')
+      canvas.imageSmoothingQuality = 'high'
+      for (const bitmap of bitmaps) {
+        canvas.drawImage(bitmap, 0, 0, width, height)
+        canvas.globalCompositeOperation = 'difference'
       }
-      return different / (one.data.length / 4)
+      const { data } = canvas.getImageData(0, 0, width, height)
+      let different = 0
+      for (let at = 0; at < data.length; at += 4) if (Math.max(...data.slice(at, at + 3)) > 24) different++
+      return different / (data.length / 4)
     })(${JSON.stringify(pictures.map((picture) => picture.toString('base64')))})`,
   )
 }

@@ -5,6 +5,7 @@ import {
   connect as connectHttp2,
   type OutgoingHttpHeaders,
   performServerHandshake,
+  type Settings,
 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -18,6 +19,7 @@ import { TRADING_DATA } from '#service/api/protos'
 import { SAMPLE_MARKET } from '../scripts/sample.ts'
 import { grpcClient } from './fixtures/grpc.ts'
 import { statusOf } from './fixtures/http.ts'
+import { requestText } from './fixtures/raw-http.ts'
 import {
   callFrames,
   callHeaders,
@@ -25,15 +27,19 @@ import {
   FRAME,
   frame,
   fromTable,
+  grpcMessage,
   literal,
   OPENING,
+  PREFACE,
 } from './fixtures/raw-http2.ts'
+import { BTC } from './fixtures/sample.ts'
 import { serveBoth, storeOf } from './fixtures/service.ts'
 import { MONTH, SAMPLE } from './fixtures/shared.ts'
 import { sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const LIST = `/${TRADING_DATA}/ListCheckpoints`
+const POINTS = `/${TRADING_DATA}/ListFundingPeriodDataPoints`
 const PING = `/${TRADING_DATA}/Ping`
 const CHECK = '/grpc.health.v1.Health/Check'
 const WATCH = '/grpc.health.v1.Health/Watch'
@@ -61,8 +67,14 @@ function dial(t: TestContext, address: string, localAddress = '127.0.0.1'): Sock
   return socket.on('error', () => {})
 }
 
-function openSession(t: TestContext, address: string, localAddress = '127.0.0.1'): ClientHttp2Session {
+function openSession(
+  t: TestContext,
+  address: string,
+  localAddress = '127.0.0.1',
+  settings: Settings = {},
+): ClientHttp2Session {
   const session = connectHttp2(`http://${address}`, {
+    settings,
     createConnection: () => dial(t, address, localAddress),
   })
   session.on('error', () => {})
@@ -211,8 +223,7 @@ test('Every call counts for the rate limit of its address, whatever it requests,
 })
 
 /** A request to reflection of `fields` empty hosts. */
-const reflection = (fields: number) =>
-  Buffer.concat([Buffer.from([0, 0, 0, 0, 2 * fields]), Buffer.alloc(2 * fields, Buffer.from([0x0a, 0]))])
+const reflection = (fields: number) => grpcMessage(Buffer.alloc(2 * fields, Buffer.from([0x0a, 0])))
 
 test('Reflection refuses requests of many fields, and counts each message for the rate limit', async (t) => {
   const session = openSession(t, (await serveSample(t, { rateLimit: 20 })).grpc)
@@ -236,6 +247,38 @@ test('Other calls are answered between the messages of a call', async (t) => {
   // All answers are as long as the first one.
   const answered = bytes / (5 + first.readUInt32BE(1))
   assert.ok(answered < 1_000, `${answered} messages were answered before another call`)
+})
+
+test('Bytes that are no gRPC, and clients that do not read, lose their connection', async (t) => {
+  const { grpc } = await serveSample(t)
+  for (const bytes of [requestText('GET /'), '\0'.repeat(1000), PREFACE]) {
+    const socket = dial(t, grpc).resume()
+    socket.end(bytes)
+    await once(socket, 'close')
+  }
+  // With windows of 0 answers stay in the service until they are too many: eight for each connection. Pages
+  // have the usual size: the thread of low priority that reads long ones could refuse them before that.
+  const request = grpcMessage(Buffer.from(`\x0a\x40${BTC}\x2a\x03\x08\xe8\x07`, 'latin1'))
+  const settings = { initialWindowSize: 0 }
+  const sessions = Array.from({ length: 36 }, () => openSession(t, grpc, '127.0.0.1', settings))
+  const oneClosed = Promise.race(sessions.map((session) => once(session, 'close')))
+  for (const session of sessions) {
+    for (let count = 0; count < 20; count++) begin(session, POINTS, request)
+  }
+  await oneClosed
+  assert.equal((await call(openSession(t, grpc, '127.0.0.2'), LIST)).status, '0')
+})
+
+test('A stream whose answers nobody reads is read no further', async (t) => {
+  const { grpc } = await serveSample(t)
+  const session = openSession(t, grpc, '127.0.0.1', { initialWindowSize: 0 })
+  const { stream } = begin(session, REFLECT, null)
+  // list_services: "*"
+  const request = grpcMessage(Buffer.from([0x3a, 1, 0x2a]))
+  for (let count = 0; count < 20_000; count++) stream.write(request)
+  await sleep(3_000)
+  const left = stream.writableLength
+  assert.ok(left > 50_000, `${left} bytes were not sent`)
 })
 
 test('A request in more than 64 frames ends its connection', async (t) => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startLyra } from './fixtures/program.ts'
+import { listen } from './fixtures/listen.ts'
+import { startService } from './fixtures/program.ts'
 import {
   ask,
   exchange,
@@ -156,10 +157,9 @@ for (const kind of ANY_STORE_KIND) {
     })
   })
 
-  test(`A service that stops answers requests in progress (${kind.name})`, async (t) => {
+  test(`A service that stops answers requests in progress, and ends streams (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
-    const { child, printed, outcome } = startLyra(t, `serve --port 0 --store ${store}`)
-    const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
+    const { service, base } = await startService(t, `--store ${store}`)
     const page = (await ask(base, `GET ${PAGE}`)).body
 
     const open = (bytes: string) => {
@@ -173,10 +173,11 @@ for (const kind of ANY_STORE_KIND) {
     const stuck = LONG ? open(unfinished) : null
     while (idle.answers().length === 0) await delay(5)
     await delay(50)
+    const stream = await listen(base, '/api/v2/stream/checkpoints')
 
     const stoppedAt = performance.now()
-    child.kill('SIGTERM')
-    await idle.ended
+    service.child.kill('SIGTERM')
+    await Promise.all([idle.ended, stream.ended])
     await assert.rejects(ask(base, 'GET /health'), 'no new connection is accepted')
     assert.equal(inFlight.answers().length, 0)
     // The end of the request, followed by another one.
@@ -185,7 +186,7 @@ for (const kind of ANY_STORE_KIND) {
     assert.equal(inFlight.answers()[0]!.body, page)
     for (const { status } of inFlight.answers()) assert.equal(status, 200)
 
-    const { code, stderr } = await outcome
+    const { code, stderr } = await service.outcome
     assert.equal(code, 0, stderr)
     const seconds = (performance.now() - stoppedAt) / 1000
     assert.ok(seconds < scaled(3, 12), `${seconds} s`)

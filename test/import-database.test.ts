@@ -219,26 +219,14 @@ describe('a table that is emptied, or loses a part, while it is imported', () =>
     periods: (source: ImportSource) => source.state(STATE.periods),
     checkpoints: (source: ImportSource) => source.parts[0]!.history(HISTORY.checkpoints, 0, () => true),
   }
+  const chunk = [
+    'create table chunk () inherits (checkpoints)',
+    'with gone as (delete from only checkpoints returning *) insert into chunk select * from gone',
+  ]
   const cases: [what: string, before: string[], meanwhile: string, read: keyof typeof reads][] = [
     ['truncated', [], 'truncate funding_period', 'periods'],
-    [
-      'a chunk dropped',
-      [
-        'create table chunk () inherits (checkpoints)',
-        'with gone as (delete from only checkpoints returning *) insert into chunk select * from gone',
-      ],
-      'drop table chunk',
-      'checkpoints',
-    ],
-    [
-      'a chunk truncated',
-      [
-        'create table chunk () inherits (checkpoints)',
-        'with gone as (delete from only checkpoints returning *) insert into chunk select * from gone',
-      ],
-      'truncate chunk',
-      'checkpoints',
-    ],
+    ['a chunk dropped', chunk, 'drop table chunk', 'checkpoints'],
+    ['a chunk truncated', chunk, 'truncate chunk', 'checkpoints'],
   ]
   for (const [what, before, meanwhile, name] of cases) {
     test(`${what}: the import says so; once its reading has begun, that waits for the import`, async (t) => {

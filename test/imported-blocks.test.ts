@@ -25,7 +25,7 @@ import {
   readRecording,
 } from './fixtures/event-stream.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
-import { getJson, query, send, statusOf } from './fixtures/http.ts'
+import { getJson, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
@@ -175,12 +175,6 @@ function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, to = 45
   })
 }
 
-/** A block with a point at its time. */
-const block = (height: number): MadeBlock => ({
-  height,
-  events: [dataPoint({ timestamp: height * 1_000_000_000 })],
-})
-
 for (const kind of STORE_KINDS) {
   describe(`a store with imported blocks (${kind.name})`, () => {
     test('reports them in coverage and status, and is ready', async (t) => {
@@ -221,43 +215,6 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(
         [...follower.sent.values()],
         Array.from(follower.sent, () => 1),
-      )
-    })
-
-    test('lists more ranges than fit in one answer in several, every height once', async (t) => {
-      const store = kind.create(t)
-      const heights = Array.from({ length: 5_600 }, (_, index) => 10 + index)
-      const isMissing = (height: number) => height % 5 === 4
-      const made = blocksOf(fileOf(...heights.filter((height) => !isMissing(height)).map(block)))
-      const fromEvents = heights.filter((height) => height > 3_000 && height % 5 < 2)
-      await ingestWell(t, store, fileOf(...fromEvents.map(block)), { allowGap: true })
-      await importBlocks(store, made, { from: 10n, to: 6_000n })
-      const base = await serve(t, store)
-      const parts: CoverageBody['coverage'][] = []
-      for (let after: string | null = ''; after !== null; after = parts.at(-1)!.next) {
-        const params: [string, string][] = after === '' ? [] : [['after', after]]
-        const { text } = await send(base, `/api/v2/coverage${query(params)}`)
-        parts.push((JSON.parse(text) as CoverageBody).coverage)
-      }
-      assert.equal(parts.length, 2)
-      const heightsIn = (name: 'ranges' | 'gaps' | 'imported') =>
-        parts.flatMap(({ blocks }) => {
-          assert.ok(blocks[name].length <= 1_000)
-          return blocks[name].flatMap(({ from, to }) =>
-            heights.filter((height) => height >= Number(from) && height <= Number(to)),
-          )
-        })
-      const held = heights.slice(0, -1)
-      const isFromEvents = (height: number) => fromEvents.includes(height)
-      assert.deepEqual(heightsIn('ranges'), held.filter(isFromEvents))
-      assert.deepEqual(heightsIn('gaps'), held.filter(isMissing))
-      assert.deepEqual(
-        heightsIn('imported'),
-        held.filter((height) => !isMissing(height) && !isFromEvents(height)),
-      )
-      assert.deepEqual(
-        (await statusOfService(base)).coverage,
-        (await statusOfStore(openStore(store))).coverage,
       )
     })
 

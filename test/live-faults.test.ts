@@ -189,24 +189,19 @@ describe('a damaged buffer', () => {
   }
 })
 
-test('A buffer folder of another service is refused, and free once that is killed', async (t) => {
+test('A buffer folder that cannot be made, or is of another service, is refused, and free once that is killed', async (t) => {
   const folder = temporaryFolder(t)
   const [store, buffer] = [join(folder, 'a.db'), join(folder, 'buffer')]
   const { service, core } = await startWithCore(t, store, buffer)
   await core.send(blocks.slice(0, 10))
   const refusal = /^lyra: \S+buffer: another process keeps its events there; .*--buffer\n$/
   await assertFails(t, liveArgs(join(folder, 'b.db'), buffer), refusal, 1)
+  const nowhere = liveArgs(join(folder, 'b.db'), join(store, 'buffer'))
+  await assertFails(t, nowhere, /^lyra: \S+a\.db\/buffer: no such file or directory\n$/, 1)
   await core.send(blocks.slice(10, 20))
   await untilHeight(service, 20)
   await kill(service)
   await stop(await startLive(t, store, buffer))
-})
-
-test('A buffer folder that cannot be made is refused in one line', async (t) => {
-  const folder = temporaryFolder(t)
-  writeFileSync(join(folder, 'file'), '')
-  const args = liveArgs(join(folder, 'a.db'), join(folder, 'file/buffer'))
-  await assertFails(t, args, /^lyra: \S+file\/buffer: no such file or directory\n$/, 1)
 })
 
 test('a store that is no database ends a service that waits for a core, with one line', async (t) => {

@@ -29,7 +29,6 @@ import {
 import { openServer } from './fixtures/port.ts'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 import {
-  addressOf,
   assertFails,
   end,
   ended,
@@ -305,7 +304,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     await query(server.url, 'drop tablespace small')
   })
 
-  test('a second writer stands by, and takes over when the first is killed', async (t) => {
+  test('a second writer stands by, which its metrics show, and takes over when the first is killed', async (t) => {
     const name = store()
     const schema = new URL(name).searchParams.get('schema')
     const heightNow = async () =>
@@ -314,30 +313,21 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     while ((await heightNow().catch(() => undefined)) === undefined) await sleep(10)
     // Paused, so that it stays the writer until the second one has started.
     first.child.kill('SIGSTOP')
-    const second = startLyra(t, `ingest --store ${name} ${stream}`)
+    const { service: second, base } = await startService(t, `--store ${name} ${stream}`)
+    const untilStandby = (value: number) =>
+      until(async () => (await metricsOf(base)).includes(`\nlyra_standby ${value}\n`), `standby ${value}`)
     await second.printed('another writer is active; standing by')
+    await untilStandby(1)
     assert.equal(first.child.exitCode, null, 'the first one is still running')
     first.child.kill('SIGKILL')
     const killedAt = performance.now()
     const height = await heightNow()
-    const hasTakenOver = async () => (await heightNow()) !== height || second.child.exitCode !== null
-    await until(hasTakenOver, 'the standby')
+    await until(async () => (await heightNow()) !== height, 'the standby')
     assert.ok(performance.now() - killedAt < 5_000, 'the standby took more than 5 s')
-    await ended(second)
+    await untilStandby(0)
+    await second.printed('ingestion ended')
+    await end(second)
     assert.deepEqual(await digestStore(name), expected)
-  })
-
-  test('a service in standby shows that in its metrics until it takes over', async (t) => {
-    const name = store()
-    const first = await openStore(name).openWriter()
-    const service = startLyra(t, liveArgs(name, temporaryFolder(t)))
-    const base = await addressOf(service)
-    const shows = (value: number) =>
-      until(async () => (await metricsOf(base)).includes(`\nlyra_standby ${value}\n`), `${value}`)
-    await shows(1)
-    await first.close()
-    await shows(0)
-    await end(service)
   })
 
   test('a database unreachable at the start is reported in one line, without its password', async (t) => {

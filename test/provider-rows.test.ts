@@ -1,32 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketEvent, ProvisionStatus } from '#core/events/event'
+import type { MarketEvent } from '#core/events/event'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { assertSays } from './fixtures/assert-says.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
-import { createLiveStore } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, marketData, provision } from './fixtures/live-store.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
-const MARKET = 'a'.repeat(64)
-const PARTY = 'b'.repeat(64)
+/** The market's list, with the party's share. */
+const share = (equityLikeShare: string) => marketData(LIVE_MARKET, { b: equityLikeShare })
 
-const share = (equityLikeShare: string): MarketEvent => ({
-  kind: 'market-data',
-  figures: null,
-  marketId: MARKET,
-  feeShares: [
-    { party: PARTY, equityLikeShare, averageEntryValuation: '', averageScore: '', virtualStake: '' },
-  ],
-  slas: [],
-})
-
-const provision = (status: ProvisionStatus): MarketEvent => ({
-  kind: 'liquidity-provision',
-  provisionId: 'c'.repeat(64),
-  marketId: MARKET,
-  partyId: PARTY,
-  status,
-})
+/** The party's provision. */
+const provided = provision(LIVE_MARKET, 'b')
 
 for (const kind of STORE_KINDS) {
   describe(`a provider's row (${kind.name})`, () => {
@@ -35,21 +20,21 @@ for (const kind of STORE_KINDS) {
         'in a block before the one that shows the party',
         [
           [1, [share('0.2')]],
-          [2, [provision(1)]],
+          [2, [provided]],
         ],
       ],
       [
         'in the same block, before a provision that shows the party again',
         [
           [1, [share('0.1')]],
-          [2, [share('0.2'), provision(1)]],
+          [2, [share('0.2'), provided]],
         ],
       ],
       [
         'in a block that arrives after a later one, which shows the party again',
         [
           [1, [share('0.1')]],
-          [3, [provision(1)]],
+          [3, [provided]],
           [2, [share('0.2')]],
         ],
       ],
@@ -58,14 +43,14 @@ for (const kind of STORE_KINDS) {
         [
           [1, [share('0.1')]],
           [3, [share('0.2')]],
-          [2, [provision(1)]],
+          [2, [provided]],
         ],
       ],
     ]
     for (const [what, blocks] of cases) {
       test(`has the figures of the latest list ${what}, and is sent to followers`, async (t) => {
         const { store, live } = await createLiveStore(t, kind)
-        const follower = new StreamFollower(store, liquidityProviders, { marketId: MARKET })
+        const follower = new StreamFollower(store, liquidityProviders, { marketId: LIVE_MARKET })
         for (const [height, events] of blocks) {
           await live.commit(height, events)
           await follower.look()

@@ -41,7 +41,7 @@ import {
 } from './fixtures/program.ts'
 import { sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, keptLog, serve } from './fixtures/service.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openReader, openStore, readFrom, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
@@ -304,15 +304,19 @@ describe('a store file that changes under a service', options, () => {
   }
 
   for (const [what, harm] of HARMS) {
-    test(`a store ${what} is answered with 503 until it is fixed`, async (t) => {
+    test(`a store ${what} is answered with 503 until it is fixed; only the log names it`, async (t) => {
       const { path } = storeFolder(t)
       copyFileSync(path('lyra.db'), path('backup.db'))
-      const base = await serve(t, path('lyra.db'), { inThreads: true })
+      const { log, lines } = keptLog('info')
+      const base = await serve(t, path('lyra.db'), { log, inThreads: true })
       assert.equal(await heightServed(base), '6')
       harm(path('lyra.db'))
       assert.equal(await heightServed(base), 'status 503')
+      await statusOf(base, '/ready')
       const { status, text } = await send(base, '/ready')
       assert.equal(status, 503)
+      const named = lines.filter((line) => line.includes(`store unreachable: ${path('lyra.db')}`))
+      assert.equal(named.length, 1, lines.join(''))
       assert.match(
         text,
         /"store unreachable","message":"(the store cannot be read; see the log|(?:contains no store|no such file); [^"]*)"/,

@@ -19,7 +19,7 @@ import {
   provision,
   serveLive,
 } from './fixtures/live-store.ts'
-import { ended, startService } from './fixtures/program.ts'
+import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -265,18 +265,6 @@ describe('a stream', () => {
     assert.match(text, /event: dropped\ndata: \{"code":8,"message":"[^"]*client[^"]*[^\n]*\}\n\n/)
     await live.commit(height + 1, [checkpointAt(height + 1)])
     await until(() => attentive.events.length > 3 * (height - 1), 'the attentive one continues')
-  })
-
-  test('ends when the service stops', async (t) => {
-    const { store, live } = await createLiveStore(t, kind)
-    await live.commit(1, [checkpointAt(1)])
-    const { service, base } = await startService(t, `--store ${store}`)
-    const listener = await listen(base, CHECKPOINT_STREAM)
-    const startedAt = performance.now()
-    service.child.kill('SIGTERM')
-    await listener.ended
-    await ended(service)
-    assert.ok(performance.now() - startedAt < 3_000)
   })
 
   test('is refused if it cannot be followed, by the table of errors', async (t) => {
