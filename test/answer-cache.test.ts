@@ -10,13 +10,18 @@ import { createAnswerCache, type KeptAnswer, type KeptUntil } from '#service/api
 import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { metricsOf, send } from './fixtures/http.ts'
-import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
+import {
+  checkpointAt,
+  createLiveStore,
+  LIVE_MARKET,
+  pointAt,
+  serveLive,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
-import { runSql } from './fixtures/raw-sql.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
-import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openReader, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { MARKET, recorded, SAMPLE } from './fixtures/shared.ts'
+import { openReader, runSql, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',
@@ -29,13 +34,11 @@ const TARGETS = [
 for (const kind of STORE_KINDS) {
   describe(`cached pages (${kind.name})`, () => {
     test('are generated once when many clients ask for one at the same time, as after a block', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
       const points = Array.from({ length: 1_000 }, (_, n) => ({
         ...pointAt(1),
         timestamp: timeOf(1) + BigInt(n),
       }))
-      await live.commit(1, points)
-      const base = await serve(t, store, { inThreads: true })
+      const { live, base } = await serveLive(t, kind, points, { inThreads: true })
       const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=5000`
       const fromMemory = async () =>
         Number(/^lyra_pages_from_memory_total (\d+)/m.exec(await metricsOf(base))![1])
@@ -116,8 +119,8 @@ describe('a cache of pages', () => {
   const MARKET_A = 'a'.repeat(64)
   const MARKET_B = 'b'.repeat(64)
 
-  /** A reader that reports one commit after another. */
-  function createCommits() {
+  /** A cache over a reader that reports one commit after another. */
+  function createCached(maxBytes = 1_000_000) {
     let version = 1n
     let pending: Change[] | null = []
     const reader = {
@@ -132,7 +135,7 @@ describe('a cache of pages', () => {
       },
     } as unknown as Reader
     return {
-      reader,
+      cache: createAnswerCache(reader, maxBytes)!,
       commit: (changes: Change[] | null) => {
         version++
         pending = changes
@@ -169,8 +172,7 @@ describe('a cache of pages', () => {
   ]
   for (const [what, list, changes, stays] of cases) {
     test(`a commit of ${what} ${stays ? 'leaves a page' : 'drops a page'}`, async () => {
-      const { reader, commit, current } = createCommits()
-      const cache = createAnswerCache(reader, 1_000_000)!
+      const { cache, commit, current } = createCached()
       await cache.put('key', pageOf(list, current()))
       assert.notEqual(await cache.find('key'), null)
       commit(changes)
@@ -179,8 +181,7 @@ describe('a cache of pages', () => {
   }
 
   test('a page from before the last known commit is not cached', async () => {
-    const { reader, commit, current } = createCommits()
-    const cache = createAnswerCache(reader, 1_000_000)!
+    const { cache, commit, current } = createCached()
     const before = current()
     commit([])
     await cache.put('key', pageOf(points(MARKET_A), before))
@@ -188,8 +189,7 @@ describe('a cache of pages', () => {
   })
 
   test('keeps to its limit, and evicts the least recently used page', async () => {
-    const { reader, current } = createCommits()
-    const cache = createAnswerCache(reader, 20_000)!
+    const { cache, current } = createCached(20_000)
     const list = points(MARKET_A)
     const putTwice = async (key: string, bytes: number) => {
       for (let time = 1; time <= 2; time++) await cache.put(key, pageOf(list, current(), bytes))
@@ -206,8 +206,7 @@ describe('a cache of pages', () => {
   })
 
   test('keeps a large page from its second request on, a small one from its first', async () => {
-    const { reader, current } = createCommits()
-    const cache = createAnswerCache(reader, 100_000)!
+    const { cache, current } = createCached(100_000)
     const list = points(MARKET_A)
     await cache.put('small', pageOf(list, current(), 4_096))
     await cache.put('large', pageOf(list, current(), 4_097))
@@ -217,8 +216,7 @@ describe('a cache of pages', () => {
   })
 
   test('limits the characters of request targets that it remembers', async () => {
-    const { reader, current } = createCommits()
-    const cache = createAnswerCache(reader, 1_000_000)!
+    const { cache, current } = createCached()
     const put = (key: string) => cache.put(key, pageOf(points(MARKET_A), current(), 5_000))
     await put('first')
     for (let count = 0; count < 70; count++) await put(`${count} `.padEnd(16_000, 'x'))
@@ -229,8 +227,7 @@ describe('a cache of pages', () => {
   })
 
   test('keeps its own copy of a page', async () => {
-    const { reader, current } = createCommits()
-    const cache = createAnswerCache(reader, 100_000)!
+    const { cache, current } = createCached(100_000)
     for (const bytes of [256, 8_192]) {
       const expected = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 256))
       for (let time = 1; time <= 2; time++) {

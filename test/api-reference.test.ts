@@ -17,9 +17,9 @@ import {
 import { getJson, send } from './fixtures/http.ts'
 import { ended } from './fixtures/program.ts'
 import { lacksPython, startPython } from './fixtures/python.ts'
-import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { serve, serveRecording } from './fixtures/service.ts'
+import { CHECKPOINTS, MARKET, POINTS } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'

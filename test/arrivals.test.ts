@@ -16,9 +16,8 @@ import {
   createLiveStore,
   LIVE_MARKET,
   type LiveBlock,
-  marketData,
   pointAt,
-  provision,
+  providedBy,
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -155,13 +154,7 @@ for (const kind of STORE_KINDS) {
     test('returns rows up to the limit, also of one event', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const parties = Array.from({ length: 40 }, (_, index) => (7 * index).toString(16).padStart(64, '0'))
-      const list = marketData(LIVE_MARKET, {})
-      const [share] = marketData(LIVE_MARKET, { b: '0.5' }).feeShares
-      const provisions = [...parties, 'network'].map((party) => ({
-        ...{ ...provision(LIVE_MARKET, 'b'), provisionId: party.padStart(64, '0'), partyId: party },
-      }))
-      const feeShares = [...parties, 'network'].map((party) => ({ ...share!, party }))
-      await live.commit(1, [...provisions, { ...list, feeShares }])
+      await live.commit(1, providedBy(LIVE_MARKET, [...parties, 'network']))
       const reader = await openReader(t, store)
       for (const limit of [1, 3, 39, 40, 41, 42]) {
         const { rows } = await readAll(reader, liquidityProviders, { marketId: LIVE_MARKET }, limit)

@@ -6,9 +6,8 @@ import { measureLoad } from '../bench/load.ts'
 import { coldTargets } from '../bench/pages.ts'
 import { metricsOf, send } from './fixtures/http.ts'
 import { openServer } from './fixtures/port.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { MARKET, SAMPLE } from './fixtures/shared.ts'
 import { sqlite } from './fixtures/stores.ts'
 
 const CHUNKED = [

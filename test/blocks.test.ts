@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { ChainError, StrictError } from '#core/blocks/block'
 import { EVENT_KIND } from '#core/events/bus-event'
 import { EventStreamError } from '#core/records/record-position'
-import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpOf, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,
   busEvent,
@@ -24,7 +24,7 @@ import {
   provision,
   timeUpdate,
 } from './fixtures/event-stream.ts'
-import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/service.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })

@@ -19,10 +19,9 @@ import {
 } from './fixtures/event-stream.ts'
 import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { startLive, stop } from './fixtures/live.ts'
 import { runWell, startService } from './fixtures/program.ts'
-import { ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
+import { ingestWell, ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import {
   ANY_STORE_KIND,

@@ -29,17 +29,25 @@ import {
 } from './fixtures/event-stream.ts'
 import { getPage, metricsOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { pointAt } from './fixtures/live-store.ts'
 import { addressOf, assertFails, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
-import { HEIGHT, MARKET } from './fixtures/sample.ts'
 import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { copied, ingest, ingestWhole, pruneBefore, SILENT, serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
-import { fileWith, openStore, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
+import {
+  copied,
+  ingest,
+  ingestBytes,
+  ingestWell,
+  ingestWhole,
+  pruneBefore,
+  SILENT,
+  serve,
+  storeOf,
+  storeOfBytes,
+} from './fixtures/service.ts'
+import { HEIGHT, MARKET, SAMPLE } from './fixtures/shared.ts'
+import { fileWith, openStore, runSql, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   test(`pruning old rows of a store in ${kind.name} runs beside a writer and readers, which never wait for long`, async (t) => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { createLyraClient, type LyraClient, type ResourceName } from '../client/src/index.ts'
 import { CLIENT_TYPES, clientTypes } from '../scripts/build-client.ts'
-import { openServer } from './fixtures/port.ts'
+import { serveWith } from './fixtures/port.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const MARKET = 'a9'.repeat(32)
@@ -12,7 +11,7 @@ const MARKET = 'a9'.repeat(32)
 /** A server with handmade rows of every resource on one page, which it also streams. */
 async function serveRows(t: TestContext): Promise<{ lyra: LyraClient; targets: string[] }> {
   const targets: string[] = []
-  const server = createServer((request, response) => {
+  const url = await serveWith(t, (request, response) => {
     targets.push(request.url!)
     const path = request.url!.split('?')[0]!
     for (const { resource, selection, rows } of RESOURCE_ROWS) {
@@ -34,7 +33,6 @@ async function serveRows(t: TestContext): Promise<{ lyra: LyraClient; targets: s
     }
     return response.writeHead(404).end()
   })
-  const url = `http://${await openServer(t, server)}`
   return { lyra: createLyraClient({ url, retries: 0 }), targets }
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -9,13 +8,12 @@ import { addDecimals } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { DOCUMENTED_MARKET, documentedPages, ROOT } from './fixtures/documentation.ts'
 import { getPage, nodesOf, type PageAnswer } from './fixtures/http.ts'
-import { freePort, openServer } from './fixtures/port.ts'
+import { freePort, serveWith } from './fixtures/port.ts'
 import { ended, runWell, startProgram } from './fixtures/program.ts'
 import { lacksPython, startPython } from './fixtures/python.ts'
-import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serveBoth, serveFile, serveRecording, storeOf } from './fixtures/service.ts'
-import { MONTH, SAMPLE, skip } from './fixtures/shared.ts'
+import { CHECKPOINTS, MARKET, MONTH, POINTS, PROVIDERS, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const CLIENTS = join(import.meta.dirname, 'clients')
@@ -119,7 +117,7 @@ async function breakingStream(t: TestContext) {
     502,
   ]
   const asked: unknown[] = []
-  const server = createServer((request, response) => {
+  const base = await serveWith(t, (request, response) => {
     asked.push(request.headers['last-event-id'])
     const answer = answers[asked.length - 1]
     if (answer === undefined) response.writeHead(400).end()
@@ -129,7 +127,7 @@ async function breakingStream(t: TestContext) {
     else
       response.writeHead(200).write(answer, () => (asked.length === 2 ? response.destroy() : response.end()))
   })
-  return { base: `http://${await openServer(t, server)}`, asked }
+  return { base, asked }
 }
 
 /** The recipe's function that follows a stream, with its imports. */

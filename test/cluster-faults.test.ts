@@ -3,10 +3,9 @@ import { test } from 'node:test'
 import { describeCluster } from '#core/store/inspection'
 import { metricsOf, send } from './fixtures/http.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { runSql, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 test('only operators see the address of a worker that is down', () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { cutToMicrosecond } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
@@ -10,13 +9,11 @@ import { openStoreSide } from '#tools/compare/store-side'
 import { assertSays } from './fixtures/assert-says.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { partOf, readRecording } from './fixtures/event-stream.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
-import { openServer } from './fixtures/port.ts'
+import { serveWith } from './fixtures/port.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
-import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
+import { ingestBytes, ingestWell, pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, sqlite } from './fixtures/stores.ts'
+import { openStore, runSql, STORE_KINDS, type StoreKind, sqlite } from './fixtures/stores.ts'
 
 /** The sample's events of selected blocks. */
 const eventsOf = (isIn: (height: number) => boolean) => partOf(NAMED_SAMPLE, isIn)
@@ -299,13 +296,12 @@ describe('services in a comparison', () => {
 
 type Respond = (status: number, body: string, height?: string) => void
 
-async function listen(t: TestContext, answer: (path: string, respond: Respond) => void): Promise<string> {
-  const server = createServer((request, response) => {
+function listen(t: TestContext, answer: (path: string, respond: Respond) => void): Promise<string> {
+  return serveWith(t, (request, response) => {
     answer(request.url!, (status, body, height) => {
       response.writeHead(status, height === undefined ? {} : { 'x-block-height': height }).end(body)
     })
   })
-  return `http://${await openServer(t, server)}`
 }
 
 /**

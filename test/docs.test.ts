@@ -30,11 +30,10 @@ import {
 } from './fixtures/documentation.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { startLive } from './fixtures/live.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runWell, startProgram } from './fixtures/program.ts'
-import { storeOf } from './fixtures/service.ts'
+import { storeOf, storeOfBytes } from './fixtures/service.ts'
 import { MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { sqlite, temporaryFolder } from './fixtures/stores.ts'
 

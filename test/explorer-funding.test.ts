@@ -34,8 +34,8 @@ import {
   textOf,
   visit,
 } from './fixtures/render.ts'
-import { BTC, ETH } from './fixtures/sample.ts'
 import { FILE, serve, serveRecording } from './fixtures/service.ts'
+import { BTC, ETH } from './fixtures/shared.ts'
 
 const { Cumulative, NowFigures } = await import('../web/src/funding/now-figures.tsx')
 const { ChartNotes } = await import('../web/src/funding/funding-market.tsx')

@@ -28,9 +28,8 @@ import {
   serveLive,
 } from './fixtures/live-store.ts'
 import { addressOf, startLyra } from './fixtures/program.ts'
-import { TIMESTAMP } from './fixtures/sample.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recorded } from './fixtures/shared.ts'
+import { recorded, TIMESTAMP } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDING = recorded('perps-calm-named')

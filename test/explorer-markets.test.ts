@@ -16,8 +16,8 @@ import {
   textOf,
   visit,
 } from './fixtures/render.ts'
-import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { FILE, serve, serveRecording } from './fixtures/service.ts'
+import { BTC, ETH, SOL } from './fixtures/shared.ts'
 
 const { inOrder, MarketsTable } = await import('../web/src/markets/markets-table.tsx')
 const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../web/src/markets/heat-map.tsx')

@@ -17,8 +17,8 @@ import {
   textOf,
   visit,
 } from './fixtures/render.ts'
-import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { serveRecording } from './fixtures/service.ts'
+import { BTC, ETH, SOL } from './fixtures/shared.ts'
 
 const { EpochsChart } = await import('../web/src/providers/epochs-chart.tsx')
 const { EpochsTable } = await import('../web/src/providers/epochs-table.tsx')

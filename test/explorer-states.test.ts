@@ -8,9 +8,8 @@ import type { CoverageSample } from '../web/src/service/coverage.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { partOf } from './fixtures/event-stream.ts'
 import { clientOf, figuresOf, go, render, rowsOf, rowTexts, textOf, visit } from './fixtures/render.ts'
-import { BTC, ETH, SOL } from './fixtures/sample.ts'
 import { ingest, serve, serveRecording } from './fixtures/service.ts'
-import { recorded } from './fixtures/shared.ts'
+import { BTC, ETH, recorded, SOL } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
 const { CheckpointsTable } = await import('../web/src/checkpoints/checkpoints-table.tsx')

@@ -17,17 +17,15 @@ import { RESOURCES } from '#core/resources/resources'
 import { withOpen } from '#core/with-open'
 import { exportTableOf } from '#service/export/columns'
 import { exportFolder, type FolderOptions, isWrittenByMarket } from '#service/export/export-folder'
-import { generateRecords } from '#tools/generate/generate'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { createLiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { assertFails, runWell, startLyra } from './fixtures/program.ts'
 import { hasPython, lacksPython, PYTHON } from './fixtures/python.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, runSql, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
 const hasDuckDb = () => hasPython('duckdb')
@@ -91,8 +89,7 @@ for (const kind of STORE_KINDS) {
   describe(`an export into a folder (${kind.name})`, () => {
     test('contains every row of every resource, by market, in DuckDB too', async (t) => {
       if (lacksPython(t, 'duckdb')) return
-      const bytes = Buffer.concat([...generateRecords({ blocks: 700, events: 0 })])
-      const store = await storeOfBytes(t, kind, bytes)
+      const store = await storeOfGenerated(t, kind, { blocks: 700, events: 0 })
       const folder = join(temporaryFolder(t), 'all')
       await runWell(t, `export all --store ${store} --out ${folder}`)
       const base = await serve(t, store)

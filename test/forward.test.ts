@@ -15,7 +15,6 @@ import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
   bytesIn,
-  heightIn,
   kill,
   readyOf,
   startLive,
@@ -29,7 +28,7 @@ import { startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { sqlite, temporaryFolder } from './fixtures/stores.ts'
+import { heightIn, sqlite, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const KB = 1024
@@ -42,12 +41,19 @@ const last = blocks.length
 const untilLast = (receiver: TestReceiver, message: Buffer) =>
   until(() => receiver.connections.at(-1)?.messages.at(-1)?.equals(message) ?? false, 'the last message')
 
+/** Waits until it has the last message of a block. */
+const untilBlock = (receiver: TestReceiver, height: number) =>
+  untilLast(receiver, blocks[height - 1]!.at(-1)!)
+
 /** Messages in short: the first bytes, the length and a digest of each. */
 const short = (messages: readonly Buffer[]) =>
   messages.map(
     (message) =>
       `${message.toString('latin1', 2, 10)} ${message.length} ${createHash('sha1').update(message).digest('hex')}`,
   )
+
+/** Those of blocks, each as the core sends them. */
+const shortOf = (after: number, to: number) => short(blocks.slice(after, to).flat())
 
 const heightOf = (message: Buffer) => Number(/^(\d+)-/.exec(message.toString('latin1', 2, 30))![1])
 
@@ -130,9 +136,9 @@ describe('a receiver of forwarded events', () => {
     await until(() => sender.forward.lagBytes === 0 && sender.forward.messages === sent.length, 'no lag')
     // Blocks that the core repeats, and one that it first sends in part.
     await sender.core.send([...blocks.slice(0, 30).flat(), ...blocks[30]!.slice(0, 3)])
-    await untilLast(receiver, blocks[29]!.at(-1)!)
+    await untilBlock(receiver, 30)
     await sender.core.send(blocks.slice(29, 40))
-    await untilLast(receiver, blocks[39]!.at(-1)!)
+    await untilBlock(receiver, 40)
     assert.deepEqual(received(receiver), [short([...sent, ...blocks.slice(10, 40).flat()])])
   })
 
@@ -146,8 +152,8 @@ describe('a receiver of forwarded events', () => {
     await until(() => sender.forward.lagBlocks >= 39, 'its lag')
     await receiver.kill()
     const late = await startReceiver(t, { port })
-    await untilLast(late, blocks[39]!.at(-1)!)
-    assert.deepEqual(received(late), [short(blocks.slice(0, 40).flat())])
+    await untilBlock(late, 40)
+    assert.deepEqual(received(late), [shortOf(0, 40)])
     await until(() => sender.forward.height === '40', 'its state')
     assert.equal(sender.forward.missingBlocks, null)
   })
@@ -164,14 +170,11 @@ describe('a receiver of forwarded events', () => {
       ])
       const core = await dial(service.corePort)
       await core.send(blocks.slice(0, 20))
-      await untilLast(receiver, blocks[19]!.at(-1)!)
+      await untilBlock(receiver, 20)
       await core.send([rest, ...blocks.slice(21, 40)].flat())
       await until(() => receiver.connections.length === 2, 'a second connection')
-      await untilLast(receiver, blocks[39]!.at(-1)!)
-      assert.deepEqual(
-        received(receiver),
-        [blocks.slice(0, 20), blocks.slice(21, 40)].map((some) => short(some.flat())),
-      )
+      await untilBlock(receiver, 40)
+      assert.deepEqual(received(receiver), [shortOf(0, 20), shortOf(21, 40)])
       const missing = 'block 21 missing...restarted from a snapshot before block 21'
       const status = async () => describeStatus(await statusOfService(service.base))
       await until(async () => patternOf(missing).test(await status()), 'its status')
@@ -179,8 +182,8 @@ describe('a receiver of forwarded events', () => {
       assertSays(service.program.output.stderr, missing)
       await core.send(blocks.slice(10, 50))
       await until(() => receiver.connections.length === 3, 'a third connection')
-      await untilLast(receiver, blocks[49]!.at(-1)!)
-      assert.deepEqual(received(receiver)[2], short(blocks.slice(0, 50).flat()))
+      await untilBlock(receiver, 50)
+      assert.deepEqual(received(receiver)[2], shortOf(0, 50))
       await until(async () => /"missingBlocks":null/.test((await readyOf(service)).text), 'nothing missing')
     })
   }
@@ -223,20 +226,20 @@ describe('a receiver of forwarded events', () => {
     const second = await startIngestion(t, { folder, port })
     await second.core.send(blocks.slice(200, 300))
     const receiver = await startReceiver(t, { port })
-    await untilLast(receiver, blocks[299]!.at(-1)!)
-    assert.deepEqual(received(receiver), [short(blocks.slice(0, 300).flat())])
+    await untilBlock(receiver, 300)
+    assert.deepEqual(received(receiver), [shortOf(0, 300)])
     await until(() => second.forward.failure === null && second.forward.lagBlocks === 0, 'no fault')
     await second.stop()
     // A receiver that stays meanwhile gets nothing twice.
     const third = await startIngestion(t, { folder, port })
     await third.core.send(blocks.slice(290, 350))
-    await untilLast(receiver, blocks[349]!.at(-1)!)
-    assert.deepEqual(received(receiver).slice(1), [short(blocks.slice(300, 350).flat())])
+    await untilBlock(receiver, 350)
+    assert.deepEqual(received(receiver).slice(1), [shortOf(300, 350)])
     // One that was lost may have lost blocks: it gets all that are kept.
     await receiver.kill()
     const again = await startReceiver(t, { port })
-    await untilLast(again, blocks[349]!.at(-1)!)
-    assert.deepEqual(received(again), [short(blocks.slice(0, 350).flat())])
+    await untilBlock(again, 350)
+    assert.deepEqual(received(again), [shortOf(0, 350)])
   })
 
   test("gets all in order if the core connects before Lyra has read an earlier process's buffer", async (t) => {
@@ -251,8 +254,8 @@ describe('a receiver of forwarded events', () => {
     const receiver = await startReceiver(t)
     const core = { port: await freePort(), messages: blocks.slice(350, 500).flat() }
     await startIngestion(t, { folder, buffer, port: receiver.port, core })
-    await untilLast(receiver, blocks[499]!.at(-1)!)
-    assert.deepEqual(received(receiver).at(-1), short(blocks.slice(0, 500).flat()))
+    await untilBlock(receiver, 500)
+    assert.deepEqual(received(receiver).at(-1), shortOf(0, 500))
   })
 
   test('that reads nothing delays nothing; beyond the limit the oldest blocks are dropped', async (t) => {
@@ -309,7 +312,7 @@ describe('a receiver of forwarded events', () => {
     const receiver = await startReceiver(t, { port })
     const second = await startIngestion(t, { folder, port })
     await second.core.send(blocks.slice(20, 40))
-    await untilLast(receiver, blocks[39]!.at(-1)!)
+    await untilBlock(receiver, 40)
     assertInOrder(receiver)
   })
 

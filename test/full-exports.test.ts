@@ -11,7 +11,6 @@ import { ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, pointAt, serveLive, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runWell } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import {
   finalNode,
@@ -22,7 +21,7 @@ import {
 } from './fixtures/resource-cases.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
-import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { runSql, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const pathOf = ({ kebabName }: { kebabName: string }) => `/api/v2/export/${kebabName}`
 
@@ -49,12 +48,10 @@ const nodesOf = (lines: readonly Line[]) => lines.map(({ cursor: _, ...node }) =
 
 /** Serves a store of random events of a resource, with its model. */
 async function serveCase(t: TestContext, kind: StoreKind, resourceCase: ResourceCase) {
-  const { store, live } = await createLiveStore(t, kind)
   const model = new PageModel(resourceCase)
   const events = fc.sample(resourceCase.events, { seed: 1, numRuns: 150 })
-  await live.commit(1, events)
   model.add(1, events)
-  return { store, base: await serve(t, store, { inThreads: true }), model }
+  return { ...(await serveLive(t, kind, events, { inThreads: true })), model }
 }
 
 /** Selections without a market, for an export of all markets. */
@@ -208,9 +205,7 @@ describe('an export of all markets', () => {
   })
 
   test('counts towards the limit of concurrent exports', async (t) => {
-    const { store, live } = await createLiveStore(t, kind)
-    await live.commit(1, [pointAt(1)])
-    const base = await serve(t, store, { limits: { exports: 0 } })
+    const { base } = await serveLive(t, kind, [pointAt(1)], { limits: { exports: 0 } })
     for (const format of ['csv', 'parquet'])
       assert.equal(await statusOf(base, `/api/v2/export/checkpoints?format=${format}`), 503)
   })

@@ -7,10 +7,9 @@ import { decodeEvent } from '#core/resources/arrivals'
 import { readEstimate } from '#core/store/readings/market-data'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { ingestBytes } from './fixtures/ingest-bytes.ts'
-import { createLiveStore, LIVE_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
+import { LIVE_MARKET, periodEvent, serveLive, timeOf } from './fixtures/live-store.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { serve } from './fixtures/service.ts'
+import { ingestBytes } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -139,15 +138,11 @@ for (const kind of STORE_KINDS) {
           [periodWith({}), dataWith({ state })],
         ]),
       ]
-      const { store, live } = await createLiveStore(t, kind)
       const idsOf = (at: number) => at.toString(16).padStart(64, '0')
-      await live.commit(
-        2,
-        cases.flatMap(([, , events], at) =>
-          events.map((event) => ({ ...event, marketId: idsOf(at) }) as MarketEvent),
-        ),
+      const all = cases.flatMap(([, , events], at) =>
+        events.map((event) => ({ ...event, marketId: idsOf(at) }) as MarketEvent),
       )
-      const base = await serve(t, store)
+      const { base } = await serveLive(t, kind, all)
       const unknown = await send(base, `${PATH}${idOf('9')}`)
       assert.deepEqual([unknown.status, unknown.text], [200, '{"fundingEstimate":null}'])
       assert.equal((await send(base, `${PATH}${idOf('9')}/`)).status, 404)

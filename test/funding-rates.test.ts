@@ -3,7 +3,14 @@ import { describe, test } from 'node:test'
 import type { FundingRates } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { getJson, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  periodEvent,
+  serveLive,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { scaled } from './fixtures/made-rates.ts'
 import { createRandom } from './fixtures/random.ts'
 import { serve } from './fixtures/service.ts'
@@ -145,9 +152,9 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are refused for invalid requests, by the table of errors', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [eventOf(LIVE_MARKET, { seq: 1, start: 0, end: null, rate: null })])
-      const base = await serve(t, store)
+      const { base } = await serveLive(t, kind, [
+        eventOf(LIVE_MARKET, { seq: 1, start: 0, end: null, rate: null }),
+      ])
       const day = 86_400_000_000_000n
       const summaries = await getJson<{ marketSummaries: FundingRates }>(base, '/api/v2/market-summaries')
       const { endCursor } = summaries.marketSummaries.pageInfo
@@ -184,7 +191,6 @@ async function ratesOf(base: string, query: string): Promise<FundingRates> {
 }
 
 test('a CSV file of too many rates is refused, never cut', async (t) => {
-  const { store, live } = await createLiveStore(t, STORE_KINDS[0]!)
   const markets = Array.from({ length: 102 }, (_, index) => index.toString(16).padStart(64, '0'))
   const at = (bucket: number) => (timeOf(0) / 28_800_000_000_000n + BigInt(bucket)) * 28_800_000_000_000n
   const periods = (marketId: string) =>
@@ -194,8 +200,7 @@ test('a CSV file of too many rates is refused, never cut', async (t) => {
         ...{ fundingPayment: '1', fundingRate: '0.1' },
       }),
     )
-  await live.commit(1, markets.flatMap(periods))
-  const base = await serve(t, store)
+  const { base } = await serveLive(t, STORE_KINDS[0]!, markets.flatMap(periods))
   const file = (buckets: number) =>
     send(
       base,

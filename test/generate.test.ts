@@ -7,7 +7,7 @@ import { GenerateOptionError, type GenerateOptions, resolveOptions } from '#tool
 import { writeTo } from '#tools/generate/write-to'
 import { assertSound } from './fixtures/check.ts'
 import { blocksOf } from './fixtures/import-blocks.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestWell } from './fixtures/service.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile } from './fixtures/verify.ts'
 import { type Fields, fieldsOf } from './fixtures/wire-fields.ts'

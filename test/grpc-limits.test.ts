@@ -32,9 +32,8 @@ import {
   OPENING,
   PREFACE,
 } from './fixtures/raw-http2.ts'
-import { BTC } from './fixtures/sample.ts'
 import { serveBoth, storeOf } from './fixtures/service.ts'
-import { MONTH, SAMPLE } from './fixtures/shared.ts'
+import { BTC, MONTH, SAMPLE } from './fixtures/shared.ts'
 import { sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 

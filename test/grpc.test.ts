@@ -17,11 +17,9 @@ import { startNginx } from './fixtures/nginx.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, serveBoth, storeOf } from './fixtures/service.ts'
-import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
+import { SOL as MARKET, NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
-
-const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
 
 /** A recorded call to the reference. False flags are omitted from `pageInfo`. */
 type Recorded = {

@@ -9,7 +9,7 @@ import { orderEventFiles } from '#core/records/event-order'
 import { findEventFiles } from '#core/records/event-paths'
 import type { Writer } from '#core/store/store'
 import { assertSays } from './fixtures/assert-says.ts'
-import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpOf, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import {
   auction,
   type Content,
@@ -29,9 +29,16 @@ import {
   timeUpdate,
 } from './fixtures/event-stream.ts'
 import { metricsOf, statusOf } from './fixtures/http.ts'
-import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { ingestWhole, SILENT, serve, storeOf } from './fixtures/service.ts'
+import {
+  ingestBytes,
+  ingestWell,
+  ingestWhole,
+  SILENT,
+  serve,
+  storeOf,
+  storeOfBytes,
+} from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 

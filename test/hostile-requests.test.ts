@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
-import { appendFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { createBacklog } from '#service/api/http/backlog'
-import { generateRecords } from '#tools/generate/generate'
 import { hostileBytes } from './fixtures/hostile-requests.ts'
 import { getPage, metricsOf, send, statusOf } from './fixtures/http.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { exchange, openReceiving, openSocket, requestText } from './fixtures/raw-http.ts'
-import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { LONG, scaled, seedsOf } from './fixtures/sampling.ts'
-import { ingestWhole, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { storeOf } from './fixtures/service.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS, SAMPLE } from './fixtures/shared.ts'
+import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
 
@@ -226,11 +223,8 @@ for (const kind of ANY_STORE_KIND) {
   })
 
   test(`Clients that read nothing take limited memory (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    const events = join(temporaryFolder(t), 'points.evts')
     const options = { blocks: 7_000, markets: 1, points: 1, parties: 0, events: 0 }
-    for (const chunk of generateRecords(options)) appendFileSync(events, chunk)
-    await ingestWhole(store, events)
+    const store = await storeOfGenerated(t, kind, options)
     const { base, residentMb } = await serveApart(t, store)
     const { edges } = await getPage(base, '/api/v2/market-summaries')
     const target = `/api/v2/funding-periods/data-points/${edges[0]!.node.marketId}?pagination.first=5000`

@@ -7,11 +7,9 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { checkpoint, fileOf, idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
-import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE, skip } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith } from './fixtures/stores.ts'
+import { CHECKPOINTS, POINTS, SAMPLE, skip } from './fixtures/shared.ts'
+import { ANY_STORE_KIND, fileWith, runSql } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, reverses text; the last one starts a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'

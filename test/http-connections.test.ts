@@ -12,10 +12,9 @@ import {
   requestText,
 } from './fixtures/raw-http.ts'
 import { assertRefusal, MALFORMED, NOT_ALLOWED, NOT_FOUND } from './fixtures/refusals.ts'
-import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { LONG, scaled } from './fixtures/sampling.ts'
 import { serveFile, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { CHECKPOINTS, POINTS, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 const KEEP = { Connection: 'keep-alive' }

@@ -14,9 +14,8 @@ import {
   TOO_MANY,
   UNAVAILABLE,
 } from './fixtures/refusals.ts'
-import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
 import { serve, serveBoth, serveFile, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openStore } from './fixtures/stores.ts'
 
 /** Requests that are refused: by their request line, and by all their bytes. */

@@ -8,9 +8,8 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, metricsOf, send, statusOf } from './fixtures/http.ts'
 import { ask, type RawAnswer } from './fixtures/raw-http.ts'
 import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from './fixtures/refusals.ts'
-import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS } from './fixtures/stores.ts'
 
 const PAGES = [

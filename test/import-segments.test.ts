@@ -8,7 +8,6 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording } from './fixtures/event-stream.ts'
 import { importInto, importWhole, OF_STATE } from './fixtures/import.ts'
-import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { assertFails, runWell, startLyra } from './fixtures/program.ts'
 import {
   editLines,
@@ -17,7 +16,7 @@ import {
   segmentPaths,
   writeSegment,
 } from './fixtures/segments.ts'
-import { FILE } from './fixtures/service.ts'
+import { FILE, storeOfBytes } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, openStore, temporaryFolder } from './fixtures/stores.ts'
 

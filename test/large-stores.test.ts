@@ -23,13 +23,12 @@ import { documentedPages } from './fixtures/documentation.ts'
 import { readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { startLyra } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
-import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
 import { ingestWhole, pruneBefore, storeOf } from './fixtures/service.ts'
-import { recorded, SAMPLE } from './fixtures/shared.ts'
+import { HEIGHT, MARKET, recorded, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
 import {
   openReader,
   openStore,
+  runSql,
   STORE_KINDS,
   type StoreKind,
   sqlite,

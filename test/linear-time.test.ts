@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { DECIMAL } from '#core/events/left-out'
 import { statusOfService } from '#tools/status/service-status'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatPercent, groupDigits } from '../web/src/figures/format-figure.ts'
-import { openServer } from './fixtures/port.ts'
+import { serveWith } from './fixtures/port.ts'
 
 /** Characters of a text that takes minutes if the time grows with their square. */
 const LENGTH = 1_000_000
@@ -51,14 +50,13 @@ test('a percentage of many zeros is written in linear time', () => {
 })
 
 test('the metrics of a service are parsed in linear time', async (t) => {
-  const server = createServer((request, response) => {
+  const base = await serveWith(t, (request, response) => {
     const ready = request.url === '/ready'
     if (!ready && request.url !== '/metrics') response.statusCode = 503
     response.end(ready ? '{"status":"ready"}' : `lyra_x{${long('a')}} 1\n`)
   })
-  const address = await openServer(t, server)
   const startedAt = performance.now()
-  const report = await statusOfService(`http://${address}`)
+  const report = await statusOfService(base)
   assert.equal(report.service?.ready, true)
   assert.ok(performance.now() - startedAt < MAX_MS)
 })

@@ -11,7 +11,6 @@ import { assertEqualStores } from './fixtures/digest-store.ts'
 import { fileOf, frame, recordsOf } from './fixtures/event-stream.ts'
 import {
   blocksOf,
-  heightIn,
   kill,
   liveArgs,
   startLive,
@@ -26,7 +25,7 @@ import { assertFails, ended } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { ANY_STORE_KIND, SQLITE, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, heightIn, SQLITE, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024

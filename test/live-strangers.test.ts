@@ -15,7 +15,6 @@ import { dial, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { busEvent, type Content, dataPoint, eventsOf, frame, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
-import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import {
   blocksOf,
   bytesIn,
@@ -29,7 +28,7 @@ import {
   untilReady,
 } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
-import { SILENT } from './fixtures/service.ts'
+import { SILENT, storeOfBytes } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { checkpoints } from '#core/resources/checkpoints/description'
@@ -16,8 +16,9 @@ import { createHub } from '#service/stream/hub'
 import { createReadingTurns, type ReadingLane } from '#service/stream/reading-turns'
 import { selectionKey } from '#service/stream/stream-places'
 import { send } from './fixtures/http.ts'
+import { listen } from './fixtures/listen.ts'
 import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
-import { openServer } from './fixtures/port.ts'
+import { serveWith } from './fixtures/port.ts'
 import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
@@ -37,21 +38,6 @@ const createListener = (): Follower & { text: string; isClosed: boolean } => ({
   drained: async () => {},
   isClosed: false,
 })
-
-/** The text of a stream as it arrives. */
-async function listen(t: TestContext, base: string, target: string): Promise<{ text: string }> {
-  const heard = { text: '' }
-  const request = get(`${base}${target}`, { agent: false })
-  t.after(() => request.destroy())
-  request.on('error', () => {})
-  const response = await new Promise<IncomingMessage>((resolve) => request.once('response', resolve))
-  assert.equal(response.statusCode, 200)
-  response.setEncoding('utf8').on('data', (text: string) => {
-    heard.text += text
-  })
-  response.on('error', () => {})
-  return heard
-}
 
 /** A hub, and a function that follows the rows of a selection. */
 function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longReadsOf(reader, 1).readChunk) {
@@ -207,10 +193,10 @@ describe('the reader for streams and exports', () => {
     const longReads = startLongReads(store, SILENT)
     const base = await serve(t, store, { reader, longReads })
     t.after(() => longReads.close())
-    const heard = await listen(t, base, `${POINT_STREAM}&afterBlock=0`)
-    await until(() => eventsIn(heard.text) === 10, 'the stored rows')
+    const heard = await listen(base, `${POINT_STREAM}&afterBlock=0`)
+    await until(() => heard.events.length === 10, 'the stored rows')
     await live.commit(11, [pointAt(11)])
-    await until(() => eventsIn(heard.text) === 11, 'the new row')
+    await until(() => heard.events.length === 11, 'the new row')
     const exported = await send(base, '/api/v2/checkpoints?format=ndjson')
     assert.equal(exported.text.trimEnd().split('\n').length, 10)
   })
@@ -251,8 +237,7 @@ describe('the unsent bytes of streams', () => {
   /** Opens an answer whose client does not read; returns both. */
   async function openUnread(t: TestContext) {
     const { promise, resolve } = Promise.withResolvers<ServerResponse>()
-    const server = createServer((_, response) => resolve(response))
-    const client = openSocket(`http://${await openServer(t, server)}`)
+    const client = openSocket(await serveWith(t, (_, response) => resolve(response)))
     t.after(() => client.destroy())
     client.pause()
     client.write(requestText('GET /', {}))
@@ -325,8 +310,8 @@ describe('the unsent bytes of streams', () => {
     }
     t.diagnostic(`${Math.round(most / 1e6)} MB at most`)
     assert.ok(most < 400e6, `${most} bytes`)
-    const heard = await listen(t, base, `${CHECKPOINT_STREAM}?afterBlock=0`)
-    const whole = () => heard.text.length > rows * blockHash.length && eventsIn(heard.text) === rows
+    const heard = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
+    const whole = () => heard.events.filter(({ data }) => data.includes(blockHash)).length === rows
     // The thread that reads for streams has a lower priority than other processes.
     await until(whole, 'the reading client has everything', 180)
   })

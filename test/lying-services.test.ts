@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
-import { createServer, type RequestListener } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { openServiceSide } from '#tools/compare/service-side'
 import { statusOfService } from '#tools/status/service-status'
-import { openServer } from './fixtures/port.ts'
-
-async function listen(t: TestContext, answer: RequestListener): Promise<string> {
-  return `http://${await openServer(t, createServer(answer))}`
-}
+import { serveWith } from './fixtures/port.ts'
 
 /** A service that is ready, and whose coverage is what `bodyOf` says for the nth request. */
 function listenWithCoverage(t: TestContext, bodyOf: (asked: number) => unknown): Promise<string> {
   let asked = 0
-  return listen(t, (request, response) => {
+  return serveWith(t, (request, response) => {
     if (request.url === '/ready') response.end('{"status":"ready"}')
     else if (request.url === '/metrics') response.end('lyra_live_enabled 0\n')
     else response.setHeader('x-block-height', '7').end(JSON.stringify(bodyOf(asked++)))
@@ -53,7 +48,7 @@ for (const [name, read] of READERS) {
     })
 
     test('ends an answer after 64 MiB', async (t) => {
-      const base = await listen(t, (_, response) => {
+      const base = await serveWith(t, (_, response) => {
         const piece = Buffer.alloc(1 << 20, ' ')
         const more = () => {
           while (!response.destroyed && response.write(piece));
@@ -67,11 +62,11 @@ for (const [name, read] of READERS) {
 
     test('follows no redirect', async (t) => {
       let isAsked = false
-      const inside = await listen(t, (_, response) => {
+      const inside = await serveWith(t, (_, response) => {
         isAsked = true
         response.end('{}')
       })
-      const base = await listen(t, (request, response) => {
+      const base = await serveWith(t, (request, response) => {
         response.writeHead(302, { location: `${inside}${request.url}` }).end()
       })
       await assert.rejects(read(base), {
@@ -119,7 +114,7 @@ describe('lyra status of a service whose readiness lies', () => {
     '{"status":"ready","forward":{"height":{}}}',
   ]) {
     test(body, async (t) => {
-      const base = await listen(t, (_, response) => response.end(body))
+      const base = await serveWith(t, (_, response) => response.end(body))
       const message = `${base}/ready: not a response of a Lyra service of this version`
       await assert.rejects(statusOfService(base), { name: 'ServiceError', message })
     })
@@ -133,7 +128,7 @@ test('lyra status of a service that does not answer says so after 10 s, without 
     waits.push(ms)
     return timeout.call(AbortSignal, 20)
   })
-  const base = await listen(t, () => {})
+  const base = await serveWith(t, () => {})
   await assert.rejects(statusOfService(base), {
     name: 'ServiceError',
     message: `${base}: unreachable (no answer within 10 s)`,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, renameSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
@@ -12,15 +11,17 @@ import { type Maker, makerOf } from '#service/api/maker'
 import { startMakingThreads } from '#service/api/making-threads'
 import type { Made } from '#service/api/questions/question'
 import { questionAt } from '#service/api/questions/question-at'
-import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { keptLog, SILENT, serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
-import { openReader, SQLITE, temporaryFolder } from './fixtures/stores.ts'
+import { MARKET, SAMPLE } from './fixtures/shared.ts'
+import { openReader, SQLITE } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
+
+/** Points for pages that are read in pieces. */
+const POINTS = { blocks: 6_200, markets: 1, parties: 1, points: 1, events: 0 }
 
 const options = { skip: SQLITE === undefined && 'for SQLite only' }
 
@@ -78,7 +79,7 @@ test(
 )
 
 test('Long pages, which are read in pieces, equal those read at once', options, async (t) => {
-  const { here, threads, reader } = await openMakers(t, await storeOf(t, SQLITE!, generatedPoints(t)))
+  const { here, threads, reader } = await openMakers(t, await storeOfGenerated(t, SQLITE!, POINTS))
   const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read(() =>
     readHoldings(ALL_HOLDINGS),
   ))!.fundingPeriodDataPoints[0]!
@@ -116,7 +117,7 @@ test(
   'A page that waits for its client is sent unchanged, whatever is generated meanwhile',
   options,
   async (t) => {
-    const store = await storeOf(t, SQLITE!, generatedPoints(t))
+    const store = await storeOfGenerated(t, SQLITE!, POINTS)
     const base = await serve(t, store, { cacheBytes: 0, inThreads: true })
     const reader = await openReader(t, store)
     const { marketId } = (await reader.read(() => readHoldings(ALL_HOLDINGS)))!.fundingPeriodDataPoints[0]!
@@ -150,13 +151,6 @@ test(
     }
   },
 )
-
-function generatedPoints(t: TestContext): string {
-  const path = join(temporaryFolder(t), 'points.evts')
-  const records = generateRecords({ blocks: 6_200, markets: 1, parties: 1, points: 1, events: 0 })
-  writeFileSync(path, Buffer.concat([...records]))
-  return path
-}
 
 test('An unreachable store is reported, and read again once it is back', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)

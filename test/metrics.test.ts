@@ -6,10 +6,9 @@ import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { RESOURCES } from '#core/resources/resources'
 import { CONNECTION_FAULTS } from '#service/live/pair-socket'
 import { metricsOf } from './fixtures/http.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { runSql, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const MONITOR_PAGE = readFileSync(join(import.meta.dirname, '../docs/monitor.md'), 'utf8')
 

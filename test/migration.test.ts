@@ -8,17 +8,16 @@ import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { readSchema } from './fixtures/read-schema.ts'
-import { storeOf } from './fixtures/service.ts'
+import { ingestWell, storeOf, storeOfBytes } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import {
   openStore,
   readFrom,
+  runSql,
   SQLITE,
   STORE_KINDS,
   type StoreKind,

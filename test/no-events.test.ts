@@ -6,9 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { assertSays } from './fixtures/assert-says.ts'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { MARKET, SAMPLE } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 describe('input without a single event', () => {

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from './fixtures/assert-says.ts'
 import { ROOT } from './fixtures/documentation.ts'
-import { storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { ended, runWell, startProgram } from './fixtures/program.ts'
 import { lacksPython, PYTHON } from './fixtures/python.ts'
 import { storeOf } from './fixtures/service.ts'
@@ -54,8 +53,8 @@ test('The notebook, run on an export of the sample, shows its stored tables and 
 test('The notebook says if an export has nothing to chart', async (t) => {
   if (lacksPackages(t)) return
   const shownOf = async (blocks: number) => {
-    const bytes = Buffer.concat([...generateRecords({ blocks, events: 0 })])
-    const { stdout } = await ended(await runNotebook(t, await storeOfBytes(t, STORE_KINDS[0]!, bytes)))
+    const store = await storeOfGenerated(t, STORE_KINDS[0]!, { blocks, events: 0 })
+    const { stdout } = await ended(await runNotebook(t, store))
     return JSON.parse(stdout) as { text: string; pictures: number }[]
   }
   const unpaid = await shownOf(100)

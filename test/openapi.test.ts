@@ -10,9 +10,8 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { assertValidOpenApi } from './fixtures/openapi.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
-import { CHECKPOINTS, MARKET, PERIODS } from './fixtures/sample.ts'
 import { routedPaths, serve, serveFile, storeOf } from './fixtures/service.ts'
-import { recorded, SAMPLE } from './fixtures/shared.ts'
+import { CHECKPOINTS, MARKET, PERIODS, recorded, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 type Schema = Record<string, unknown>

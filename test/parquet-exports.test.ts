@@ -7,11 +7,17 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { RESOURCES } from '#core/resources/resources'
-import { generateRecords } from '#tools/generate/generate'
 import { createLyraClient } from '../client/src/index.ts'
 import { send } from './fixtures/http.ts'
-import { storeOfBytes } from './fixtures/ingest-bytes.ts'
-import { createLiveStore, LIVE_MARKET, periodEvent, pointAt, timeOf } from './fixtures/live-store.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  periodEvent,
+  pointAt,
+  serveLive,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { runWell } from './fixtures/program.ts'
 import { lacksPython, PYTHON } from './fixtures/python.ts'
 import { keptLog, serve } from './fixtures/service.ts'
@@ -21,11 +27,7 @@ import { until } from './fixtures/until.ts'
 for (const kind of STORE_KINDS) {
   describe(`Parquet over HTTP (${kind.name})`, () => {
     test('is the file that lyra export writes, for every resource and selection', async (t) => {
-      const store = await storeOfBytes(
-        t,
-        kind,
-        Buffer.concat([...generateRecords({ blocks: 250, events: 0 })]),
-      )
+      const store = await storeOfGenerated(t, kind, { blocks: 250, events: 0 })
       const base = await serve(t, store, { inThreads: true })
       const marketId = (await send(base, '/api/v2/instruments?pagination.first=1')).text.match(
         /[0-9a-f]{64}/,
@@ -104,7 +106,6 @@ for row in duckdb.execute('select epoch_ns("timestamp"), price from read_parquet
     })
 
     test('is refused for a number that no decimal holds, or breaks off there, and says what to do', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
       const period = (seq: number, fundingPayment: string) =>
         periodEvent({
           fundingPayment,
@@ -113,9 +114,8 @@ for row in duckdb.execute('select epoch_ns("timestamp"), price from read_parquet
           start: timeOf(seq),
           end: timeOf(seq + 1),
         })
-      await live.commit(1, [period(1, '0.5')])
       const { log, lines } = keptLog('info')
-      const base = await serve(t, store, { inThreads: true, log })
+      const { live, base } = await serveLive(t, kind, [period(1, '0.5')], { inThreads: true, log })
       const target = '/api/v2/export/funding-periods?format=parquet'
       const fault = new RegExp(
         `funding periods: fundingPayment is "0\\.5" in the row market ${LIVE_MARKET}, start_timestamp ${timeOf(1)}, seq 1, which is not a decimal\\(38, 0\\); request format=csv or run lyra export with --text`,

@@ -5,10 +5,11 @@ import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
 import { createLyraClient, type PositionFunding } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { getJson, nodesOf, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
+import { LIVE_MARKET, periodEvent, serveLive, timeOf } from './fixtures/live-store.ts'
+import { scaled as scaledTo } from './fixtures/made-rates.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { serve, serveFile } from './fixtures/service.ts'
+import { serveFile } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -18,14 +19,8 @@ const paymentsOf = async (base: string, marketId: string, query = '') =>
   (await getJson<{ positionFunding: PositionFunding }>(base, `/api/v2/position-funding/${marketId}?${query}`))
     .positionFunding
 
-const PLACES = 40
-
 /** A decimal as an integer of units of 10^-40; texts of this test have no exponent. */
-function scaled(text: string): bigint {
-  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)!
-  const value = BigInt(whole! + fraction.padEnd(PLACES, '0'))
-  return sign === '-' ? -value : value
-}
+const scaled = (text: string) => scaledTo(text, 40)
 
 /** The expected answer, calculated from the market's periods. */
 function expectedOf(periods: readonly Period[], units: string, from: bigint, to: bigint) {
@@ -121,9 +116,8 @@ for (const kind of STORE_KINDS) {
       })
 
     test('are a CSV file of all payments in the range, with dates on request', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, 40)])
-      const base = await serve(t, store)
+      const periods = [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, 40)]
+      const { base } = await serveLive(t, kind, periods)
       const file = (query: string, options = {}) =>
         send(base, `/api/v2/position-funding/${LIVE_MARKET}?format=csv${query}`, options)
       const whole = await file('&units=-2')
@@ -157,15 +151,13 @@ for (const kind of STORE_KINDS) {
 }
 
 test('a CSV file with too many payments is refused, never cut', async (t) => {
-  const { store, live } = await createLiveStore(t, STORE_KINDS[0]!)
   const periods = Array.from({ length: MAX_FILE_ROWS + 1 }, (_, index) =>
     periodEvent({
       ...{ seq: BigInt(index), start: timeOf(index), end: timeOf(index + 1) },
       ...{ fundingPayment: '1', fundingRate: '0.1' },
     }),
   )
-  await live.commit(1, periods)
-  const base = await serve(t, store)
+  const { base } = await serveLive(t, STORE_KINDS[0]!, periods)
   const file = `/api/v2/position-funding/${LIVE_MARKET}?format=csv`
   const { status, text } = await send(base, file)
   assert.equal(status, 400)

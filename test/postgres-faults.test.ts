@@ -38,10 +38,9 @@ import {
   startService,
 } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { FILE, ingestWhole } from './fixtures/service.ts'
-import { SAMPLE, skip } from './fixtures/shared.ts'
+import { MARKET, SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openReader, openStore, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'

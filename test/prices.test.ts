@@ -6,9 +6,8 @@ import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
 import { getJson, send } from './fixtures/http.ts'
-import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
-import { serve } from './fixtures/service.ts'
+import { ingestWell, serve, storeOfBytes } from './fixtures/service.ts'
 import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 /** Prices of events: those that a database can store as integers, and those that would change in that form. */

@@ -13,11 +13,10 @@ import { getJson, nodesOf, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
 import { pruneBefore, serve, serveFile } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { MARKET, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const path = (marketId: string, query = '') =>

@@ -10,14 +10,12 @@ import { type Maker, makerOf } from '#service/api/maker'
 import { auctionsQuestion } from '#service/api/questions/auctions'
 import { createPaceJudge } from '#service/api/streams/export-pace'
 import { createAccount } from '#service/shares'
-import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from './fixtures/assert-says.ts'
 import { coverageOf } from './fixtures/coverage.ts'
-import { ingestBytes } from './fixtures/ingest-bytes.ts'
+import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
-import { CHECKPOINTS, MARKET } from './fixtures/sample.ts'
 import { keptLog, serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { CHECKPOINTS, MARKET, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -206,9 +204,8 @@ test('Once all connections are taken, the address with the most loses an idle on
 
 for (const kind of ANY_STORE_KIND) {
   test(`The address with the most exports or selections loses one (${kind.name})`, async (t) => {
-    const store = kind.create(t)
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
-    await ingestBytes(t, store, Buffer.concat([...generateRecords(options)]))
+    const store = await storeOfGenerated(t, kind, options)
     const { lines, log } = keptLog('info')
     const limits = { exports: 2, streams: 6, selections: 3, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
     const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, log })

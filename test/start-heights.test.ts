@@ -15,13 +15,11 @@ import {
   provision,
 } from './fixtures/event-stream.ts'
 import { getJson } from './fixtures/http.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { addressOf, runWell, startLyra } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
-import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { ingestWell, ingestWhole, serve } from './fixtures/service.ts'
+import { fileWith, openStore, runSql, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** Eight blocks with rows of other resources in each, and instruments that change over time. */

@@ -11,10 +11,9 @@ import { readCoverage } from '#core/store/readings/coverage'
 import type { Writer } from '#core/store/store'
 import { assertProperty } from './fixtures/assert-property.ts'
 import { assertSound, checkWithFiles, problemsOf } from './fixtures/check.ts'
-import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpOf, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { fileOf, joinRecords, type MadeBlock, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { dumpOf, ingestWell } from './fixtures/ingest-bytes.ts'
 import { startLyra } from './fixtures/program.ts'
 import {
   contentsOf,
@@ -27,7 +26,7 @@ import {
 } from './fixtures/random-streams.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { SILENT } from './fixtures/service.ts'
+import { ingestWell, SILENT } from './fixtures/service.ts'
 import { fileWith, openStore, readFrom, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 

@@ -16,6 +16,7 @@ import {
   openLiveStore,
   periodEvent,
   pointAt,
+  providedBy,
   provision,
   serveLive,
 } from './fixtures/live-store.ts'
@@ -204,15 +205,8 @@ for (const kind of STORE_KINDS) {
     })
 
     test('send the whole of a list that needs several reads, wherever the client was cut', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
       const parties = Array.from({ length: 1_100 }, (_, index) => index.toString(16).padStart(64, '0'))
-      const list = marketData(LIVE_MARKET, {})
-      const [share] = marketData(LIVE_MARKET, { b: '0.5' }).feeShares
-      await live.commit(1, [
-        ...parties.map((party) => ({ ...provision(LIVE_MARKET, 'b'), provisionId: party, partyId: party })),
-        { ...list, feeShares: parties.map((party) => ({ ...share!, party })) },
-      ])
-      const base = await serve(t, store)
+      const { base } = await serveLive(t, kind, providedBy(LIVE_MARKET, parties))
       const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
       const all = await listen(base, `${target}&afterBlock=0`)
       await until(() => all.events.length >= parties.length, 'the whole list')

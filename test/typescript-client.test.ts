@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -11,23 +10,17 @@ import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/s
 import { assertSays } from './fixtures/assert-says.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { nodesOf } from './fixtures/http.ts'
-import { freePort, openServer } from './fixtures/port.ts'
+import { freePort, serveWith } from './fixtures/port.ts'
 import { ended, startProgram } from './fixtures/program.ts'
-import { HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve, serveFile } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { HEIGHT, MARKET, POINTS, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const ROOT = dirname(import.meta.dirname)
 const kind = STORE_KINDS[0]!
 
 const sampleService = () => serveFile(kind, SAMPLE)
-
-/** A test server, for behaviour that a correct service does not have. */
-async function serveWith(t: TestContext, listener: RequestListener): Promise<string> {
-  return `http://${await openServer(t, createServer(listener))}`
-}
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []

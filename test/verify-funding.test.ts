@@ -15,10 +15,9 @@ import {
   perpetual,
 } from './fixtures/event-stream.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { pruneBefore, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, runSql, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The parameters of the markets of perps-calm and perps-long. */

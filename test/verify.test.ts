@@ -11,12 +11,10 @@ import {
   recordsOf,
 } from './fixtures/event-stream.ts'
 import { assertFails, runLyra, runWell } from './fixtures/program.ts'
-import { runSql } from './fixtures/raw-sql.ts'
-import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { ingest, pruneBefore, storeOf } from './fixtures/service.ts'
-import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, STORE_KINDS } from './fixtures/stores.ts'
+import { MARKET, recorded, SAMPLE } from './fixtures/shared.ts'
+import { ANY_STORE_KIND, fileWith, runSql, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
 /** The numbers of agreeing, differing and unknown TWAPs, by kind. */

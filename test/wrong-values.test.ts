@@ -13,9 +13,8 @@ import { streamParametersOf } from '#service/api/streams/stream-route-request'
 import { SUMMARY_STREAM_PARAMETERS } from '#service/api/streams/summary-stream-request'
 import { type Params, query, statusOf } from './fixtures/http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
-import { HEIGHT, MARKET } from './fixtures/sample.ts'
 import { serveFile } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { HEIGHT, MARKET, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 /** How a request is refused: the code of its detail and how the detail begins; without one, how the message does. */
