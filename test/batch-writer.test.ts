@@ -3,10 +3,15 @@ import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
 import { createBatchWriter } from '#core/ingest/batch-writer'
-import { coverageUpTo } from './fixtures/commit-events.ts'
 
 /** More bytes than a batch may contain. */
 const HEAVY = 64 * 1024 * 1024
+
+/** The coverage of a store with blocks 1 to `height`, whose times are their heights. */
+function coverageUpTo(height: bigint): Coverage {
+  const ends = { first: 1n, began: 1n, height, timestamp: height }
+  return { chainId: 'test-chain', ...ends, blockOne: null, gaps: [], since: [], imported: [] }
+}
 
 /** A writer whose commits end on request. */
 function createSlowWriter() {

@@ -9,7 +9,7 @@ import { formatTime, readTime } from '#core/domain/time'
 import { findEventFiles } from '#core/records/event-paths'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 
-import { StoreError, type Writer } from '#core/store/store'
+import { StoreError } from '#core/store/store'
 import { keepsPlaces, type NamedColumn, TABLES, type Table, tableOf } from '#core/store/tables'
 import { checkAgainstFiles } from '#tools/check/check-against-files'
 import { checkStore } from '#tools/check/check-store'
@@ -17,7 +17,6 @@ import { parseBound } from '#tools/cli/bound'
 import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound, checkWithFiles, problemsOf } from './fixtures/check.ts'
-import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, ORDER_COLUMNS } from './fixtures/dump-store.ts'
 import {
   type Content,
@@ -29,7 +28,7 @@ import {
 } from './fixtures/event-stream.ts'
 import { getPage, metricsOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { pointAt } from './fixtures/live-store.ts'
+import { openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { addressOf, assertFails, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
@@ -47,15 +46,21 @@ import {
   storeOfBytes,
 } from './fixtures/service.ts'
 import { HEIGHT, MARKET, SAMPLE } from './fixtures/shared.ts'
-import { fileWith, openStore, runSql, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
+import {
+  fileWith,
+  openReader,
+  openStore,
+  runSql,
+  STORE_KINDS,
+  sqlite,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   test(`pruning old rows of a store in ${kind.name} runs beside a writer and readers, which never wait for long`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
-    const writer = await openStore(store).openWriter()
-    const reader = await openStore(store).openReader()
-    t.after(() => Promise.all([writer.close(), reader.close()]))
-    const commitPoint = await pointCommitter(writer)
+    const reader = await openReader(t, store)
+    const commitPoint = await openForPoints(t, store)
     const blocks = scaled(40, 400)
     let isDone = false
     const pruning = pruneBefore(store, 300n).finally(() => {
@@ -91,10 +96,8 @@ for (const kind of STORE_KINDS) {
         fc.asyncProperty(events, (lists) =>
           inScope(async (scope) => {
             const store = kind.create(scope)
-            const writer = await openStore(store).openWriter()
-            const commit = createCommitter(writer)
-            for (const list of lists) await commit(list)
-            await writer.close()
+            const live = await openLiveStore(scope, store)
+            for (const list of lists) await live.commit(live.height + 1, list)
             await assertSound(store)
             await pruneBefore(store, 2n, 'time')
             await assertSound(store)
@@ -349,11 +352,10 @@ function changeOf(table: Table, { name, type }: NamedColumn, isKey: boolean, off
     select ${key} from ${table.name} order by ${key} limit 1 offset ${offset})`
 }
 
-/** Commits blocks after those of a store, each with one data point. */
-async function pointCommitter(writer: Writer): Promise<() => Promise<void>> {
-  const commit = createCommitter(writer, (await writer.coverage())!)
-  let block = 0
-  return () => commit([pointAt(++block, { marketId: MARKET })])
+/** Opens a store for blocks after those that it has, each with one data point. */
+async function openForPoints(t: TestContext, store: string): Promise<() => Promise<void>> {
+  const live = await openLiveStore(t, store)
+  return () => live.commit(live.height + 1, [pointAt(live.height + 1, { marketId: MARKET })])
 }
 
 test('a damaged SQLite file is reported, whichever database page is damaged', async (t) => {
@@ -548,8 +550,7 @@ describe('lyra backup', () => {
     const store = await storeOf(t, sqlite, SAMPLE)
     const copy = join(folder, 'copy.db')
     const before = await dumpStore(store)
-    const writer = await openStore(store).openWriter()
-    const commitPoint = await pointCommitter(writer)
+    const commitPoint = await openForPoints(t, store)
     const writing = (async () => {
       for (let block = 0; block < 200; block++) {
         await commitPoint()
@@ -562,7 +563,6 @@ describe('lyra backup', () => {
     assert.deepEqual(readdirSync(folder), [])
     await openStore(store).backup!(copy)
     await writing
-    await writer.close()
     await assertSound(copy)
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.includes('partial')),
@@ -596,10 +596,8 @@ describe('lyra backup', () => {
     await assertSound(copy)
     await assert.rejects(openStore(store).backup!(store, { force: true }), /this is the store itself/)
     await assert.rejects(openStore(store).backup!(join(folder, 'no/such.db')), /the folder does not exist/)
-    const writer = await openStore(copy).openWriter()
-    await (await pointCommitter(writer))()
+    await (await openForPoints(t, copy))()
     await assert.rejects(openStore(store).backup!(copy, { force: true }), /may be a store in use/)
-    await writer.close()
     await assert.rejects(openStore(join(folder, 'no.db')).backup!(copy), /no\.db: no such file/)
   })
 
@@ -619,8 +617,7 @@ test('a SQLite file that was copied by hand and then pruned still accepts its ow
   const folder = temporaryFolder(t)
   const store = await storeOf(t, sqlite, SAMPLE)
   copyFileSync(store, join(folder, 'older.db'))
-  const writer = await openStore(store).openWriter()
-  const commitPoint = await pointCommitter(writer)
+  const commitPoint = await openForPoints(t, store)
   await commitPoint()
   await pruneBefore(store, 500n)
   await commitPoint()
@@ -628,5 +625,4 @@ test('a SQLite file that was copied by hand and then pruned still accepts its ow
   for (const ending of ['', '-wal']) copyFileSync(`${store}${ending}`, join(folder, `crashed.db${ending}`))
   await assertSound(join(folder, 'crashed.db'))
   assertSameDump(await dumpStore(join(folder, 'crashed.db')), await dumpStore(store), 'crashed')
-  await writer.close()
 })

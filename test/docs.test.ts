@@ -12,7 +12,6 @@ import {
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
-import { Client } from 'pg'
 import { RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { loadCommands } from '#tools/cli/program'
@@ -33,6 +32,7 @@ import { send } from './fixtures/http.ts'
 import { startLive } from './fixtures/live.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runWell, startProgram } from './fixtures/program.ts'
+import { runSql } from './fixtures/reference-database.ts'
 import { storeOf, storeOfBytes } from './fixtures/service.ts'
 import { MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { sqlite, temporaryFolder } from './fixtures/stores.ts'
@@ -305,16 +305,11 @@ describe('The documentation', () => {
 
 /** Creates a database that is dropped when the test ends. */
 async function createDatabase(t: TestContext, path: string): Promise<string> {
-  const url = new URL(process.env.LYRA_TEST_POSTGRES!)
+  const server = process.env.LYRA_TEST_POSTGRES!
   const name = `documented_${process.pid}_${path.replaceAll(/\W/g, '_')}`.toLowerCase()
-  const run = async (sql: string) => {
-    const client = new Client({ connectionString: process.env.LYRA_TEST_POSTGRES! })
-    await client.connect()
-    await client.query(sql)
-    await client.end()
-  }
-  await run(`create database ${name}`)
-  t.after(() => run(`drop database if exists ${name} with (force)`))
+  await runSql(server, `create database ${name}`)
+  t.after(() => runSql(server, `drop database if exists ${name} with (force)`))
+  const url = new URL(server)
   url.pathname = `/${name}`
   return url.toString()
 }

@@ -3,12 +3,9 @@ import { createReadStream, existsSync, readdirSync, readFileSync, statSync } fro
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { projectEvent } from '#core/resources/arrivals'
-import { createBatch } from '#core/resources/batch'
 import { assertSays } from './fixtures/assert-says.ts'
-import { coverageUpTo } from './fixtures/commit-events.ts'
 import { edgesOf, ndjsonRows, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { assertFails, MAIN, runWell, startProgram } from './fixtures/program.ts'
@@ -16,7 +13,7 @@ import { assertMalformed } from './fixtures/refusals.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, SAMPLE } from './fixtures/shared.ts'
-import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
@@ -87,9 +84,8 @@ for (const kind of STORE_KINDS) {
     })
 
     test('take little memory, however many rows there are', async (t) => {
-      const store = kind.create(t)
       const count = scaled(50_000, 5_000_000)
-      await writePoints(store, count)
+      const store = await storeOfPoints(t, kind, count)
       const base = await serve(t, store)
       const folder = temporaryFolder(t)
       const market = pointAt(1).marketId
@@ -115,21 +111,18 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** Data points of one market, a second apart, committed in large batches. */
-async function writePoints(store: string, count: number): Promise<void> {
-  const writer = await openStore(store).openWriter()
-  const point = pointAt(1)
+/** A new store of data points of one market, a second apart. */
+async function storeOfPoints(t: TestContext, kind: StoreKind, count: number): Promise<string> {
+  const { store, live } = await createLiveStore(t, kind)
   for (let start = 0; start < count; start += 20_000) {
-    const batch = createBatch()
-    const height = BigInt(start / 20_000 + 1)
-    for (let index = start; index < Math.min(count, start + 20_000); index++) {
-      const timestamp = 1_600_000_000_000_000_000n + BigInt(index) * 1_000_000_000n
-      const event = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
-      projectEvent(batch, event, { height, index: (index % 20_000) + 2 })
-    }
-    await writer.commit(batch, coverageUpTo(height))
+    const points = Array.from({ length: Math.min(20_000, count - start) }, (_, index) => {
+      const timestamp = 1_600_000_000_000_000_000n + BigInt(start + index) * 1_000_000_000n
+      const seq = BigInt(Math.floor((start + index) / 28_800))
+      return { ...pointAt(1), seq, timestamp, price: String(start + index) }
+    })
+    await live.commit(live.height + 1, points)
   }
-  await writer.close()
+  return store
 }
 
 /** Compares an export with pages, line by line. */
@@ -160,8 +153,7 @@ describe('an export', () => {
   })
 
   test('waits for a slow client, and only a few run at a time', async (t) => {
-    const store = kind.create(t)
-    await writePoints(store, 60_000)
+    const store = await storeOfPoints(t, kind, 60_000)
     const base = await serve(t, store)
     const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
     const slow = await Promise.all([1, 2, 3, 4].map(() => open(base, target)))
@@ -178,8 +170,7 @@ describe('an export', () => {
   })
 
   test('that fails breaks the connection, so that no client takes a part for the whole', async (t) => {
-    const store = kind.create(t)
-    await writePoints(store, 60_000)
+    const store = await storeOfPoints(t, kind, 60_000)
     const reader = await openReader(t, store)
     const base = await serve(t, store, {
       reader: {
