@@ -32,21 +32,6 @@ const WRONG: [error: string, call: () => unknown][] = [
     // @ts-expect-error
     () => lyra.checkpoints({ newestFirst: true }),
   ],
-  [
-    "instrumentsPage(filters, options): 'signal' belongs in options, not in filters; allowed: marketId",
-    // @ts-expect-error
-    () => lyra.instrumentsPage({ signal }),
-  ],
-  [
-    "streamFundingPeriods(filters, options): 'afterBlock' belongs in options, not in filters; allowed: marketId",
-    // @ts-expect-error
-    () => lyra.streamFundingPeriods({ marketId, afterBlock: '1' }),
-  ],
-  [
-    "url(resource, filters, options): 'format' belongs in options, not in filters; allowed: none",
-    // @ts-expect-error
-    () => lyra.url('checkpoints', { format: 'csv' }),
-  ],
   // A filter among the options.
   [
     "liquidityProviders(filters, options): 'partyId' belongs in filters, not in options; allowed: pageSize, newestFirst, after, signal",
@@ -60,11 +45,6 @@ const WRONG: [error: string, call: () => unknown][] = [
   ],
   // An option or a filter of another operation.
   [
-    "fundingPeriods(filters, options): unknown option 'first'; allowed: pageSize, newestFirst, after, signal",
-    // @ts-expect-error
-    () => lyra.fundingPeriods({ marketId }, { first: 5 }),
-  ],
-  [
     "fundingPeriodsPage(filters, options): unknown option 'pageSize'; allowed: first, after, last, before, newestFirst, signal",
     // @ts-expect-error
     () => lyra.fundingPeriodsPage({ marketId }, { pageSize: 5 }),
@@ -73,11 +53,6 @@ const WRONG: [error: string, call: () => unknown][] = [
     "streamFundingPeriodDataPoints(filters, options): unknown filter 'from'; allowed: marketId, source, seq",
     // @ts-expect-error
     () => lyra.streamFundingPeriodDataPoints({ marketId, from: 1n }),
-  ],
-  [
-    "streamCheckpoints(filters, options): unknown option 'newestFirst'; allowed: after, afterBlock, signal",
-    // @ts-expect-error
-    () => lyra.streamCheckpoints({}, { newestFirst: true }),
   ],
   [
     "fundingPeriods(filters, options): unknown filter 'source'; allowed: marketId, from, to",
@@ -125,26 +100,6 @@ const WRONG: [error: string, call: () => unknown][] = [
     'fundingPeriods(filters, options): filters must be an object, not string; allowed: marketId, from, to',
     // @ts-expect-error
     () => lyra.fundingPeriods(MARKET),
-  ],
-  [
-    'instrumentsPage(filters, options): filters must be an object, not string; allowed: marketId',
-    // @ts-expect-error
-    () => lyra.instrumentsPage(MARKET),
-  ],
-  [
-    'coverage(options): options must be an object, not string; allowed: after, marketId, signal',
-    // @ts-expect-error
-    () => lyra.coverage(MARKET),
-  ],
-  [
-    'createLyraClient(options): options must be an object, not string; allowed: url, fetch, retries, longestWaitMs, timeoutMs, maxBytes',
-    // @ts-expect-error
-    () => createLyraClient('http://127.0.0.1:9'),
-  ],
-  [
-    'series(marketId, options): marketId must be a string, not Object',
-    // @ts-expect-error
-    () => lyra.series({ marketId }, { buckets: 5 }),
   ],
   [
     'fundingEstimate(marketId, options): marketId must be a string, not Object',
