@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { readPosition } from '#core/store/readings/coverage'
 import type { Reader } from '#core/store/store'
 import { makerOf } from '#service/api/maker'
@@ -61,53 +61,51 @@ function stream(isIn: (height: number) => boolean): Buffer {
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`Answers about a store with many gaps, imported blocks and markets (${kind.name})`, () => {
-    test('coverage comes in parts that together contain every row once', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, stream(HELD.ranges), { allowGap: true })
-      const made = blocksOf(stream((height) => !HELD.gaps(height)))
-      await importBlocks(store, made, { from: BigInt(HEIGHTS[0]!), to: BigInt(HEIGHTS.at(-1)!) })
-      const base = await serve(t, store, { inThreads: true })
-      const parts = [await coverageOf(base)]
-      while (parts.at(-1)!.next !== null) parts.push(await coverageOf(base, [['after', parts.at(-1)!.next!]]))
-      assert.equal(parts.length, 3)
-      assert.ok((await send(base, PATH)).body.length < 1024 * 1024)
-      for (const { blocks, fundingPeriodDataPoints, liquidityProviders } of parts) {
-        const { gaps, imported, ranges } = blocks
-        for (const list of [gaps, imported, fundingPeriodDataPoints, liquidityProviders])
-          assert.ok(list.length <= 1_000)
-        // They lie between the others.
-        assert.ok(ranges.length <= gaps.length + imported.length + 1)
-      }
-      const points = parts.flatMap((each) => each.fundingPeriodDataPoints.map(({ marketId }) => marketId))
-      assert.deepEqual(
-        points,
-        Array.from({ length: MARKETS }, (_, index) => marketOf(index * 7)),
+  test(`Coverage of many gaps, imported blocks and markets comes in parts that together contain every row once (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWell(t, store, stream(HELD.ranges), { allowGap: true })
+    const made = blocksOf(stream((height) => !HELD.gaps(height)))
+    await importBlocks(store, made, { from: BigInt(HEIGHTS[0]!), to: BigInt(HEIGHTS.at(-1)!) })
+    const base = await serve(t, store, { inThreads: true })
+    const parts = [await coverageOf(base)]
+    while (parts.at(-1)!.next !== null) parts.push(await coverageOf(base, [['after', parts.at(-1)!.next!]]))
+    assert.equal(parts.length, 3)
+    assert.ok((await send(base, PATH)).body.length < 1024 * 1024)
+    for (const { blocks, fundingPeriodDataPoints, liquidityProviders } of parts) {
+      const { gaps, imported, ranges } = blocks
+      for (const list of [gaps, imported, fundingPeriodDataPoints, liquidityProviders])
+        assert.ok(list.length <= 1_000)
+      // They lie between the others.
+      assert.ok(ranges.length <= gaps.length + imported.length + 1)
+    }
+    const points = parts.flatMap((each) => each.fundingPeriodDataPoints.map(({ marketId }) => marketId))
+    assert.deepEqual(
+      points,
+      Array.from({ length: MARKETS }, (_, index) => marketOf(index * 7)),
+    )
+    const providers = parts.flatMap((each) =>
+      each.liquidityProviders.map(({ marketId, count }) => [marketId, count]),
+    )
+    assert.deepEqual(
+      providers,
+      Array.from({ length: Math.ceil(MARKETS / 3) }, (_, index) => [marketOf(index * 21), '1']),
+    )
+    for (const [name, isIn] of Object.entries(HELD)) {
+      const found = parts.flatMap(({ blocks }) =>
+        blocks[name as keyof typeof HELD].flatMap(({ from, to }) =>
+          HEIGHTS.filter((height) => height >= Number(from) && height <= Number(to)),
+        ),
       )
-      const providers = parts.flatMap((each) =>
-        each.liquidityProviders.map(({ marketId, count }) => [marketId, count]),
-      )
-      assert.deepEqual(
-        providers,
-        Array.from({ length: Math.ceil(MARKETS / 3) }, (_, index) => [marketOf(index * 21), '1']),
-      )
-      for (const [name, isIn] of Object.entries(HELD)) {
-        const found = parts.flatMap(({ blocks }) =>
-          blocks[name as keyof typeof HELD].flatMap(({ from, to }) =>
-            HEIGHTS.filter((height) => height >= Number(from) && height <= Number(to)),
-          ),
-        )
-        assert.deepEqual(found, HEIGHTS.filter(isIn), name)
-      }
-      // The commands print every entry, for a store and for a service.
-      const ofStore = await statusOfStore(openStore(store))
-      const ofService = await statusOfService(base)
-      assert.equal(ofStore.coverage!.fundingPeriodDataPoints.length, MARKETS)
-      assert.deepEqual(ofService.coverage, ofStore.coverage)
-      // Recorded gaps do not count against readiness.
-      assert.equal((await send(base, '/ready')).status, 200)
-      assert.match(await metricsOf(base), /^lyra_missing_blocks 2200$/m)
-    })
+      assert.deepEqual(found, HEIGHTS.filter(isIn), name)
+    }
+    // The commands print every entry, for a store and for a service.
+    const ofStore = await statusOfStore(openStore(store))
+    const ofService = await statusOfService(base)
+    assert.equal(ofStore.coverage!.fundingPeriodDataPoints.length, MARKETS)
+    assert.deepEqual(ofService.coverage, ofStore.coverage)
+    // Recorded gaps do not count against readiness.
+    assert.equal((await send(base, '/ready')).status, 200)
+    assert.match(await metricsOf(base), /^lyra_missing_blocks 2200$/m)
   })
 }
 
@@ -173,32 +171,30 @@ test('Only the owner can read stores, their WAL files, backups and buffers', asy
 })
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`Answers about one of several markets (${kind.name})`, () => {
-    test('coverage of one market, and errors for invalid cursors', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      const all = await coverageOf(base)
-      const { marketId } = all.fundingPeriodDataPoints[1]!
-      for (const id of [marketId, marketId.toUpperCase()]) {
-        const one = await coverageOf(base, [['marketId', id]])
-        assert.deepEqual(one, {
-          ...all,
-          fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
-          fundingPeriods: all.fundingPeriods.filter((row) => row.marketId === marketId),
-          liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
-        })
-      }
-      const none = await coverageOf(base, [['market_id', 'f'.repeat(64)]])
-      assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
-      const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-      for (const value of [
-        ...[null, [], [1, null], ['1', null, null], ['-1', null], ['9223372036854775808', null]],
-        ...[5, 'a\0b', '\ud800', 'x'.repeat(1_025)].map((market) => [null, market]),
-      ]) {
-        const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)
-        assert.equal(status, 400, `${JSON.stringify(value)}: ${text}`)
-      }
-      const nothing = await coverageOf(base, [['after', cursor([null, null])]])
-      assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])
-    })
+  test(`Coverage of one of several markets, and errors for invalid cursors (${kind.name})`, async () => {
+    const base = await serveFile(kind, SAMPLE)
+    const all = await coverageOf(base)
+    const { marketId } = all.fundingPeriodDataPoints[1]!
+    for (const id of [marketId, marketId.toUpperCase()]) {
+      const one = await coverageOf(base, [['marketId', id]])
+      assert.deepEqual(one, {
+        ...all,
+        fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
+        fundingPeriods: all.fundingPeriods.filter((row) => row.marketId === marketId),
+        liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
+      })
+    }
+    const none = await coverageOf(base, [['market_id', 'f'.repeat(64)]])
+    assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
+    const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    for (const value of [
+      ...[null, [], [1, null], ['1', null, null], ['-1', null], ['9223372036854775808', null]],
+      ...[5, 'a\0b', '\ud800', 'x'.repeat(1_025)].map((market) => [null, market]),
+    ]) {
+      const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)
+      assert.equal(status, 400, `${JSON.stringify(value)}: ${text}`)
+    }
+    const nothing = await coverageOf(base, [['after', cursor([null, null])]])
+    assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { documentedPages, ROOT } from './fixtures/documentation.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -65,29 +65,27 @@ function programOf(path: string): string {
   return blocks.map(({ text }) => text).join('\n')
 }
 
-describe('The documentation of the client', () => {
-  test('shows programs that compile, and the signatures that the client has', (t) => {
-    const folder = temporaryFolder(t)
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    const text = `${programOf('client/README.md')}\n${COMPARISON}`
-    const { status, stdout } = compile(folder, [text, programOf('docs/recipes.md')])
-    assert.ok(status === 0, faultsIn(stdout))
+test('The documentation of the client shows programs that compile, and the signatures that the client has', (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const text = `${programOf('client/README.md')}\n${COMPARISON}`
+  const { status, stdout } = compile(folder, [text, programOf('docs/recipes.md')])
+  assert.ok(status === 0, faultsIn(stdout))
 
-    // The comparison sees a wrong option, a missing method and a wrong row.
-    const mistakes: [string, string][] = [
-      ['pageSize?: number', 'pageSize?: string'],
-      ['afterBlock?: string ', 'afterHeight?: string '],
-      ['  health(options', '  healthy(options'],
-      ['): Rows<Instrument>', '): Rows<Checkpoint>'],
-      ['timeoutMs?: number', 'timeout?: number'],
-    ]
-    for (const [shown] of mistakes) assert.ok(text.includes(shown), shown)
-    const mistaken = compile(
-      folder,
-      mistakes.map(([shown, mistake]) => text.replace(shown, mistake)),
-    )
-    for (const [index, [, mistake]] of mistakes.entries())
-      assert.match(mistaken.stdout, new RegExp(`^${index}\\.ts\\(.*: error TS`, 'm'), mistake)
-  })
+  // The comparison sees a wrong option, a missing method and a wrong row.
+  const mistakes: [string, string][] = [
+    ['pageSize?: number', 'pageSize?: string'],
+    ['afterBlock?: string ', 'afterHeight?: string '],
+    ['  health(options', '  healthy(options'],
+    ['): Rows<Instrument>', '): Rows<Checkpoint>'],
+    ['timeoutMs?: number', 'timeout?: number'],
+  ]
+  for (const [shown] of mistakes) assert.ok(text.includes(shown), shown)
+  const mistaken = compile(
+    folder,
+    mistakes.map(([shown, mistake]) => text.replace(shown, mistake)),
+  )
+  for (const [index, [, mistake]] of mistakes.entries())
+    assert.match(mistaken.stdout, new RegExp(`^${index}\\.ts\\(.*: error TS`, 'm'), mistake)
 })

@@ -49,14 +49,12 @@ function methodsOf(lyra: LyraClient, name: ResourceName) {
   }
 }
 
-describe('The types and paths of the client', () => {
-  test('match the descriptions of the resources', () => {
-    assert.equal(
-      readFileSync(CLIENT_TYPES, 'utf8'),
-      clientTypes(),
-      'client/src/resources.ts is not up to date: npm run build:client',
-    )
-  })
+test('The types and paths of the client match the descriptions of the resources', () => {
+  assert.equal(
+    readFileSync(CLIENT_TYPES, 'utf8'),
+    clientTypes(),
+    'client/src/resources.ts is not up to date: npm run build:client',
+  )
 })
 
 describe('The client', () => {

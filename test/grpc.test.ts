@@ -64,17 +64,15 @@ const FAULTS: Record<string, number | 'another page'> = {
 /** The connection in a message. */
 const connectionOf = (message: object) => Object.values(message)[0] as Connection
 
-describe('gRPC', () => {
-  test('the descriptors match the proto files', () => {
-    const described = readFileSync(join(import.meta.dirname, '../proto/descriptors.binpb')).toString('latin1')
-    for (const [name, definition] of Object.entries(PROTOS)) {
-      const { type } = definition as { type?: { field?: { name: string }[]; value?: { name: string }[] } }
-      assert.ok(described.includes(name.split('.').at(-1)!), name)
-      for (const part of [...(type?.field ?? []), ...(type?.value ?? [])]) {
-        assert.ok(described.includes(part.name), `${name}.${part.name}: run npm run build:protos`)
-      }
+test('the descriptors of gRPC match the proto files', () => {
+  const described = readFileSync(join(import.meta.dirname, '../proto/descriptors.binpb')).toString('latin1')
+  for (const [name, definition] of Object.entries(PROTOS)) {
+    const { type } = definition as { type?: { field?: { name: string }[]; value?: { name: string }[] } }
+    assert.ok(described.includes(name.split('.').at(-1)!), name)
+    for (const part of [...(type?.field ?? []), ...(type?.value ?? [])]) {
+      assert.ok(described.includes(part.name), `${name}.${part.name}: run npm run build:protos`)
     }
-  })
+  }
 })
 
 for (const kind of ANY_STORE_KIND) {

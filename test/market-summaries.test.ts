@@ -204,42 +204,40 @@ function runsIn(path: string, summaries: MarketSummaries): Run[] {
   }
 }
 
-describe('the cost of a page of market summaries', () => {
-  test('is a few index lookups for each market that a commit changed', async (t) => {
-    const [kind] = STORE_KINDS
-    if (kind?.name !== 'sqlite') return
-    const { store, live, ids } = await fillMarkets(t, 20)
-    const summaries = new MarketSummaries()
-    const first = runsIn(store, summaries)
-    const ofEachMarket = first.filter(({ text }) => /_period|last_/.test(text))
-    assert.equal(ofEachMarket.length, 4 * ids.length)
-    assert.ok(first.length <= 4 * ids.length + 7, `${first.length} statements`)
-    assert.equal(runsIn(store, summaries).length, 3)
-    const changed = [ids[3]!, ids[4]!, ids[11]!]
-    for (let height = 2; height < 40; height++) {
-      await live.commit(
-        height,
-        changed.map((marketId) => pointAt(height, { marketId })),
+test('the cost of a page of market summaries is a few index lookups for each market that a commit changed', async (t) => {
+  const [kind] = STORE_KINDS
+  if (kind?.name !== 'sqlite') return
+  const { store, live, ids } = await fillMarkets(t, 20)
+  const summaries = new MarketSummaries()
+  const first = runsIn(store, summaries)
+  const ofEachMarket = first.filter(({ text }) => /_period|last_/.test(text))
+  assert.equal(ofEachMarket.length, 4 * ids.length)
+  assert.ok(first.length <= 4 * ids.length + 7, `${first.length} statements`)
+  assert.equal(runsIn(store, summaries).length, 3)
+  const changed = [ids[3]!, ids[4]!, ids[11]!]
+  for (let height = 2; height < 40; height++) {
+    await live.commit(
+      height,
+      changed.map((marketId) => pointAt(height, { marketId })),
+    )
+  }
+  const later = runsIn(store, summaries)
+  assert.ok(later.length <= 7 * changed.length + 3, `${later.length} statements`)
+  await live.commit(40, [])
+  assert.equal(runsIn(store, summaries).length, 3)
+  const database = new DatabaseSync(store, { readOnly: true })
+  for (const { text, values } of [...first, ...later]) {
+    const plan = database
+      .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
+      .all(...values)
+      .map((step) => String(step.detail))
+    for (const step of plan) {
+      assert.doesNotMatch(
+        step,
+        /TEMP B-TREE|^SCAN (?!\(|changes|stream|gaps|page|CONSTANT|markets USING COVERING INDEX|latest_period|paid_period|last_)/,
+        plan.join('\n'),
       )
     }
-    const later = runsIn(store, summaries)
-    assert.ok(later.length <= 7 * changed.length + 3, `${later.length} statements`)
-    await live.commit(40, [])
-    assert.equal(runsIn(store, summaries).length, 3)
-    const database = new DatabaseSync(store, { readOnly: true })
-    for (const { text, values } of [...first, ...later]) {
-      const plan = database
-        .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
-        .all(...values)
-        .map((step) => String(step.detail))
-      for (const step of plan) {
-        assert.doesNotMatch(
-          step,
-          /TEMP B-TREE|^SCAN (?!\(|changes|stream|gaps|page|CONSTANT|markets USING COVERING INDEX|latest_period|paid_period|last_)/,
-          plan.join('\n'),
-        )
-      }
-    }
-    database.close()
-  })
+  }
+  database.close()
 })

@@ -298,21 +298,19 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('numbers', () => {
-  test('are compared exactly, without expanding exponents', () => {
-    const sorted = [
-      ...'-1e999999999999 -1e3 -100 -99.5 -5e-1 -0.05 0 1e-999999999999'.split(' '),
-      ...'0.05 .5 1 2 10 1e2 9999999999999999999 1e999999999999'.split(' '),
-    ]
-    for (const [a, left] of sorted.entries()) {
-      for (const [b, right] of sorted.entries()) {
-        assert.equal(Math.sign(compareNumbers(left, right)), Math.sign(a - b), `${left} and ${right}`)
-      }
+test('numbers are compared exactly, without expanding exponents', () => {
+  const sorted = [
+    ...'-1e999999999999 -1e3 -100 -99.5 -5e-1 -0.05 0 1e-999999999999'.split(' '),
+    ...'0.05 .5 1 2 10 1e2 9999999999999999999 1e999999999999'.split(' '),
+  ]
+  for (const [a, left] of sorted.entries()) {
+    for (const [b, right] of sorted.entries()) {
+      assert.equal(Math.sign(compareNumbers(left, right)), Math.sign(a - b), `${left} and ${right}`)
     }
-    for (const pair of ['0 -0', '0 0e5', '1 1.000', '+1 1.', '100 1e2', '0.1 1e-1', '-12e1 -120', '007 7']) {
-      const [left, right] = pair.split(' ') as [string, string]
-      assert.equal(compareNumbers(left, right), 0, `${left} and ${right}`)
-      assert.equal(compareNumbers(right, left), 0, `${right} and ${left}`)
-    }
-  })
+  }
+  for (const pair of ['0 -0', '0 0e5', '1 1.000', '+1 1.', '100 1e2', '0.1 1e-1', '-12e1 -120', '007 7']) {
+    const [left, right] = pair.split(' ') as [string, string]
+    assert.equal(compareNumbers(left, right), 0, `${left} and ${right}`)
+    assert.equal(compareNumbers(right, left), 0, `${right} and ${left}`)
+  }
 })

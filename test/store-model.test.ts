@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { ingestFiles } from '#core/ingest/ingest-files'
@@ -252,49 +252,47 @@ async function blocksToCheck(store: string, blocks: readonly MadeBlock[]): Promi
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`a store (${kind.name})`, () => {
-    test('has the content that the rules give after any commands, and everything possible once all events are ingested', async () => {
-      const streams = fc.oneof(streamOf(contentsOf(false)), streamOf(contentsOf(false), 1))
-      const commands = fc.commands(
-        [
-          ingestion,
-          ingestion,
-          cutIngestion,
-          disorder,
-          incomplete,
-          importing,
-          importing,
-          pruning,
-          pruning,
-          restart,
-          kill,
-        ],
-        { maxCommands: 12, size: '+1' },
-      )
-      await assertProperty(
-        fc.asyncProperty(streams, commands, (blocks, list) =>
-          inScope(async (scope) => {
-            const [rules, tried] = [new Rules(), new Tried(scope, kind, blocks)]
-            // A store is there once it was opened for writing.
-            await tried.writer()
-            await fc.asyncModelRun(() => ({ model: rules, real: tried }), list)
-            await tried.close()
-            const bytes = fileOf(...blocks)
-            const checked = fileOf(...(await blocksToCheck(tried.store, blocks)))
-            const { told } = await checkWithFiles(tried.store, fileWith(scope, checked, 'whole.evts'))
-            const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
-            if (!rules.isPruned) assert.deepEqual(differences, [])
-            await ingestWell(scope, tried.store, bytes, { allowGap: true })
-            rules.do((model) => model.ingest(bytes, { allowGap: true }))
-            const dump = await dumpStore(tried.store)
-            assertSameDump(dump, rules.dump(), 'all events')
-            await assertSound(tried.store)
-            if (rules.isPruned || dump.imported!.length > 0) return
-            assertSameDump(dump, await dumpOf(scope, kind, bytes), 'a new store')
-          }),
-        ),
-        { numRuns: runsOf('change', kind), seed: 1 },
-      )
-    })
+  test(`a store has the content that the rules give after any commands, and everything possible once all events are ingested (${kind.name})`, async () => {
+    const streams = fc.oneof(streamOf(contentsOf(false)), streamOf(contentsOf(false), 1))
+    const commands = fc.commands(
+      [
+        ingestion,
+        ingestion,
+        cutIngestion,
+        disorder,
+        incomplete,
+        importing,
+        importing,
+        pruning,
+        pruning,
+        restart,
+        kill,
+      ],
+      { maxCommands: 12, size: '+1' },
+    )
+    await assertProperty(
+      fc.asyncProperty(streams, commands, (blocks, list) =>
+        inScope(async (scope) => {
+          const [rules, tried] = [new Rules(), new Tried(scope, kind, blocks)]
+          // A store is there once it was opened for writing.
+          await tried.writer()
+          await fc.asyncModelRun(() => ({ model: rules, real: tried }), list)
+          await tried.close()
+          const bytes = fileOf(...blocks)
+          const checked = fileOf(...(await blocksToCheck(tried.store, blocks)))
+          const { told } = await checkWithFiles(tried.store, fileWith(scope, checked, 'whole.evts'))
+          const differences = told.filter(({ what }) => !what.startsWith('nothing to compare'))
+          if (!rules.isPruned) assert.deepEqual(differences, [])
+          await ingestWell(scope, tried.store, bytes, { allowGap: true })
+          rules.do((model) => model.ingest(bytes, { allowGap: true }))
+          const dump = await dumpStore(tried.store)
+          assertSameDump(dump, rules.dump(), 'all events')
+          await assertSound(tried.store)
+          if (rules.isPruned || dump.imported!.length > 0) return
+          assertSameDump(dump, await dumpOf(scope, kind, bytes), 'a new store')
+        }),
+      ),
+      { numRuns: runsOf('change', kind), seed: 1 },
+    )
   })
 }

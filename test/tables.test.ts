@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { KEPT } from '#core/resources/kept'
 import { RESOURCES } from '#core/resources/resources'
 import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
@@ -59,12 +59,10 @@ function differences(kind: string, tables: readonly Table[], found: Record<strin
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`the tables of a store (${kind.name})`, () => {
-    test('match their descriptions, with columns, types and keys', async (t) => {
-      const store = kind.create(t)
-      await openStore(store).migrate()
-      assert.deepEqual(differences(kind.name, TABLES, await readSchema(store)), [])
-    })
+  test(`the tables of a store match their descriptions, with columns, types and keys (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await openStore(store).migrate()
+    assert.deepEqual(differences(kind.name, TABLES, await readSchema(store)), [])
   })
 }
 
