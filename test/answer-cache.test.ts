@@ -21,7 +21,7 @@ import {
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { MARKET, recorded, SAMPLE } from './fixtures/shared.ts'
-import { openReader, runSql, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, openReader, runSql, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',
@@ -31,60 +31,58 @@ const TARGETS = [
   `/api/v2/liquidity/providers?marketId=${MARKET}`,
 ]
 
-for (const kind of STORE_KINDS) {
-  describe(`cached pages (${kind.name})`, () => {
-    test('are generated once when many clients ask for one at the same time, as after a block', async (t) => {
-      const points = Array.from({ length: 1_000 }, (_, n) => ({
-        ...pointAt(1),
-        timestamp: timeOf(1) + BigInt(n),
-      }))
-      const { live, base } = await serveLive(t, kind, points, { inThreads: true })
-      const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=5000`
-      const fromMemory = async () =>
-        Number(/^lyra_pages_from_memory_total (\d+)/m.exec(await metricsOf(base))![1])
-      for (let time = 0; time < 3; time++) await send(base, target)
-      await live.commit(2, [pointAt(2)])
-      const before = await fromMemory()
-      const sockets = Array.from({ length: 100 }, () => openSocket(base))
-      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-      const answers = sockets.map(async (socket) => readAnswers(await buffer(socket)).answers)
-      for (const socket of sockets) socket.write(requestText(`GET ${target}`))
-      for (const [answer] of await Promise.all(answers)) {
-        assert.deepEqual([answer!.status, answer!.headers.get('x-block-height')], [200, ['2']])
-        assert.ok(answer!.body.includes(`"price":"${pointAt(2).price}"`))
-      }
-      const made = sockets.length - ((await fromMemory()) - before)
-      // A few are generated at a time.
-      assert.ok(made <= 16, `made ${made} times`)
-    })
-
-    test('are left by a commit that changes another resource, in however many markets', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [checkpointAt(1)])
-      const reader = await openReader(t, store)
-      const { version } = await reader.freshness(null)
-      const markets = Array.from({ length: 300 }, (_, index) => idOf(`${index}`))
-      await live.commit(
-        2,
-        markets.map((marketId) => pointAt(2, { marketId })),
-      )
-      const { changed } = await reader.freshness(version)
-      assert.deepEqual(changed, [{ resource: 'fundingPeriodDataPoints', scope: null }])
-    })
-
-    test('are dropped when rows are pruned', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
-      const before = await Promise.all(TARGETS.map(async (target) => (await send(base, target)).text))
-      const [from] = /"timestamp":"\d+/.exec(before[1]!)!
-      await pruneBefore(store, BigInt(from.slice(13)), 'time')
-      for (const [index, target] of TARGETS.entries()) {
-        assert.equal((await send(base, target)).text, (await send(plain, target)).text, target)
-        if (index === 2) assert.notEqual((await send(base, target)).text, before[index], target)
-      }
-    })
+describeOn(STORE_KINDS, 'cached pages', (kind) => {
+  test('are generated once when many clients ask for one at the same time, as after a block', async (t) => {
+    const points = Array.from({ length: 1_000 }, (_, n) => ({
+      ...pointAt(1),
+      timestamp: timeOf(1) + BigInt(n),
+    }))
+    const { live, base } = await serveLive(t, kind, points, { inThreads: true })
+    const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=5000`
+    const fromMemory = async () =>
+      Number(/^lyra_pages_from_memory_total (\d+)/m.exec(await metricsOf(base))![1])
+    for (let time = 0; time < 3; time++) await send(base, target)
+    await live.commit(2, [pointAt(2)])
+    const before = await fromMemory()
+    const sockets = Array.from({ length: 100 }, () => openSocket(base))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    const answers = sockets.map(async (socket) => readAnswers(await buffer(socket)).answers)
+    for (const socket of sockets) socket.write(requestText(`GET ${target}`))
+    for (const [answer] of await Promise.all(answers)) {
+      assert.deepEqual([answer!.status, answer!.headers.get('x-block-height')], [200, ['2']])
+      assert.ok(answer!.body.includes(`"price":"${pointAt(2).price}"`))
+    }
+    const made = sockets.length - ((await fromMemory()) - before)
+    // A few are generated at a time.
+    assert.ok(made <= 16, `made ${made} times`)
   })
-}
+
+  test('are left by a commit that changes another resource, in however many markets', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [checkpointAt(1)])
+    const reader = await openReader(t, store)
+    const { version } = await reader.freshness(null)
+    const markets = Array.from({ length: 300 }, (_, index) => idOf(`${index}`))
+    await live.commit(
+      2,
+      markets.map((marketId) => pointAt(2, { marketId })),
+    )
+    const { changed } = await reader.freshness(version)
+    assert.deepEqual(changed, [{ resource: 'fundingPeriodDataPoints', scope: null }])
+  })
+
+  test('are dropped when rows are pruned', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
+    const before = await Promise.all(TARGETS.map(async (target) => (await send(base, target)).text))
+    const [from] = /"timestamp":"\d+/.exec(before[1]!)!
+    await pruneBefore(store, BigInt(from.slice(13)), 'time')
+    for (const [index, target] of TARGETS.entries()) {
+      assert.equal((await send(base, target)).text, (await send(plain, target)).text, target)
+      if (index === 2) assert.notEqual((await send(base, target)).text, before[index], target)
+    }
+  })
+})
 
 describe('cached pages of a SQLite file', () => {
   test('are dropped when another process writes to the file', async (t) => {

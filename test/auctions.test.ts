@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import type { MarketEvent } from '#core/events/event'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
@@ -20,7 +20,7 @@ import {
 import { createRandom } from './fixtures/random.ts'
 import { serve, serveFile } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 
 const SECOND = 1_000_000_000n
 
@@ -65,94 +65,91 @@ const auction = (height: number, leave: boolean, start = timeOf(height)): Market
 
 const at = (height: number) => timeOf(height).toString()
 
-for (const kind of STORE_KINDS) {
-  describe(`the auctions of a market (${kind.name})`, () => {
-    for (const name of ['smoke', 'perps-long', 'twap-auction', 'perps-long-named']) {
-      test(`are those of ${name}, in full and by range`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return t.skip('the recording is missing')
-        const expected = auctionsByBlocks(path)
-        assert.ok(expected.size > 0)
-        const base = await serveFile(kind, path)
-        const random = createRandom(name.length)
-        for (const [marketId, intervals] of expected) {
-          assert.deepEqual(await auctionsOf(base, marketId), { marketId, completeFrom: '0', intervals })
-          const times = intervals.flatMap(({ start, end }) => [start, end ?? start].map(BigInt))
-          const near = () => times[random.integer(times.length)]! + BigInt(random.integer(5) - 2)
-          for (let turn = 0; turn < 20; turn++) {
-            const [from, to] = [near(), near()]
-            const overlapping = intervals.filter(
-              ({ start, end }) =>
-                from < to && BigInt(start) < to && (end === undefined || BigInt(end) > from),
-            )
-            const query = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
-            assert.deepEqual((await auctionsOf(base, marketId, query)).intervals, overlapping, query)
-          }
+describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
+  for (const name of ['smoke', 'perps-long', 'twap-auction', 'perps-long-named']) {
+    test(`are those of ${name}, in full and by range`, async (t) => {
+      const path = recordingPath(`${name}.evts.gz`)
+      if (path === null) return t.skip('the recording is missing')
+      const expected = auctionsByBlocks(path)
+      assert.ok(expected.size > 0)
+      const base = await serveFile(kind, path)
+      const random = createRandom(name.length)
+      for (const [marketId, intervals] of expected) {
+        assert.deepEqual(await auctionsOf(base, marketId), { marketId, completeFrom: '0', intervals })
+        const times = intervals.flatMap(({ start, end }) => [start, end ?? start].map(BigInt))
+        const near = () => times[random.integer(times.length)]! + BigInt(random.integer(5) - 2)
+        for (let turn = 0; turn < 20; turn++) {
+          const [from, to] = [near(), near()]
+          const overlapping = intervals.filter(
+            ({ start, end }) => from < to && BigInt(start) < to && (end === undefined || BigInt(end) > from),
+          )
+          const query = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
+          assert.deepEqual((await auctionsOf(base, marketId, query)).intervals, overlapping, query)
         }
-      })
-    }
-
-    test('are merged if adjacent, omitted if of zero length, and have no end while in progress', async (t) => {
-      const { live, base } = await serveLive(t, kind, [pointAt(1), auction(1, false)])
-      const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
-      assert.deepEqual(await intervals(), [{ start: at(1) }])
-      // An extension has its own start, which is ignored.
-      await live.commit(5, [auction(5, false, timeOf(4))])
-      await live.commit(9, [auction(9, true)])
-      assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
-      await live.commit(20, [auction(20, false), auction(20, true)])
-      assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
-      await live.commit(30, [auction(30, false)])
-      await live.commit(40, [auction(40, true), auction(40, false)])
-      await live.commit(50, [auction(50, true), auction(50, true)])
-      assert.deepEqual(await intervals(), [
-        { start: at(1), end: at(9) },
-        { start: at(30), end: at(50) },
-      ])
-      // Late blocks count at their own height.
-      await live.commit(8, [auction(8, true)])
-      await live.commit(12, [auction(12, false)])
-      assert.deepEqual(await intervals(), [
-        { start: at(1), end: at(8) },
-        { start: at(12), end: at(20) },
-        { start: at(30), end: at(50) },
-      ])
+      }
     })
+  }
 
-    test('of too many events are cut off before a time that the answer reports', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const blocks = Array.from({ length: 20_003 }, (_, index) => ({
-        height: index + 1,
-        events: [auction(index + 1, index % 2 === 1)],
-      }))
-      await live.commitAll(blocks)
-      const base = await serve(t, store)
-      const { completeFrom, intervals } = await auctionsOf(base, LIVE_MARKET)
-      assert.equal(completeFrom, at(4))
-      assert.deepEqual(intervals[0], { start: at(5), end: at(6) })
-      assert.deepEqual(intervals.at(-1), { start: at(20_003) })
-      assert.equal(intervals.length, 10_000)
-    })
-
-    test('are an empty list for a market without any, and a date is answered with its time', async (t) => {
-      const store = kind.create(t)
-      const base = await serve(t, store)
-      assert.equal(await statusOf(base, `/api/v2/auctions/${LIVE_MARKET}`), 503)
-      const live = await openLiveStore(t, store)
-      await live.commit(1, [pointAt(1), auction(1, false)])
-      assert.deepEqual(await auctionsOf(base, OTHER_MARKET), {
-        ...{ marketId: OTHER_MARKET, completeFrom: '0', intervals: [] },
-      })
-      const { status, text } = await send(
-        base,
-        `/api/v2/auctions/${LIVE_MARKET}?date_range.start_timestamp=2023-01-01`,
-      )
-      assert.equal(status, 400)
-      assertSays(text, '1672531200000000000')
-      const client = createLyraClient({ url: base })
-      const from = new Date(Number(timeOf(1) / 1_000_000n) + 60_000)
-      assert.deepEqual((await client.auctions(LIVE_MARKET, { from })).intervals, [{ start: at(1) }])
-      assert.deepEqual((await client.auctions(LIVE_MARKET, { to: timeOf(1) })).intervals, [])
-    })
+  test('are merged if adjacent, omitted if of zero length, and have no end while in progress', async (t) => {
+    const { live, base } = await serveLive(t, kind, [pointAt(1), auction(1, false)])
+    const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
+    assert.deepEqual(await intervals(), [{ start: at(1) }])
+    // An extension has its own start, which is ignored.
+    await live.commit(5, [auction(5, false, timeOf(4))])
+    await live.commit(9, [auction(9, true)])
+    assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
+    await live.commit(20, [auction(20, false), auction(20, true)])
+    assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
+    await live.commit(30, [auction(30, false)])
+    await live.commit(40, [auction(40, true), auction(40, false)])
+    await live.commit(50, [auction(50, true), auction(50, true)])
+    assert.deepEqual(await intervals(), [
+      { start: at(1), end: at(9) },
+      { start: at(30), end: at(50) },
+    ])
+    // Late blocks count at their own height.
+    await live.commit(8, [auction(8, true)])
+    await live.commit(12, [auction(12, false)])
+    assert.deepEqual(await intervals(), [
+      { start: at(1), end: at(8) },
+      { start: at(12), end: at(20) },
+      { start: at(30), end: at(50) },
+    ])
   })
-}
+
+  test('of too many events are cut off before a time that the answer reports', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const blocks = Array.from({ length: 20_003 }, (_, index) => ({
+      height: index + 1,
+      events: [auction(index + 1, index % 2 === 1)],
+    }))
+    await live.commitAll(blocks)
+    const base = await serve(t, store)
+    const { completeFrom, intervals } = await auctionsOf(base, LIVE_MARKET)
+    assert.equal(completeFrom, at(4))
+    assert.deepEqual(intervals[0], { start: at(5), end: at(6) })
+    assert.deepEqual(intervals.at(-1), { start: at(20_003) })
+    assert.equal(intervals.length, 10_000)
+  })
+
+  test('are an empty list for a market without any, and a date is answered with its time', async (t) => {
+    const store = kind.create(t)
+    const base = await serve(t, store)
+    assert.equal(await statusOf(base, `/api/v2/auctions/${LIVE_MARKET}`), 503)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [pointAt(1), auction(1, false)])
+    assert.deepEqual(await auctionsOf(base, OTHER_MARKET), {
+      ...{ marketId: OTHER_MARKET, completeFrom: '0', intervals: [] },
+    })
+    const { status, text } = await send(
+      base,
+      `/api/v2/auctions/${LIVE_MARKET}?date_range.start_timestamp=2023-01-01`,
+    )
+    assert.equal(status, 400)
+    assertSays(text, '1672531200000000000')
+    const client = createLyraClient({ url: base })
+    const from = new Date(Number(timeOf(1) / 1_000_000n) + 60_000)
+    assert.deepEqual((await client.auctions(LIVE_MARKET, { from })).intervals, [{ start: at(1) }])
+    assert.deepEqual((await client.auctions(LIVE_MARKET, { to: timeOf(1) })).intervals, [])
+  })
+})

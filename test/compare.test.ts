@@ -13,7 +13,7 @@ import { serveWith } from './fixtures/port.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { ingestBytes, ingestWell, pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, runSql, STORE_KINDS, type StoreKind, sqlite } from './fixtures/stores.ts'
+import { describeOn, openStore, runSql, STORE_KINDS, type StoreKind, sqlite } from './fixtures/stores.ts'
 
 /** The sample's events of selected blocks. */
 const eventsOf = (isIn: (height: number) => boolean) => partOf(NAMED_SAMPLE, isIn)
@@ -99,61 +99,59 @@ const CHANGES = [
   ['update liquidity_providers set sla = null', 'liquidityProviders', {}, ['sla']],
 ] as const
 
-for (const kind of STORE_KINDS) {
-  describe(`two compared stores (${kind.name})`, () => {
-    test('are equal in every resource, or the first row that differs is named', async (t) => {
-      const [a, b] = await twoOf(t, kind)
-      const same = await compare(a, b)
-      assert.deepEqual(outcomes(same), ALL)
-      assert.deepEqual(same.heights, [{ from: '1', to: '905' }])
-      for (const [sql, resource, key, fields] of CHANGES) {
-        await runSql(b, sql)
-        const result = await compare(a, b)
-        assert.equal(outcomes(result)[resource], 'differs', sql)
-        const differenceIn = ({ resources }: Comparison) =>
-          resources.find((part) => part.resource === resource)!.difference!
-        const difference = differenceIn(result)
-        assert.deepEqual({ ...difference.key, ...key }, difference.key, sql)
-        assert.deepEqual(difference.fields, fields, sql)
-        // With the sides swapped the difference is the same.
-        const reversed = differenceIn(await compare(b, a))
-        assert.deepEqual([reversed.a, reversed.b], [difference.b, difference.a], sql)
-      }
-    })
-
-    test('are compared over the blocks that both have', async (t) => {
-      const whole = await storeOf(t, kind, NAMED_SAMPLE)
-      const parts: [what: string, isIn: (height: number) => boolean, heights: string][] = [
-        ['the first', (height) => height <= 400, '1-400'],
-        ['the last', (height) => height > 400, '401-905'],
-        ['all but some', (height) => height < 300 || height > 420, '1-299 421-905'],
-      ]
-      for (const [what, isIn, heights] of parts) {
-        const part = kind.create(t)
-        await ingestWell(t, part, eventsOf(isIn), { allowGap: true })
-        const result = await compare(whole, part)
-        assert.equal(result.heights.map(({ from, to }) => `${from}-${to}`).join(' '), heights, what)
-        const { checkpoints, points } = checkpointsAndPoints(result)
-        assert.equal(checkpoints.difference ?? points.difference, null, what)
-        assert.ok(points.same > 500 && points.notCovered > 100, what)
-        // A missing row of the common blocks is still found.
-        await runSql(part, 'delete from funding_period_data_points where height = 450 or height = 250')
-        const lacking = await compare(part, whole)
-        assert.equal(checkpointsAndPoints(lacking).points.difference?.a, null, what)
-      }
-    })
-
-    test('may be pruned', async (t) => {
-      const [a, b] = await twoOf(t, kind)
-      await pruneBefore(b, 500n)
-      for (const result of [await compare(a, b), await compare(b, a)]) {
-        const { checkpoints, points } = checkpointsAndPoints(result)
-        assert.equal(checkpoints.difference ?? points.difference, null)
-        assert.ok(checkpoints.notCovered > 10 && points.notCovered > 1_000)
-      }
-    })
+describeOn(STORE_KINDS, 'two compared stores', (kind) => {
+  test('are equal in every resource, or the first row that differs is named', async (t) => {
+    const [a, b] = await twoOf(t, kind)
+    const same = await compare(a, b)
+    assert.deepEqual(outcomes(same), ALL)
+    assert.deepEqual(same.heights, [{ from: '1', to: '905' }])
+    for (const [sql, resource, key, fields] of CHANGES) {
+      await runSql(b, sql)
+      const result = await compare(a, b)
+      assert.equal(outcomes(result)[resource], 'differs', sql)
+      const differenceIn = ({ resources }: Comparison) =>
+        resources.find((part) => part.resource === resource)!.difference!
+      const difference = differenceIn(result)
+      assert.deepEqual({ ...difference.key, ...key }, difference.key, sql)
+      assert.deepEqual(difference.fields, fields, sql)
+      // With the sides swapped the difference is the same.
+      const reversed = differenceIn(await compare(b, a))
+      assert.deepEqual([reversed.a, reversed.b], [difference.b, difference.a], sql)
+    }
   })
-}
+
+  test('are compared over the blocks that both have', async (t) => {
+    const whole = await storeOf(t, kind, NAMED_SAMPLE)
+    const parts: [what: string, isIn: (height: number) => boolean, heights: string][] = [
+      ['the first', (height) => height <= 400, '1-400'],
+      ['the last', (height) => height > 400, '401-905'],
+      ['all but some', (height) => height < 300 || height > 420, '1-299 421-905'],
+    ]
+    for (const [what, isIn, heights] of parts) {
+      const part = kind.create(t)
+      await ingestWell(t, part, eventsOf(isIn), { allowGap: true })
+      const result = await compare(whole, part)
+      assert.equal(result.heights.map(({ from, to }) => `${from}-${to}`).join(' '), heights, what)
+      const { checkpoints, points } = checkpointsAndPoints(result)
+      assert.equal(checkpoints.difference ?? points.difference, null, what)
+      assert.ok(points.same > 500 && points.notCovered > 100, what)
+      // A missing row of the common blocks is still found.
+      await runSql(part, 'delete from funding_period_data_points where height = 450 or height = 250')
+      const lacking = await compare(part, whole)
+      assert.equal(checkpointsAndPoints(lacking).points.difference?.a, null, what)
+    }
+  })
+
+  test('may be pruned', async (t) => {
+    const [a, b] = await twoOf(t, kind)
+    await pruneBefore(b, 500n)
+    for (const result of [await compare(a, b), await compare(b, a)]) {
+      const { checkpoints, points } = checkpointsAndPoints(result)
+      assert.equal(checkpoints.difference ?? points.difference, null)
+      assert.ok(checkpoints.notCovered > 10 && points.notCovered > 1_000)
+    }
+  })
+})
 
 describe('services in a comparison', () => {
   const kind = STORE_KINDS[0]!

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { coverageOf } from './fixtures/coverage.ts'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestWell, pruneBefore, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { HEIGHT, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/coverage'
 
@@ -36,66 +36,64 @@ const SAMPLE_COVERAGE = {
   next: null,
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`GET ${PATH} on ${kind.name}`, () => {
-    test('reports blocks, rows and times by market, all of the snapshot named in its headers', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      assert.deepEqual(await coverageOf(base), SAMPLE_COVERAGE)
-      const answer = await send(base, PATH)
-      assert.equal(answer.headers['x-block-height'], HEIGHT)
-      assert.equal(answer.headers['x-block-timestamp'], TIMESTAMP)
-      assert.equal(answer.headers['content-type'], 'application/json')
-    })
-
-    test('blocks that are missing or incomplete are gaps, and every other height lies in a range', async (t) => {
-      const store = kind.create(t)
-      const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
-      const some = fileOf(block(5), block(6), block(9), { ...block(10), without: [2] }, block(11))
-      await ingestWell(t, store, some, { allowGap: true })
-      const base = await serve(t, store)
-      const { blocks, fundingPeriodDataPoints } = await coverageOf(base)
-      assert.deepEqual(blocks, {
-        ranges: [
-          { from: '5', to: '6' },
-          { from: '9', to: '9' },
-          { from: '11', to: '11' },
-        ],
-        gaps: [
-          { from: '7', to: '8', kind: 'missing' },
-          { from: '10', to: '10', kind: 'incomplete' },
-        ],
-        imported: [],
-        lastTimestamp: '11000000000',
-      })
-      assert.equal(fundingPeriodDataPoints[0]!.count, '4')
-      await ingestWell(t, store, fileOf(block(7), block(8), block(10)))
-      const filled = await coverageOf(base)
-      assert.deepEqual(filled.blocks.ranges, [{ from: '5', to: '11' }])
-      assert.deepEqual(filled.blocks.gaps, [])
-      assert.equal(filled.fundingPeriodDataPoints[0]!.count, '7')
-    })
-
-    test('pruned rows are reported, and no longer counted', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      await pruneBefore(store, 900n)
-      const base = await serve(t, store)
-      const byHeight = await coverageOf(base)
-      assert.deepEqual(byHeight.prunedBefore, { timestamp: null, height: '900' })
-      assert.equal(byHeight.checkpoints.count, '1')
-      const all = BigInt(TIMESTAMP)
-      await pruneBefore(store, all, 'time')
-      const byTime = await coverageOf(base)
-      assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
-      assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
-      const carriedOver = ['1696500900000000000', '1696500901000000000', '1696500899000000000']
-      assert.deepEqual(
-        byTime.fundingPeriodDataPoints,
-        carriedOver.map((time, at) => ({
-          ...{ marketId: MARKETS[at], count: '1', firstTimestamp: time, lastTimestamp: time },
-        })),
-        'series need the points that were carried over into running periods',
-      )
-      assert.deepEqual(byTime.liquidityProviders, SAMPLE_COVERAGE.liquidityProviders)
-    })
+describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
+  test('reports blocks, rows and times by market, all of the snapshot named in its headers', async () => {
+    const base = await serveFile(kind, SAMPLE)
+    assert.deepEqual(await coverageOf(base), SAMPLE_COVERAGE)
+    const answer = await send(base, PATH)
+    assert.equal(answer.headers['x-block-height'], HEIGHT)
+    assert.equal(answer.headers['x-block-timestamp'], TIMESTAMP)
+    assert.equal(answer.headers['content-type'], 'application/json')
   })
-}
+
+  test('blocks that are missing or incomplete are gaps, and every other height lies in a range', async (t) => {
+    const store = kind.create(t)
+    const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
+    const some = fileOf(block(5), block(6), block(9), { ...block(10), without: [2] }, block(11))
+    await ingestWell(t, store, some, { allowGap: true })
+    const base = await serve(t, store)
+    const { blocks, fundingPeriodDataPoints } = await coverageOf(base)
+    assert.deepEqual(blocks, {
+      ranges: [
+        { from: '5', to: '6' },
+        { from: '9', to: '9' },
+        { from: '11', to: '11' },
+      ],
+      gaps: [
+        { from: '7', to: '8', kind: 'missing' },
+        { from: '10', to: '10', kind: 'incomplete' },
+      ],
+      imported: [],
+      lastTimestamp: '11000000000',
+    })
+    assert.equal(fundingPeriodDataPoints[0]!.count, '4')
+    await ingestWell(t, store, fileOf(block(7), block(8), block(10)))
+    const filled = await coverageOf(base)
+    assert.deepEqual(filled.blocks.ranges, [{ from: '5', to: '11' }])
+    assert.deepEqual(filled.blocks.gaps, [])
+    assert.equal(filled.fundingPeriodDataPoints[0]!.count, '7')
+  })
+
+  test('pruned rows are reported, and no longer counted', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    await pruneBefore(store, 900n)
+    const base = await serve(t, store)
+    const byHeight = await coverageOf(base)
+    assert.deepEqual(byHeight.prunedBefore, { timestamp: null, height: '900' })
+    assert.equal(byHeight.checkpoints.count, '1')
+    const all = BigInt(TIMESTAMP)
+    await pruneBefore(store, all, 'time')
+    const byTime = await coverageOf(base)
+    assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
+    assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
+    const carriedOver = ['1696500900000000000', '1696500901000000000', '1696500899000000000']
+    assert.deepEqual(
+      byTime.fundingPeriodDataPoints,
+      carriedOver.map((time, at) => ({
+        ...{ marketId: MARKETS[at], count: '1', firstTimestamp: time, lastTimestamp: time },
+      })),
+      'series need the points that were carried over into running periods',
+    )
+    assert.deepEqual(byTime.liquidityProviders, SAMPLE_COVERAGE.liquidityProviders)
+  })
+})

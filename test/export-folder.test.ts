@@ -25,7 +25,14 @@ import { assertFails, runWell, startLyra } from './fixtures/program.ts'
 import { hasPython, lacksPython, PYTHON } from './fixtures/python.ts'
 import { pruneBefore, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
-import { openStore, runSql, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import {
+  describeOn,
+  openStore,
+  runSql,
+  STORE_KINDS,
+  type StoreKind,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
 const hasDuckDb = () => hasPython('duckdb')
@@ -85,152 +92,148 @@ function holderOf(lock: string): string {
   }
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`an export into a folder (${kind.name})`, () => {
-    test('contains every row of every resource, by market, in DuckDB too', async (t) => {
-      if (lacksPython(t, 'duckdb')) return
-      const store = await storeOfGenerated(t, kind, { blocks: 700, events: 0 })
-      const folder = join(temporaryFolder(t), 'all')
-      await runWell(t, `export all --store ${store} --out ${folder}`)
-      const base = await serve(t, store)
-      for (const resource of RESOURCES) {
-        const { text } = await send(base, `/api/v2/export/${resource.kebabName}?format=ndjson`)
-        const lines = text.split('\n').slice(0, -1)
-        assert.ok(lines.length > 0)
-        const byMarket = isWrittenByMarket(resource)
-        const { types, rows } = rowsIn(
-          join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'),
+describeOn(STORE_KINDS, 'an export into a folder', (kind) => {
+  test('contains every row of every resource, by market, in DuckDB too', async (t) => {
+    if (lacksPython(t, 'duckdb')) return
+    const store = await storeOfGenerated(t, kind, { blocks: 700, events: 0 })
+    const folder = join(temporaryFolder(t), 'all')
+    await runWell(t, `export all --store ${store} --out ${folder}`)
+    const base = await serve(t, store)
+    for (const resource of RESOURCES) {
+      const { text } = await send(base, `/api/v2/export/${resource.kebabName}?format=ndjson`)
+      const lines = text.split('\n').slice(0, -1)
+      assert.ok(lines.length > 0)
+      const byMarket = isWrittenByMarket(resource)
+      const { types, rows } = rowsIn(join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'))
+      assert.equal(rows.length, lines.length)
+      // The column in the folder's name is not repeated in its files.
+      const files = globSync('**/*.parquet', { cwd: join(folder, resource.kebabName) })
+      if (byMarket) {
+        const file = readFileSync(join(folder, resource.kebabName, files[0]!))
+        assert.ok('marketId' in types && !file.includes('marketId'))
+      }
+      assert.equal(new Set(rows.map((row) => JSON.stringify(row))).size, lines.length)
+      for (const field of resource.fields.filter(({ form }) => typeof form === 'string')) {
+        const isNumber = exportTableOf(resource).columns.some(
+          ({ name, decimal }) => name === field.name && decimal !== undefined,
         )
-        assert.equal(rows.length, lines.length)
-        // The column in the folder's name is not repeated in its files.
-        const files = globSync('**/*.parquet', { cwd: join(folder, resource.kebabName) })
-        if (byMarket) {
-          const file = readFileSync(join(folder, resource.kebabName, files[0]!))
-          assert.ok('marketId' in types && !file.includes('marketId'))
-        }
-        assert.equal(new Set(rows.map((row) => JSON.stringify(row))).size, lines.length)
-        for (const field of resource.fields.filter(({ form }) => typeof form === 'string')) {
-          const isNumber = exportTableOf(resource).columns.some(
-            ({ name, decimal }) => name === field.name && decimal !== undefined,
-          )
-          const exact = (value: string | null | undefined) =>
-            value != null && isNumber ? textOfDecimal(parseDecimal(value)!) : (value ?? null)
-          const seen = rows.map((row) => exact(row[field.name])).sort()
-          const sent = lines.map((line) => exact(JSON.parse(line)[field.name])).sort()
-          assert.deepEqual(seen, sent, field.name)
-        }
+        const exact = (value: string | null | undefined) =>
+          value != null && isNumber ? textOfDecimal(parseDecimal(value)!) : (value ?? null)
+        const seen = rows.map((row) => exact(row[field.name])).sort()
+        const sent = lines.map((line) => exact(JSON.parse(line)[field.name])).sort()
+        assert.deepEqual(seen, sent, field.name)
       }
-    })
-
-    test('is replaced by the next one: new, late and filled rows are in it, pruned ones are not', async (t) => {
-      const { store, live, folder } = await filled(t, kind, [100, 101, 102, 104])
-      const first = await exportTo(store, folder)
-      assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet'])
-      assert.deepEqual([first.rows, first.files, first.height], [2_000, 2, 104n])
-      await live.commit(103, pointsOf(103, 500))
-      await live.commit(301, [...pointsOf(301, 500), ...pointsOf(301, 3, B), ...pointsOf(301, 1, A, 200)])
-      await pruneBefore(store, timeOf(102), 'time')
-      const { rows, files } = await exportTo(store, folder)
-      assert.deepEqual([rows, files], [2_003, 3])
-      assert.deepEqual([partsOf(folder).length, partsOf(folder, B).length], [2, 1])
-      assert.deepEqual(readdirSync(dirname(folder)), ['all'])
-      if (!hasDuckDb()) return
-      const found = rowsIn(join(folder, POINTS, '*/*.parquet')).rows
-      assert.equal(new Set(found.map((row) => `${row.marketId} ${row.timestamp}`)).size, 2_003)
-    })
-
-    test('that is killed or interrupted leaves the one before, and the next run puts it right', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      for (let height = 1; height <= 40; height++) {
-        await live.commit(height, pointsOf(height, 1_000, idOf((height % 16).toString(16))))
-      }
-      const folder = join(temporaryFolder(t), 'all')
-      const command = `export all --store ${store} --out ${folder}`
-      await runWell(t, command)
-      const before = filesOf(folder)
-      await live.commit(41, pointsOf(41, 200))
-      const [fresh, lock] = [join(`${folder}.new`, POINTS), `${folder}.lock`]
-      for (const signal of ['SIGKILL', 'SIGKILL', 'SIGINT'] as const) {
-        const run = startLyra(t, command)
-        let hasEnded = false
-        void run.outcome.then(() => {
-          hasEnded = true
-        })
-        const hasBegun = () => holderOf(lock) === String(run.child.pid) && existsSync(fresh)
-        while (!hasEnded && !hasBegun()) await new Promise((resolve) => setTimeout(resolve, 2))
-        run.child.kill(signal)
-        const { code, stderr } = await run.outcome
-        if (signal === 'SIGINT') {
-          assert.equal(code, 130, stderr)
-          assert.deepEqual(readdirSync(dirname(folder)), ['all'])
-        }
-        assert.deepEqual(filesOf(folder), before)
-      }
-      const { stdout } = await runWell(t, command)
-      assert.match(stdout, /as of block 41; 16 files, 40,200 rows\.$/m)
-    })
-
-    test('ended between its two renamings is put right by the next run', async (t) => {
-      const { store, live, folder } = await filled(t, kind, [10])
-      await exportTo(store, folder)
-      renameSync(folder, `${folder}.old`)
-      mkdirSync(`${folder}.new`)
-      const other = await createLiveStore(t, kind)
-      await other.live.commit(9, [])
-      // The earlier export counts, even if it is not in its place.
-      await assert.rejects(exportTo(other.store, folder), { message: /was exported at block 10/ })
-      await live.commit(11, pointsOf(11, 5))
-      assert.equal((await exportTo(store, folder)).rows, 505)
-      assert.deepEqual(readdirSync(dirname(folder)), ['all'])
-    })
-
-    test('has numbers as decimals; the error for one that does not fit names its row and --text', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const [point] = pointsOf(1, 1) as [Extract<MarketEvent, { kind: 'funding-period-data-point' }>]
-      const most = '9'.repeat(38)
-      const prices = ['1', '-50', '1e2', most, '7.000']
-      const commit = (height: number, all: readonly string[]) =>
-        live.commit(
-          height,
-          all.map((price, index) => ({ ...point, price, timestamp: BigInt(10 * height + index) })),
-        )
-      await commit(1, prices)
-      const folder = temporaryFolder(t)
-      const command = `export ${POINTS} --store ${store} --oldest-first --format parquet --out ${folder}`
-      const out = join(folder, 'points.parquet')
-      await runWell(t, `${command}/points.parquet`)
-      if (hasDuckDb()) {
-        const { types, rows } = rowsIn(out)
-        assert.deepEqual([types.price, types.twap], ['DECIMAL(38,0)', 'DECIMAL(38,0)'])
-        assert.deepEqual(
-          rows.map(({ price }) => price),
-          ['1', '-50', '100', most, '7'],
-        )
-      }
-      const all = `export all --store ${store} --out ${join(folder, 'all')}`
-      await runWell(t, all)
-      for (const [index, unfit] of [`1${most}`, '0.5', '1e-10'].entries()) {
-        await commit(2 + index, [unfit])
-        const row = `market ${A}, timestamp ${20 + 10 * index}, seq 1, source 2`
-        const refusal = `lyra: funding period data points: price is "${unfit}" in the row ${row}, which is not a decimal(38, 0); export with --text, which writes these columns as text\n`
-        for (const refused of [`${command}/unfit.parquet`, all]) await assertFails(t, refused, refusal, 1)
-        assert.ok(!existsSync(join(folder, 'unfit.parquet')))
-        await live.commit(2 + index, [])
-        await runSql(store, `delete from funding_period_data_points where height = ${2 + index}`)
-      }
-      await commit(9, ['0.5'])
-      await runWell(t, `${command}/points.parquet --text --force`)
-      if (hasDuckDb()) {
-        const { types, rows } = rowsIn(out)
-        assert.deepEqual([types.price, types.timestamp, types.seq], ['VARCHAR', 'TIMESTAMP_NS', 'BIGINT'])
-        assert.deepEqual(
-          rows.map(({ price }) => price),
-          [...prices, '0.5'],
-        )
-      }
-    })
+    }
   })
-}
+
+  test('is replaced by the next one: new, late and filled rows are in it, pruned ones are not', async (t) => {
+    const { store, live, folder } = await filled(t, kind, [100, 101, 102, 104])
+    const first = await exportTo(store, folder)
+    assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet'])
+    assert.deepEqual([first.rows, first.files, first.height], [2_000, 2, 104n])
+    await live.commit(103, pointsOf(103, 500))
+    await live.commit(301, [...pointsOf(301, 500), ...pointsOf(301, 3, B), ...pointsOf(301, 1, A, 200)])
+    await pruneBefore(store, timeOf(102), 'time')
+    const { rows, files } = await exportTo(store, folder)
+    assert.deepEqual([rows, files], [2_003, 3])
+    assert.deepEqual([partsOf(folder).length, partsOf(folder, B).length], [2, 1])
+    assert.deepEqual(readdirSync(dirname(folder)), ['all'])
+    if (!hasDuckDb()) return
+    const found = rowsIn(join(folder, POINTS, '*/*.parquet')).rows
+    assert.equal(new Set(found.map((row) => `${row.marketId} ${row.timestamp}`)).size, 2_003)
+  })
+
+  test('that is killed or interrupted leaves the one before, and the next run puts it right', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    for (let height = 1; height <= 40; height++) {
+      await live.commit(height, pointsOf(height, 1_000, idOf((height % 16).toString(16))))
+    }
+    const folder = join(temporaryFolder(t), 'all')
+    const command = `export all --store ${store} --out ${folder}`
+    await runWell(t, command)
+    const before = filesOf(folder)
+    await live.commit(41, pointsOf(41, 200))
+    const [fresh, lock] = [join(`${folder}.new`, POINTS), `${folder}.lock`]
+    for (const signal of ['SIGKILL', 'SIGKILL', 'SIGINT'] as const) {
+      const run = startLyra(t, command)
+      let hasEnded = false
+      void run.outcome.then(() => {
+        hasEnded = true
+      })
+      const hasBegun = () => holderOf(lock) === String(run.child.pid) && existsSync(fresh)
+      while (!hasEnded && !hasBegun()) await new Promise((resolve) => setTimeout(resolve, 2))
+      run.child.kill(signal)
+      const { code, stderr } = await run.outcome
+      if (signal === 'SIGINT') {
+        assert.equal(code, 130, stderr)
+        assert.deepEqual(readdirSync(dirname(folder)), ['all'])
+      }
+      assert.deepEqual(filesOf(folder), before)
+    }
+    const { stdout } = await runWell(t, command)
+    assert.match(stdout, /as of block 41; 16 files, 40,200 rows\.$/m)
+  })
+
+  test('ended between its two renamings is put right by the next run', async (t) => {
+    const { store, live, folder } = await filled(t, kind, [10])
+    await exportTo(store, folder)
+    renameSync(folder, `${folder}.old`)
+    mkdirSync(`${folder}.new`)
+    const other = await createLiveStore(t, kind)
+    await other.live.commit(9, [])
+    // The earlier export counts, even if it is not in its place.
+    await assert.rejects(exportTo(other.store, folder), { message: /was exported at block 10/ })
+    await live.commit(11, pointsOf(11, 5))
+    assert.equal((await exportTo(store, folder)).rows, 505)
+    assert.deepEqual(readdirSync(dirname(folder)), ['all'])
+  })
+
+  test('has numbers as decimals; the error for one that does not fit names its row and --text', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const [point] = pointsOf(1, 1) as [Extract<MarketEvent, { kind: 'funding-period-data-point' }>]
+    const most = '9'.repeat(38)
+    const prices = ['1', '-50', '1e2', most, '7.000']
+    const commit = (height: number, all: readonly string[]) =>
+      live.commit(
+        height,
+        all.map((price, index) => ({ ...point, price, timestamp: BigInt(10 * height + index) })),
+      )
+    await commit(1, prices)
+    const folder = temporaryFolder(t)
+    const command = `export ${POINTS} --store ${store} --oldest-first --format parquet --out ${folder}`
+    const out = join(folder, 'points.parquet')
+    await runWell(t, `${command}/points.parquet`)
+    if (hasDuckDb()) {
+      const { types, rows } = rowsIn(out)
+      assert.deepEqual([types.price, types.twap], ['DECIMAL(38,0)', 'DECIMAL(38,0)'])
+      assert.deepEqual(
+        rows.map(({ price }) => price),
+        ['1', '-50', '100', most, '7'],
+      )
+    }
+    const all = `export all --store ${store} --out ${join(folder, 'all')}`
+    await runWell(t, all)
+    for (const [index, unfit] of [`1${most}`, '0.5', '1e-10'].entries()) {
+      await commit(2 + index, [unfit])
+      const row = `market ${A}, timestamp ${20 + 10 * index}, seq 1, source 2`
+      const refusal = `lyra: funding period data points: price is "${unfit}" in the row ${row}, which is not a decimal(38, 0); export with --text, which writes these columns as text\n`
+      for (const refused of [`${command}/unfit.parquet`, all]) await assertFails(t, refused, refusal, 1)
+      assert.ok(!existsSync(join(folder, 'unfit.parquet')))
+      await live.commit(2 + index, [])
+      await runSql(store, `delete from funding_period_data_points where height = ${2 + index}`)
+    }
+    await commit(9, ['0.5'])
+    await runWell(t, `${command}/points.parquet --text --force`)
+    if (hasDuckDb()) {
+      const { types, rows } = rowsIn(out)
+      assert.deepEqual([types.price, types.timestamp, types.seq], ['VARCHAR', 'TIMESTAMP_NS', 'BIGINT'])
+      assert.deepEqual(
+        rows.map(({ price }) => price),
+        [...prices, '0.5'],
+      )
+    }
+  })
+})
 
 describe('an export into a folder', () => {
   const kind = STORE_KINDS[0]!

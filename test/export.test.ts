@@ -13,7 +13,7 @@ import { assertMalformed } from './fixtures/refusals.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, SAMPLE } from './fixtures/shared.ts'
-import { openReader, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { describeOn, openReader, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
@@ -32,84 +32,82 @@ const open = (base: string, target: string): Promise<IncomingMessage> =>
     get(`${base}${target}`, { agent: false }, resolve)
   })
 
-for (const kind of STORE_KINDS) {
-  describe(`exports (${kind.name})`, () => {
-    test('of a range of times are the same over HTTP, zipped and by the program', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store, { inThreads: true })
-      for (const [from, to, args] of SELECTIONS) {
-        const command = `export funding-period-data-points --market ${MARKET} --store ${store} ${args}`
-        const params: [string, string][] = [
-          ['dateRange.startTimestamp', from],
-          ['dateRange.endTimestamp', to],
-        ]
-        const target = `${POINTS}${query([...params, ['format', 'ndjson']])}`
-        const { text, headers } = await send(base, target)
-        assert.equal(headers['content-type'], 'application/x-ndjson')
-        assert.equal(headers['x-block-height'], '905')
-        const paged = await edgesOf(base, POINTS, params)
-        assert.ok(paged.length > 3)
-        assert.deepEqual(ndjsonRows(text), paged)
-        const zipped = await send(base, target, { headers: { 'accept-encoding': 'gzip' } })
-        assert.equal(zipped.headers['content-encoding'], 'gzip')
-        assert.equal(gunzipSync(zipped.body).toString(), text)
-        assert.equal((await runWell(t, command)).stdout, text, args)
-        const dated = await send(base, `${POINTS}${query([...params, ['format', 'csv'], ['times', 'iso']])}`)
-        assert.match(dated.text, /,2023-10-05T10:\d\d:\d\d\.000000000Z,/)
-        const { stdout } = await runWell(t, `${command} --format csv --times iso`)
-        assert.equal(stdout, dated.text)
-      }
-    })
-
-    test('are of one snapshot, whatever is committed meanwhile', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const commit = (height: number) =>
-        live.commit(
-          height,
-          Array.from({ length: 100 }, (_, part) => ({
-            ...pointAt(height),
-            timestamp: BigInt(height * 1000 + part),
-          })),
-        )
-      for (let height = 1; height <= 50; height++) await commit(height)
-      const base = await serve(t, store)
-      const path = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}`
-      const response = await open(base, `${path}?format=ndjson&pagination.newestFirst=false`)
-      assert.equal(response.headers['x-block-height'], '50')
-      await commit(51)
-      let text = ''
-      for await (const chunk of response.setEncoding('utf8')) text += chunk
-      assert.equal(ndjsonRows(text).length, 5_000)
-      assert.equal((await edgesOf(base, path)).length, 5_100)
-    })
-
-    test('take little memory, however many rows there are', async (t) => {
-      const count = scaled(50_000, 5_000_000)
-      const store = await storeOfPoints(t, kind, count)
-      const base = await serve(t, store)
-      const folder = temporaryFolder(t)
-      const market = pointAt(1).marketId
-      const command = `export funding-period-data-points --market ${market} --store ${store}`
-      for (const format of ['ndjson', 'csv', 'parquet']) {
-        const out = join(folder, `points.${format}`)
-        const run = startProgram(t, process.execPath, [
-          ...['--import', PEAK_MEMORY, MAIN],
-          ...`${command} --format ${format} --out ${out} --log-level warn`.split(' '),
-        ])
-        const startedAt = performance.now()
-        const { code, stderr } = await run.outcome
-        assert.equal(code, 0, stderr)
-        const bytes = Number(/^peak memory (\d+) kB$/m.exec(stderr)![1]) * 1024
-        assert.ok(bytes < MAX_MEMORY_BYTES, `${format}: ${bytes} bytes of memory`)
-        const seconds = (performance.now() - startedAt) / 1000
-        t.diagnostic(
-          `${format}: ${count} rows, ${Math.round(statSync(out).size / 1e6)} MB, ${seconds.toFixed(1)} s, ${Math.round(bytes / 1e6)} MB of memory`,
-        )
-      }
-      await assertEqualsPages(base, market, join(folder, 'points.ndjson'), count)
-    })
+describeOn(STORE_KINDS, 'exports', (kind) => {
+  test('of a range of times are the same over HTTP, zipped and by the program', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const base = await serve(t, store, { inThreads: true })
+    for (const [from, to, args] of SELECTIONS) {
+      const command = `export funding-period-data-points --market ${MARKET} --store ${store} ${args}`
+      const params: [string, string][] = [
+        ['dateRange.startTimestamp', from],
+        ['dateRange.endTimestamp', to],
+      ]
+      const target = `${POINTS}${query([...params, ['format', 'ndjson']])}`
+      const { text, headers } = await send(base, target)
+      assert.equal(headers['content-type'], 'application/x-ndjson')
+      assert.equal(headers['x-block-height'], '905')
+      const paged = await edgesOf(base, POINTS, params)
+      assert.ok(paged.length > 3)
+      assert.deepEqual(ndjsonRows(text), paged)
+      const zipped = await send(base, target, { headers: { 'accept-encoding': 'gzip' } })
+      assert.equal(zipped.headers['content-encoding'], 'gzip')
+      assert.equal(gunzipSync(zipped.body).toString(), text)
+      assert.equal((await runWell(t, command)).stdout, text, args)
+      const dated = await send(base, `${POINTS}${query([...params, ['format', 'csv'], ['times', 'iso']])}`)
+      assert.match(dated.text, /,2023-10-05T10:\d\d:\d\d\.000000000Z,/)
+      const { stdout } = await runWell(t, `${command} --format csv --times iso`)
+      assert.equal(stdout, dated.text)
+    }
   })
-}
+
+  test('are of one snapshot, whatever is committed meanwhile', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const commit = (height: number) =>
+      live.commit(
+        height,
+        Array.from({ length: 100 }, (_, part) => ({
+          ...pointAt(height),
+          timestamp: BigInt(height * 1000 + part),
+        })),
+      )
+    for (let height = 1; height <= 50; height++) await commit(height)
+    const base = await serve(t, store)
+    const path = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}`
+    const response = await open(base, `${path}?format=ndjson&pagination.newestFirst=false`)
+    assert.equal(response.headers['x-block-height'], '50')
+    await commit(51)
+    let text = ''
+    for await (const chunk of response.setEncoding('utf8')) text += chunk
+    assert.equal(ndjsonRows(text).length, 5_000)
+    assert.equal((await edgesOf(base, path)).length, 5_100)
+  })
+
+  test('take little memory, however many rows there are', async (t) => {
+    const count = scaled(50_000, 5_000_000)
+    const store = await storeOfPoints(t, kind, count)
+    const base = await serve(t, store)
+    const folder = temporaryFolder(t)
+    const market = pointAt(1).marketId
+    const command = `export funding-period-data-points --market ${market} --store ${store}`
+    for (const format of ['ndjson', 'csv', 'parquet']) {
+      const out = join(folder, `points.${format}`)
+      const run = startProgram(t, process.execPath, [
+        ...['--import', PEAK_MEMORY, MAIN],
+        ...`${command} --format ${format} --out ${out} --log-level warn`.split(' '),
+      ])
+      const startedAt = performance.now()
+      const { code, stderr } = await run.outcome
+      assert.equal(code, 0, stderr)
+      const bytes = Number(/^peak memory (\d+) kB$/m.exec(stderr)![1]) * 1024
+      assert.ok(bytes < MAX_MEMORY_BYTES, `${format}: ${bytes} bytes of memory`)
+      const seconds = (performance.now() - startedAt) / 1000
+      t.diagnostic(
+        `${format}: ${count} rows, ${Math.round(statSync(out).size / 1e6)} MB, ${seconds.toFixed(1)} s, ${Math.round(bytes / 1e6)} MB of memory`,
+      )
+    }
+    await assertEqualsPages(base, market, join(folder, 'points.ndjson'), count)
+  })
+})
 
 /** A new store of data points of one market, a second apart. */
 async function storeOfPoints(t: TestContext, kind: StoreKind, count: number): Promise<string> {

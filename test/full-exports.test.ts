@@ -21,7 +21,7 @@ import {
 } from './fixtures/resource-cases.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
-import { runSql, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { describeOn, runSql, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const pathOf = ({ kebabName }: { kebabName: string }) => `/api/v2/export/${kebabName}`
 
@@ -62,99 +62,97 @@ function selectionsWithoutMarket(resourceCase: ResourceCase): Selection[] {
     .concat([{}])
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`exports of all markets (${kind.name})`, () => {
-    for (const resourceCase of RESOURCE_CASES) {
-      const { resource } = resourceCase
-      const path = pathOf(resource)
+describeOn(STORE_KINDS, 'exports of all markets', (kind) => {
+  for (const resourceCase of RESOURCE_CASES) {
+    const { resource } = resourceCase
+    const path = pathOf(resource)
 
-      test(`contain all ${resource.name}, by market id, then by key, and resume after every row`, async (t) => {
-        const { store, base, model } = await serveCase(t, kind, resourceCase)
-        for (const selection of selectionsWithoutMarket(resourceCase)) {
-          const { params } = targetOf({ ...resource, scope: null }, selection)
-          const expected = ordered(resourceCase, model.rows(selection))
-          const lines = await exported(base, path, params)
-          assert.deepEqual(nodesOf(lines), expected)
-          const reversed = await exported(base, path, [...params, ['pagination.newestFirst', 'true']])
-          assert.deepEqual(nodesOf(reversed), expected.toReversed())
-        }
-        const lines = await exported(base, path)
-        assert.ok(lines.length >= 2)
-        for (const index of sampled('comparison', [...lines.keys()], kind)) {
-          const { cursor } = lines[index]!
-          assert.match(cursor, /^[A-Za-z0-9_-]+$/)
-          const rest = await exported(base, path, [['pagination.after', cursor]])
-          assert.deepEqual(rest, lines.slice(index + 1))
-          const before = await exported(base, path, [
-            ['pagination.after', cursor],
-            ['pagination.newestFirst', 'true'],
-          ])
-          assert.deepEqual(before, lines.slice(0, index).toReversed())
-        }
-        const csv = await send(base, `${path}?format=csv`)
-        const cursors = csv.text.split('\r\n').flatMap((line) => /,([^,"]*)$/.exec(line)?.[1] ?? [])
-        assert.deepEqual(new Set(cursors), new Set(['cursor', ...lines.map(({ cursor }) => cursor)]))
-        const command = `export ${resource.kebabName} --store ${store} --oldest-first`
-        const { stdout } = await runWell(t, command)
-        assert.deepEqual(linesOf(stdout), lines)
-        const middle = lines[Math.floor(lines.length / 2)]!
-        const resumed = await runWell(t, `${command} --after ${middle.cursor}`)
-        assert.deepEqual(linesOf(resumed.stdout), lines.slice(lines.indexOf(middle) + 1))
-      })
-
-      if (resource.scope === null && !resource.filters.some(({ name }) => name === 'marketId')) continue
-
-      test(`of ${resource.name} of one market are the part of that market`, async (t) => {
-        const { base, model } = await serveCase(t, kind, resourceCase)
-        const lines = await exported(base, path)
-        for (const marketId of new Set(model.rows({}).map((row) => row.of.market_id as string))) {
-          const own = await exported(base, path, [['marketId', marketId.toUpperCase()]])
-          assert.deepEqual(
-            own,
-            lines.filter((line) => line.marketId === marketId),
-          )
-          for (const { cursor, marketId: of } of sampled('comparison', lines, kind)) {
-            const target = `${path}?format=csv&marketId=${marketId}&pagination.after=${cursor}`
-            assert.equal(await statusOf(base, target), of === marketId ? 200 : 400)
-          }
-        }
-      })
-    }
-
-    test('resume in the middle of a deleted market, and include a new one', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      // Markets are numbered in order of arrival, not in the order of their ids.
-      const ids = ['c', 'a', 'e', 'b', 'f'].map(idOf)
-      for (const [index, marketId] of ids.entries()) {
-        await live.commit(
-          index + 1,
-          [1, 2, 3].map((late) => pointAt(10, { marketId, late })),
-        )
+    test(`contain all ${resource.name}, by market id, then by key, and resume after every row`, async (t) => {
+      const { store, base, model } = await serveCase(t, kind, resourceCase)
+      for (const selection of selectionsWithoutMarket(resourceCase)) {
+        const { params } = targetOf({ ...resource, scope: null }, selection)
+        const expected = ordered(resourceCase, model.rows(selection))
+        const lines = await exported(base, path, params)
+        assert.deepEqual(nodesOf(lines), expected)
+        const reversed = await exported(base, path, [...params, ['pagination.newestFirst', 'true']])
+        assert.deepEqual(nodesOf(reversed), expected.toReversed())
       }
-      const base = await serve(t, store)
-      const path = '/api/v2/export/funding-period-data-points'
       const lines = await exported(base, path)
-      assert.deepEqual(
-        lines.map(({ marketId }) => marketId),
-        ids.toSorted().flatMap((id) => [id, id, id]),
+      assert.ok(lines.length >= 2)
+      for (const index of sampled('comparison', [...lines.keys()], kind)) {
+        const { cursor } = lines[index]!
+        assert.match(cursor, /^[A-Za-z0-9_-]+$/)
+        const rest = await exported(base, path, [['pagination.after', cursor]])
+        assert.deepEqual(rest, lines.slice(index + 1))
+        const before = await exported(base, path, [
+          ['pagination.after', cursor],
+          ['pagination.newestFirst', 'true'],
+        ])
+        assert.deepEqual(before, lines.slice(0, index).toReversed())
+      }
+      const csv = await send(base, `${path}?format=csv`)
+      const cursors = csv.text.split('\r\n').flatMap((line) => /,([^,"]*)$/.exec(line)?.[1] ?? [])
+      assert.deepEqual(new Set(cursors), new Set(['cursor', ...lines.map(({ cursor }) => cursor)]))
+      const command = `export ${resource.kebabName} --store ${store} --oldest-first`
+      const { stdout } = await runWell(t, command)
+      assert.deepEqual(linesOf(stdout), lines)
+      const middle = lines[Math.floor(lines.length / 2)]!
+      const resumed = await runWell(t, `${command} --after ${middle.cursor}`)
+      assert.deepEqual(linesOf(resumed.stdout), lines.slice(lines.indexOf(middle) + 1))
+    })
+
+    if (resource.scope === null && !resource.filters.some(({ name }) => name === 'marketId')) continue
+
+    test(`of ${resource.name} of one market are the part of that market`, async (t) => {
+      const { base, model } = await serveCase(t, kind, resourceCase)
+      const lines = await exported(base, path)
+      for (const marketId of new Set(model.rows({}).map((row) => row.of.market_id as string))) {
+        const own = await exported(base, path, [['marketId', marketId.toUpperCase()]])
+        assert.deepEqual(
+          own,
+          lines.filter((line) => line.marketId === marketId),
+        )
+        for (const { cursor, marketId: of } of sampled('comparison', lines, kind)) {
+          const target = `${path}?format=csv&marketId=${marketId}&pagination.after=${cursor}`
+          assert.equal(await statusOf(base, target), of === marketId ? 200 : 400)
+        }
+      }
+    })
+  }
+
+  test('resume in the middle of a deleted market, and include a new one', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    // Markets are numbered in order of arrival, not in the order of their ids.
+    const ids = ['c', 'a', 'e', 'b', 'f'].map(idOf)
+    for (const [index, marketId] of ids.entries()) {
+      await live.commit(
+        index + 1,
+        [1, 2, 3].map((late) => pointAt(10, { marketId, late })),
       )
-      const middle = lines[7]!
-      assert.equal(middle.marketId, idOf('c'))
-      await runSql(
-        store,
-        `delete from funding_period_data_points
+    }
+    const base = await serve(t, store)
+    const path = '/api/v2/export/funding-period-data-points'
+    const lines = await exported(base, path)
+    assert.deepEqual(
+      lines.map(({ marketId }) => marketId),
+      ids.toSorted().flatMap((id) => [id, id, id]),
+    )
+    const middle = lines[7]!
+    assert.equal(middle.marketId, idOf('c'))
+    await runSql(
+      store,
+      `delete from funding_period_data_points
           where market = (select market from markets where market_id = '${idOf('c')}');
         delete from markets where market_id = '${idOf('c')}'`,
-      )
-      await live.commit(6, [pointAt(10, { marketId: idOf('d') })])
-      const rest = await exported(base, path, [['pagination.after', middle.cursor]])
-      assert.deepEqual(
-        rest.map(({ marketId }) => marketId),
-        [idOf('d'), ...[idOf('e'), idOf('f')].flatMap((id) => [id, id, id])],
-      )
-    })
+    )
+    await live.commit(6, [pointAt(10, { marketId: idOf('d') })])
+    const rest = await exported(base, path, [['pagination.after', middle.cursor]])
+    assert.deepEqual(
+      rest.map(({ marketId }) => marketId),
+      [idOf('d'), ...[idOf('e'), idOf('f')].flatMap((id) => [id, id, id])],
+    )
   })
-}
+})
 
 describe('an export of all markets', () => {
   const kind = STORE_KINDS[0]!

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import type { FundingPeriodEvent, MarketEvent, MarketFigures } from '#core/events/event'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
@@ -11,7 +11,7 @@ import { LIVE_MARKET, periodEvent, serveLive, timeOf } from './fixtures/live-sto
 import { sampled } from './fixtures/sampling.ts'
 import { ingestBytes } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
-import { openReader, openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, openReader, openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/funding-estimates/'
 
@@ -75,89 +75,83 @@ const perpetualWith = (fields: Partial<NonNullable<MarketFigures['perpetual']>>)
   perpetual: { ...FIGURES.perpetual!, ...fields },
 })
 
-for (const kind of STORE_KINDS) {
-  describe(`the estimate of a running funding period (${kind.name})`, () => {
-    for (const name of RECORDINGS) {
-      test(`is the core's own, after each block of ${name}`, async (t) => {
-        const path = recorded(name)
-        const records = recordsOf(readRecording(path))
-        const heights = [...new Set(records.map(({ height }) => height))]
-        const store = kind.create(t)
-        await openStore(store).migrate()
-        const reader = await openReader(t, store)
-        const markets = new Markets()
-        let compared = 0
-        let last = 0
-        for (const height of sampled('change', heights)) {
-          const piece = records.filter((record) => record.height > last && record.height <= height)
-          last = height
-          await ingestBytes(t, store, joinRecords(piece))
-          markets.take(piece)
-          for (const marketId of markets.figures.keys()) {
-            const found = await reader.read(() => readEstimate(marketId))
-            // The last block of a recording may be incomplete.
-            if (found?.position.height !== String(height)) continue
-            const expected = markets.estimate(marketId)
-            assert.deepEqual(found.estimate, expected, `${marketId} at ${height}`)
-            if (expected !== null) compared++
-          }
+describeOn(STORE_KINDS, 'the estimate of a running funding period', (kind) => {
+  for (const name of RECORDINGS) {
+    test(`is the core's own, after each block of ${name}`, async (t) => {
+      const path = recorded(name)
+      const records = recordsOf(readRecording(path))
+      const heights = [...new Set(records.map(({ height }) => height))]
+      const store = kind.create(t)
+      await openStore(store).migrate()
+      const reader = await openReader(t, store)
+      const markets = new Markets()
+      let compared = 0
+      let last = 0
+      for (const height of sampled('change', heights)) {
+        const piece = records.filter((record) => record.height > last && record.height <= height)
+        last = height
+        await ingestBytes(t, store, joinRecords(piece))
+        markets.take(piece)
+        for (const marketId of markets.figures.keys()) {
+          const found = await reader.read(() => readEstimate(marketId))
+          // The last block of a recording may be incomplete.
+          if (found?.position.height !== String(height)) continue
+          const expected = markets.estimate(marketId)
+          assert.deepEqual(found.estimate, expected, `${marketId} at ${height}`)
+          if (expected !== null) compared++
         }
-        assert.ok(compared > (heights.length < 100 ? 2 : 10), `${compared} compared`)
-      })
-    }
-
-    test('exists while the market and the period of its latest market data are active', async (t) => {
-      const cases: [what: string, isGiven: boolean, MarketEvent[]][] = [
-        ['period and market data', true, [periodWith({}), dataWith({})]],
-        ['in an auction', true, [periodWith({}), dataWith({ state: 6, tradingMode: 4 })]],
-        [
-          'seq 0, which is absent on the wire',
-          true,
-          [periodWith({ seq: 0n }), dataWith(perpetualWith({ seq: 0n }))],
-        ],
-        ['no period', false, [dataWith({})]],
-        ['no market data', false, [periodWith({})]],
-        ['data of another product', false, [periodWith({}), dataWith({ perpetual: null })]],
-        ['a period with an end', false, [periodWith({ end: timeOf(2) }), dataWith({})]],
-        [
-          'an earlier period',
-          false,
-          [periodWith({}), periodWith({ seq: 5n, start: timeOf(2) }), dataWith({})],
-        ],
-        ['a later period', false, [periodWith({ seq: 3n }), dataWith({})]],
-        ...(['fundingPayment', 'fundingRate', 'internalTwap', 'externalTwap'] as const).map(
-          (name): [string, boolean, MarketEvent[]] => [
-            `no ${name}`,
-            false,
-            [periodWith({}), dataWith(perpetualWith({ [name]: null }))],
-          ],
-        ),
-        ...Array.from({ length: 11 }, (_, state): [string, boolean, MarketEvent[]] => [
-          `state ${state}`,
-          ![2, 4, 7, 8, 9].includes(state),
-          [periodWith({}), dataWith({ state })],
-        ]),
-      ]
-      const idsOf = (at: number) => at.toString(16).padStart(64, '0')
-      const all = cases.flatMap(([, , events], at) =>
-        events.map((event) => ({ ...event, marketId: idsOf(at) }) as MarketEvent),
-      )
-      const { base } = await serveLive(t, kind, all)
-      const unknown = await send(base, `${PATH}${idOf('9')}`)
-      assert.deepEqual([unknown.status, unknown.text], [200, '{"fundingEstimate":null}'])
-      assert.equal((await send(base, `${PATH}${idOf('9')}/`)).status, 404)
-      for (const [at, [what, isGiven]] of cases.entries()) {
-        const { status, text } = await send(base, `${PATH}${idsOf(at).toUpperCase()}`)
-        assert.equal(status, 200)
-        const { fundingEstimate } = JSON.parse(text)
-        assert.equal(fundingEstimate !== null, isGiven, `${what}: ${text}`)
-        if (!isGiven) continue
-        assert.equal(
-          Object.keys(fundingEstimate).join(' '),
-          'marketId seq start at internalTwap externalTwap fundingPayment fundingRate',
-        )
-        assert.deepEqual([fundingEstimate.at, fundingEstimate.fundingPayment], [String(timeOf(2)), '-7'])
       }
+      assert.ok(compared > (heights.length < 100 ? 2 : 10), `${compared} compared`)
     })
+  }
+
+  test('exists while the market and the period of its latest market data are active', async (t) => {
+    const cases: [what: string, isGiven: boolean, MarketEvent[]][] = [
+      ['period and market data', true, [periodWith({}), dataWith({})]],
+      ['in an auction', true, [periodWith({}), dataWith({ state: 6, tradingMode: 4 })]],
+      [
+        'seq 0, which is absent on the wire',
+        true,
+        [periodWith({ seq: 0n }), dataWith(perpetualWith({ seq: 0n }))],
+      ],
+      ['no period', false, [dataWith({})]],
+      ['no market data', false, [periodWith({})]],
+      ['data of another product', false, [periodWith({}), dataWith({ perpetual: null })]],
+      ['a period with an end', false, [periodWith({ end: timeOf(2) }), dataWith({})]],
+      ['an earlier period', false, [periodWith({}), periodWith({ seq: 5n, start: timeOf(2) }), dataWith({})]],
+      ['a later period', false, [periodWith({ seq: 3n }), dataWith({})]],
+      ...(['fundingPayment', 'fundingRate', 'internalTwap', 'externalTwap'] as const).map(
+        (name): [string, boolean, MarketEvent[]] => [
+          `no ${name}`,
+          false,
+          [periodWith({}), dataWith(perpetualWith({ [name]: null }))],
+        ],
+      ),
+      ...Array.from({ length: 11 }, (_, state): [string, boolean, MarketEvent[]] => [
+        `state ${state}`,
+        ![2, 4, 7, 8, 9].includes(state),
+        [periodWith({}), dataWith({ state })],
+      ]),
+    ]
+    const idsOf = (at: number) => at.toString(16).padStart(64, '0')
+    const all = cases.flatMap(([, , events], at) =>
+      events.map((event) => ({ ...event, marketId: idsOf(at) }) as MarketEvent),
+    )
+    const { base } = await serveLive(t, kind, all)
+    const unknown = await send(base, `${PATH}${idOf('9')}`)
+    assert.deepEqual([unknown.status, unknown.text], [200, '{"fundingEstimate":null}'])
+    assert.equal((await send(base, `${PATH}${idOf('9')}/`)).status, 404)
+    for (const [at, [what, isGiven]] of cases.entries()) {
+      const { status, text } = await send(base, `${PATH}${idsOf(at).toUpperCase()}`)
+      assert.equal(status, 200)
+      const { fundingEstimate } = JSON.parse(text)
+      assert.equal(fundingEstimate !== null, isGiven, `${what}: ${text}`)
+      if (!isGiven) continue
+      assert.equal(
+        Object.keys(fundingEstimate).join(' '),
+        'marketId seq start at internalTwap externalTwap fundingPayment fundingRate',
+      )
+      assert.deepEqual([fundingEstimate.at, fundingEstimate.fundingPayment], [String(timeOf(2)), '-7'])
+    }
   })
-}
+})

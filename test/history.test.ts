@@ -40,7 +40,14 @@ import {
   storeOfBytes,
 } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  fileWith,
+  openStore,
+  STORE_KINDS,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
 /** Pieces of the sample, split within the blocks of these heights. */
@@ -51,110 +58,105 @@ function piecesOf(heights: readonly number[]): Buffer[] {
   return edges.slice(1).map((end, index) => joinRecords(records.slice(edges[index], end)))
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`blocks below the first height (${kind.name})`, () => {
-    test('leave a gap up to the old first height, which is named with exit 3 until it is filled', async (t) => {
-      const store = await storeOfBytes(t, kind, fileOf(...markedBlocks(20, 24)))
-      const low = fileWith(t, fileOf(...markedBlocks(2, 4), ...markedBlocks(8, 9)))
-      const added = await runLyra(t, `ingest --store ${store} ${low}`)
-      assert.equal(added.code, 3)
-      assertSays(added.stderr, 'still missing below block 20...blocks 5 to 7, blocks 10 to 19...--allow-gap')
-      // While history is added, current data are served.
-      assert.equal(await statusOf(await serve(t, store), '/ready'), 200)
-      // An input without lower blocks does not fail for this gap.
-      const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(24, 26)))
-      assert.deepEqual(gaps, [
-        { from: '5', to: '7', kind: 'missing' },
-        { from: '10', to: '19', kind: 'missing' },
-      ])
-      await ingestWell(t, store, fileOf(...markedBlocks(5, 21)))
-      assertSameDump(await dumpStore(store), await dumpOf(t, kind, fileOf(...markedBlocks(2, 26))), 'filled')
-    })
-
-    test('may be missing, with exit 0, if gaps are allowed; metrics count only gaps above the first height', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf(...markedBlocks(20, 21), marked(24)), { allowGap: true })
-      const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(2, 3)), { allowGap: true })
-      assert.deepEqual(gaps, [
-        { from: '4', to: '19', kind: 'missing' },
-        { from: '22', to: '23', kind: 'missing' },
-      ])
-      assert.match(await metricsOf(await serve(t, store)), /^lyra_missing_blocks 2$/m)
-      await ingestWell(t, store, fileOf(...markedBlocks(2, 3)))
-      const more = await ingestBytes(t, store, fileOf(marked(4)))
-      assert.ok(more.failure instanceof MissingHistoryError)
-    })
+describeOn(STORE_KINDS, 'blocks below the first height', (kind) => {
+  test('leave a gap up to the old first height, which is named with exit 3 until it is filled', async (t) => {
+    const store = await storeOfBytes(t, kind, fileOf(...markedBlocks(20, 24)))
+    const low = fileWith(t, fileOf(...markedBlocks(2, 4), ...markedBlocks(8, 9)))
+    const added = await runLyra(t, `ingest --store ${store} ${low}`)
+    assert.equal(added.code, 3)
+    assertSays(added.stderr, 'still missing below block 20...blocks 5 to 7, blocks 10 to 19...--allow-gap')
+    // While history is added, current data are served.
+    assert.equal(await statusOf(await serve(t, store), '/ready'), 200)
+    // An input without lower blocks does not fail for this gap.
+    const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(24, 26)))
+    assert.deepEqual(gaps, [
+      { from: '5', to: '7', kind: 'missing' },
+      { from: '10', to: '19', kind: 'missing' },
+    ])
+    await ingestWell(t, store, fileOf(...markedBlocks(5, 21)))
+    assertSameDump(await dumpStore(store), await dumpOf(t, kind, fileOf(...markedBlocks(2, 26))), 'filled')
   })
 
-  describe(`block 1 in two parts (${kind.name})`, () => {
-    const genesis: MadeBlock = { height: 1, hash: 'genesis', events: [auction(), checkpoint({ hash: 'aa' })] }
-    const one = block(1, auction(), checkpoint({ hash: 'bb' }))
-    const rest = markedBlocks(2, 4)
+  test('may be missing, with exit 0, if gaps are allowed; metrics count only gaps above the first height', async (t) => {
+    const store = kind.create(t)
+    await ingestWell(t, store, fileOf(...markedBlocks(20, 21), marked(24)), { allowGap: true })
+    const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(2, 3)), { allowGap: true })
+    assert.deepEqual(gaps, [
+      { from: '4', to: '19', kind: 'missing' },
+      { from: '22', to: '23', kind: 'missing' },
+    ])
+    assert.match(await metricsOf(await serve(t, store)), /^lyra_missing_blocks 2$/m)
+    await ingestWell(t, store, fileOf(...markedBlocks(2, 3)))
+    const more = await ingestBytes(t, store, fileOf(marked(4)))
+    assert.ok(more.failure instanceof MissingHistoryError)
+  })
+})
 
-    test('is reported if each call contains only one part', async (t) => {
-      const store = await storeOfBytes(t, kind, fileOf(genesis, ...rest))
-      const before = await dumpStore(store)
-      const { failure } = await ingestBytes(t, store, fileOf(one))
-      assert.ok(failure instanceof GapError)
-      assertSays(failure.message, 'both parts in one call')
-      await ingestWell(t, store, fileOf(one), { allowGap: true })
-      assertSameDump(await dumpStore(store), before, 'unchanged')
-    })
+describeOn(STORE_KINDS, 'block 1 in two parts', (kind) => {
+  const genesis: MadeBlock = { height: 1, hash: 'genesis', events: [auction(), checkpoint({ hash: 'aa' })] }
+  const one = block(1, auction(), checkpoint({ hash: 'bb' }))
+  const rest = markedBlocks(2, 4)
 
-    test('is completed by a call with both parts, whichever the store has', async (t) => {
-      const whole = await dumpOf(t, kind, fileOf(genesis, one, ...rest))
-      for (const [what, part] of [
-        ['genesis', genesis],
-        ['the block itself', one],
-      ] as const) {
-        const store = await storeOfBytes(t, kind, fileOf(part, ...rest))
-        await ingestWell(t, store, fileOf(genesis, one, ...rest))
-        assertSameDump(await dumpStore(store), whole, what)
-      }
-    })
+  test('is reported if each call contains only one part', async (t) => {
+    const store = await storeOfBytes(t, kind, fileOf(genesis, ...rest))
+    const before = await dumpStore(store)
+    const { failure } = await ingestBytes(t, store, fileOf(one))
+    assert.ok(failure instanceof GapError)
+    assertSays(failure.message, 'both parts in one call')
+    await ingestWell(t, store, fileOf(one), { allowGap: true })
+    assertSameDump(await dumpStore(store), before, 'unchanged')
   })
 
-  describe(`files of one call (${kind.name})`, () => {
-    test('are one stream, whatever their names, like an archive and the buffer of a live core', async (t) => {
-      const folder = temporaryFolder(t)
-      // A block split between two files is complete, also in gzipped files.
-      const pieces = piecesOf([300, 804])
-      writeFileSync(
-        join(folder, 'datanode-buffer-2023-10-05-10-00-00-1-seqnumspan-1-2000.bevt.gz'),
-        gzipSync(pieces[0]!),
-      )
-      writeFileSync(
-        join(folder, 'datanode-buffer-2023-10-05-11-00-00-2-seqnumspan-2001-7000.bevt'),
-        pieces[1]!,
-      )
-      writeFileSync(join(folder, 'datanode-buffer-1-10000000.bevt'), pieces[2]!)
-      const store = kind.create(t)
-      const { report } = await ingestWhole(store, folder)
-      assert.deepEqual([report.blocks, report.gaps], [905, []])
-      assertSameDump(
-        await dumpStore(store),
-        await dumpStore(await storeOf(t, kind, SAMPLE)),
-        'archive and buffer',
-      )
-    })
-
-    test('that split a block between calls leave it pending, and report that', async (t) => {
-      const [first, second] = piecesOf([400])
-      const store = kind.create(t)
-      const report = await ingestWell(t, store, first!)
-      assert.deepEqual([report.height, report.pendingHeight], ['399', '400'])
-      const { failure } = await ingestBytes(t, store, second!)
-      assert.ok(failure instanceof GapError)
-      assertSays(failure.message, 'block 400 missing')
-      const whole = await storeOf(t, kind, SAMPLE)
-      assert.equal((await ingestWell(t, whole, first!)).pendingHeight, null, 'the store has it')
-      const other = await storeOfBytes(t, kind, second!)
-      const below = await ingestBytes(t, other, first!)
-      assert.ok(below.failure instanceof MissingHistoryError)
-      assertSays(below.failure.message, 'block 400')
-    })
+  test('is completed by a call with both parts, whichever the store has', async (t) => {
+    const whole = await dumpOf(t, kind, fileOf(genesis, one, ...rest))
+    for (const [what, part] of [
+      ['genesis', genesis],
+      ['the block itself', one],
+    ] as const) {
+      const store = await storeOfBytes(t, kind, fileOf(part, ...rest))
+      await ingestWell(t, store, fileOf(genesis, one, ...rest))
+      assertSameDump(await dumpStore(store), whole, what)
+    }
   })
-}
+})
+
+describeOn(STORE_KINDS, 'files of one call', (kind) => {
+  test('are one stream, whatever their names, like an archive and the buffer of a live core', async (t) => {
+    const folder = temporaryFolder(t)
+    // A block split between two files is complete, also in gzipped files.
+    const pieces = piecesOf([300, 804])
+    writeFileSync(
+      join(folder, 'datanode-buffer-2023-10-05-10-00-00-1-seqnumspan-1-2000.bevt.gz'),
+      gzipSync(pieces[0]!),
+    )
+    writeFileSync(join(folder, 'datanode-buffer-2023-10-05-11-00-00-2-seqnumspan-2001-7000.bevt'), pieces[1]!)
+    writeFileSync(join(folder, 'datanode-buffer-1-10000000.bevt'), pieces[2]!)
+    const store = kind.create(t)
+    const { report } = await ingestWhole(store, folder)
+    assert.deepEqual([report.blocks, report.gaps], [905, []])
+    assertSameDump(
+      await dumpStore(store),
+      await dumpStore(await storeOf(t, kind, SAMPLE)),
+      'archive and buffer',
+    )
+  })
+
+  test('that split a block between calls leave it pending, and report that', async (t) => {
+    const [first, second] = piecesOf([400])
+    const store = kind.create(t)
+    const report = await ingestWell(t, store, first!)
+    assert.deepEqual([report.height, report.pendingHeight], ['399', '400'])
+    const { failure } = await ingestBytes(t, store, second!)
+    assert.ok(failure instanceof GapError)
+    assertSays(failure.message, 'block 400 missing')
+    const whole = await storeOf(t, kind, SAMPLE)
+    assert.equal((await ingestWell(t, whole, first!)).pendingHeight, null, 'the store has it')
+    const other = await storeOfBytes(t, kind, second!)
+    const below = await ingestBytes(t, other, first!)
+    assert.ok(below.failure instanceof MissingHistoryError)
+    assertSays(below.failure.message, 'block 400')
+  })
+})
 
 describe('the order of event files', () => {
   test('is by first event, then by sequence number, then by path; unreadable files are last', async (t) => {

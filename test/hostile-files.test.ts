@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { ChainError, GapError, MissingHistoryError } from '#core/blocks/block'
 import type { IngestionResult } from '#core/ingest/ingest-files'
 import { EventPathError } from '#core/records/event-paths'
@@ -13,7 +13,7 @@ import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestBytes } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, type StoreKind } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, type StoreKind } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 /** A stream of a few blocks from genesis on, with every kind of event. */
@@ -69,33 +69,31 @@ function lastHeight({ stream }: StoreDump): string | null {
   return stream!.length === 0 ? null : (JSON.parse(stream![0]!) as string[])[3]!
 }
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`damaged files (${kind.name})`, () => {
-    for (const [name, bytes] of BASES) {
-      test(`random damage to ${name} leaves complete blocks and a clear error`, async (t) => {
-        const records = recordsOf(bytes)
-        const expected = await dumpOf(t, kind, bytes)
-        // If another block is first, the store begins there. The places of events in block 1 depend on its parts
-        // and their order. So differing files are compared only if their first blocks are the same.
-        const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))
-        const beginsAlike = (harmed: Buffer) => harmed.subarray(0, start.length).equals(start)
-        for (let turn = 0; turn < runsOf('change', kind); turn++) {
-          const { what, changesContent, bytes: harmed } = mutate(records, createRandom(turn), turn)
-          for (const allowGap of [false, true]) {
-            await inScope(async (scope) => {
-              try {
-                const { model, finished } = await checkHarmed(scope, kind, bytes, harmed, allowGap)
-                if (!changesContent && finished && beginsAlike(harmed)) {
-                  assertSameDump(model, expected, 'the full state')
-                }
-              } catch (error) {
-                const where = `turn ${turn}: ${what}, gaps allowed: ${allowGap}`
-                throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
+describeOn(ANY_STORE_KIND, 'damaged files', (kind) => {
+  for (const [name, bytes] of BASES) {
+    test(`random damage to ${name} leaves complete blocks and a clear error`, async (t) => {
+      const records = recordsOf(bytes)
+      const expected = await dumpOf(t, kind, bytes)
+      // If another block is first, the store begins there. The places of events in block 1 depend on its parts
+      // and their order. So differing files are compared only if their first blocks are the same.
+      const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))
+      const beginsAlike = (harmed: Buffer) => harmed.subarray(0, start.length).equals(start)
+      for (let turn = 0; turn < runsOf('change', kind); turn++) {
+        const { what, changesContent, bytes: harmed } = mutate(records, createRandom(turn), turn)
+        for (const allowGap of [false, true]) {
+          await inScope(async (scope) => {
+            try {
+              const { model, finished } = await checkHarmed(scope, kind, bytes, harmed, allowGap)
+              if (!changesContent && finished && beginsAlike(harmed)) {
+                assertSameDump(model, expected, 'the full state')
               }
-            })
-          }
+            } catch (error) {
+              const where = `turn ${turn}: ${what}, gaps allowed: ${allowGap}`
+              throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
+            }
+          })
         }
-      })
-    }
-  })
-}
+      }
+    })
+  }
+})

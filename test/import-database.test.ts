@@ -11,7 +11,7 @@ import { importInto, importWhole } from './fixtures/import.ts'
 import { serverOfFile } from './fixtures/postgres-server.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { referencePath } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, openStore, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const TABLES = referencePath('tables/synthetic.tables.sql.gz')!
@@ -93,97 +93,95 @@ function VERSION(version: number): string {
   return `insert into goose_db_version values (9999, ${version}, true, now())`
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`databases (${kind.name})`, () => {
-    test('with too large a row of state are refused when it is read', async (t) => {
-      if (serverFor(t) === null) return
-      const source = await load(
-        t,
-        "update current_market_data set liquidity_provider_fee_shares = to_jsonb(repeat('x', 3000000))",
-      )
-      const { failure } = await importInto(kind.create(t), source)
-      assert.match(failure!.message, /its table current_market_data has a row of 30\d+ bytes/)
-    })
-
-    for (const [what, make, says] of REFUSED) {
-      test(`with ${what} are refused, and nothing is written`, async (t) => {
-        if (serverFor(t) === null) return
-        const store = kind.create(t)
-        const source = await (typeof make === 'function' ? make(t) : load(t, ...make))
-        await assert.rejects(
-          async () => {
-            const { failure } = await importInto(store, source)
-            if (failure !== null) throw failure
-          },
-          (error: Error) => {
-            assert.match(error.message, says)
-            assert.doesNotMatch(error.message, /secret/)
-            return true
-          },
-        )
-        await openStore(store).migrate()
-        assertSameDump(await dumpStore(store), emptyDump(), what)
-      })
-    }
-
-    test('are read as of one moment, while their node writes', async (t) => {
-      if (serverFor(t) === null) return
-      const address = await load(t)
-      const [whole, store] = [kind.create(t), kind.create(t)]
-      await importWhole(whole, address)
-      const source = await openPostgresSource(address)
-      const writer = await openStore(store).openWriter()
-      try {
-        await runSql(
-          address,
-          "insert into blocks values ('2023-08-01 00:01:01.5+00', 61, '\\x00')",
-          'delete from funding_period_data_points',
-          'delete from checkpoints',
-        )
-        const { failure } = await importHistory({ source, writer, allowGap: false })
-        assert.equal(failure, null)
-      } finally {
-        await writer.close()
-        await source.close()
-      }
-      assertSameDump(await dumpStore(store), await dumpStore(whole), 'while the node writes')
-    })
-
-    test('without a table or column have no rows of its resource; rows without a block are skipped', async (t) => {
-      if (serverFor(t) === null) return
-      const address = await load(
-        t,
-        'drop table checkpoints',
-        'alter table current_market_data drop column liquidity_provider_sla',
-        "update funding_period_data_points set vega_time = vega_time - interval '1 year' where funding_period_seq = 0",
-      )
-      const store = kind.create(t)
-      const { report } = await importWhole(store, address)
-      assert.deepEqual(
-        report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.* has /, '')]),
-        [
-          ['checkpoints', 'no table checkpoints'],
-          ['fundingPayments', 'no table funding_payment'],
-          ['liquidityProviderHistory', 'no table epochs'],
-          ['paidLiquidityFees', 'no table paid_liquidity_fees'],
-          ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
-          ['instruments', 'no table markets_current'],
-          ['instrumentTerms', 'no table markets_current'],
-        ],
-      )
-      assert.deepEqual(
-        report.imported.map(({ lacks }) => lacks),
-        [
-          [
-            ...['checkpoints', 'fundingPayments', 'instrumentTerms', 'instruments'],
-            ...['liquidityProviderHistory', 'liquidityProviders', 'paidLiquidityFees'],
-          ],
-        ],
-      )
-      assert.equal(report.leftOut['its block is not in the source'], 1)
-    })
+describeOn(STORE_KINDS, 'databases', (kind) => {
+  test('with too large a row of state are refused when it is read', async (t) => {
+    if (serverFor(t) === null) return
+    const source = await load(
+      t,
+      "update current_market_data set liquidity_provider_fee_shares = to_jsonb(repeat('x', 3000000))",
+    )
+    const { failure } = await importInto(kind.create(t), source)
+    assert.match(failure!.message, /its table current_market_data has a row of 30\d+ bytes/)
   })
-}
+
+  for (const [what, make, says] of REFUSED) {
+    test(`with ${what} are refused, and nothing is written`, async (t) => {
+      if (serverFor(t) === null) return
+      const store = kind.create(t)
+      const source = await (typeof make === 'function' ? make(t) : load(t, ...make))
+      await assert.rejects(
+        async () => {
+          const { failure } = await importInto(store, source)
+          if (failure !== null) throw failure
+        },
+        (error: Error) => {
+          assert.match(error.message, says)
+          assert.doesNotMatch(error.message, /secret/)
+          return true
+        },
+      )
+      await openStore(store).migrate()
+      assertSameDump(await dumpStore(store), emptyDump(), what)
+    })
+  }
+
+  test('are read as of one moment, while their node writes', async (t) => {
+    if (serverFor(t) === null) return
+    const address = await load(t)
+    const [whole, store] = [kind.create(t), kind.create(t)]
+    await importWhole(whole, address)
+    const source = await openPostgresSource(address)
+    const writer = await openStore(store).openWriter()
+    try {
+      await runSql(
+        address,
+        "insert into blocks values ('2023-08-01 00:01:01.5+00', 61, '\\x00')",
+        'delete from funding_period_data_points',
+        'delete from checkpoints',
+      )
+      const { failure } = await importHistory({ source, writer, allowGap: false })
+      assert.equal(failure, null)
+    } finally {
+      await writer.close()
+      await source.close()
+    }
+    assertSameDump(await dumpStore(store), await dumpStore(whole), 'while the node writes')
+  })
+
+  test('without a table or column have no rows of its resource; rows without a block are skipped', async (t) => {
+    if (serverFor(t) === null) return
+    const address = await load(
+      t,
+      'drop table checkpoints',
+      'alter table current_market_data drop column liquidity_provider_sla',
+      "update funding_period_data_points set vega_time = vega_time - interval '1 year' where funding_period_seq = 0",
+    )
+    const store = kind.create(t)
+    const { report } = await importWhole(store, address)
+    assert.deepEqual(
+      report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.* has /, '')]),
+      [
+        ['checkpoints', 'no table checkpoints'],
+        ['fundingPayments', 'no table funding_payment'],
+        ['liquidityProviderHistory', 'no table epochs'],
+        ['paidLiquidityFees', 'no table paid_liquidity_fees'],
+        ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
+        ['instruments', 'no table markets_current'],
+        ['instrumentTerms', 'no table markets_current'],
+      ],
+    )
+    assert.deepEqual(
+      report.imported.map(({ lacks }) => lacks),
+      [
+        [
+          ...['checkpoints', 'fundingPayments', 'instrumentTerms', 'instruments'],
+          ...['liquidityProviderHistory', 'liquidityProviders', 'paidLiquidityFees'],
+        ],
+      ],
+    )
+    assert.equal(report.leftOut['its block is not in the source'], 1)
+  })
+})
 
 test('An import that is interrupted leaves no query running on the server', async (t) => {
   if (serverFor(t) === null) return

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { ImportedRange } from '#core/domain/coverage'
@@ -18,7 +18,7 @@ import { ended, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { inTurns, runsOf, scaled } from './fixtures/sampling.ts'
 import { skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 /** How often an import is killed on one store before it may finish. */
 const KILLS_EACH = scaled(2, 3)
@@ -83,56 +83,54 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-for (const kind of STORE_KINDS) {
-  describe(`an interrupted import (${kind.name})`, () => {
-    const argumentsOf = (store: string, source: string) => `import ${source} --store ${store}`
+describeOn(STORE_KINDS, 'an interrupted import', (kind) => {
+  const argumentsOf = (store: string, source: string) => `import ${source} --store ${store}`
 
-    for (const path of ['segments', 'a database'] as const) {
-      test(`from ${path}, killed at random moments, continues, and results in the same tables`, async (t) => {
-        const source = path === 'segments' ? folder : database
-        if (source === null) return skip(t, 'PostgreSQL is not installed')
-        const whole = kind.create(t)
-        const startedAt = performance.now()
-        await ended(startLyra(t, argumentsOf(whole, source)))
-        const wholeMs = performance.now() - startedAt
-        const expected = await dumpStore(whole)
-        await killOften(t, {
-          ...{ kind, wholeMs, expected, from: 0.3, kills: runsOf('seconds', kind), killsEach: KILLS_EACH },
-          argumentsOf: (store) => argumentsOf(store, source),
-          random: createRandom(path.length),
-          check: (store, where) => assertWhole(store, expected, where),
-          finish: runWell,
-        })
+  for (const path of ['segments', 'a database'] as const) {
+    test(`from ${path}, killed at random moments, continues, and results in the same tables`, async (t) => {
+      const source = path === 'segments' ? folder : database
+      if (source === null) return skip(t, 'PostgreSQL is not installed')
+      const whole = kind.create(t)
+      const startedAt = performance.now()
+      await ended(startLyra(t, argumentsOf(whole, source)))
+      const wholeMs = performance.now() - startedAt
+      const expected = await dumpStore(whole)
+      await killOften(t, {
+        ...{ kind, wholeMs, expected, from: 0.3, kills: runsOf('seconds', kind), killsEach: KILLS_EACH },
+        argumentsOf: (store) => argumentsOf(store, source),
+        random: createRandom(path.length),
+        check: (store, where) => assertWhole(store, expected, where),
+        finish: runWell,
       })
-    }
+    })
+  }
 
-    for (const signal of inTurns(STORE_KINDS.indexOf(kind), ['SIGINT', 'SIGTERM'] as const)) {
-      test(`${signal} ends it with exit status 130 after committing the batch in progress`, async (t) => {
-        if (database === null) return skip(t, 'PostgreSQL is not installed')
-        const store = kind.create(t)
-        // The import blocks on the last table, so it is certainly still running.
-        const locking = new Client({ connectionString: database })
-        await locking.connect()
-        await locking.query('begin; lock table current_market_data')
-        const run = startLyra(t, argumentsOf(store, database))
-        const isWaiting = async () => {
-          const { rows } = await locking.query('select from pg_locks where not granted')
-          return rows.length > 0
-        }
-        while (!(await isWaiting())) await delay(20)
-        run.child.kill(signal)
-        const { stdout, stderr } = await ended(run, 130)
-        assertSays(stderr, 'stopping after committing the current batch')
-        assert.match(
-          stdout,
-          /^ {2}fundingPeriods: not imported in blocks 1 to \d+: .* interrupted; then run it again/m,
-        )
-        await locking.end()
-        await runWell(t, argumentsOf(store, database))
-        const whole = kind.create(t)
-        await runLyra(t, argumentsOf(whole, database))
-        assertSameDump(await dumpStore(store), await dumpStore(whole), signal)
-      })
-    }
-  })
-}
+  for (const signal of inTurns(STORE_KINDS.indexOf(kind), ['SIGINT', 'SIGTERM'] as const)) {
+    test(`${signal} ends it with exit status 130 after committing the batch in progress`, async (t) => {
+      if (database === null) return skip(t, 'PostgreSQL is not installed')
+      const store = kind.create(t)
+      // The import blocks on the last table, so it is certainly still running.
+      const locking = new Client({ connectionString: database })
+      await locking.connect()
+      await locking.query('begin; lock table current_market_data')
+      const run = startLyra(t, argumentsOf(store, database))
+      const isWaiting = async () => {
+        const { rows } = await locking.query('select from pg_locks where not granted')
+        return rows.length > 0
+      }
+      while (!(await isWaiting())) await delay(20)
+      run.child.kill(signal)
+      const { stdout, stderr } = await ended(run, 130)
+      assertSays(stderr, 'stopping after committing the current batch')
+      assert.match(
+        stdout,
+        /^ {2}fundingPeriods: not imported in blocks 1 to \d+: .* interrupted; then run it again/m,
+      )
+      await locking.end()
+      await runWell(t, argumentsOf(store, database))
+      const whole = kind.create(t)
+      await runLyra(t, argumentsOf(whole, database))
+      assertSameDump(await dumpStore(store), await dumpStore(whole), signal)
+    })
+  }
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import { StoreError } from '#core/store/store'
 import { ImportError } from '#tools/import/import-error'
 import { problemsOf } from './fixtures/check.ts'
@@ -11,7 +11,7 @@ import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
 import { segmentPaths, writeSegment } from './fixtures/segments.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = segmentPaths('perps-calm-300')[0]!
 
@@ -116,44 +116,39 @@ function harmTables(random: Random): (entries: Map<string, string>) => void {
   }
 }
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`damaged segments (${kind.name})`, () => {
-    for (const [what, write] of [
-      ['bytes', async (path: string, random: Random) => writeFileSync(path, harmBytes(random))],
-      [
-        'tables',
-        (path: string, random: Random) => writeSegment(path, original, { edit: harmTables(random) }),
-      ],
-    ] as const) {
-      test(`with damaged ${what} give a clear error or a sound store, never an incomplete block`, async (t) => {
-        let refused = 0
-        for (let run = 0; run < RUNS; run++) {
-          await inScope(async (scope) => {
-            const path = join(temporaryFolder(scope), basename(PATH))
-            await write(path, createRandom(run + (what === 'bytes' ? 0 : 1_000_000)))
-            const store = kind.create(scope)
-            let failure: Error | null
-            try {
-              failure = (await importInto(store, path, { allowGap: run % 2 === 0 })).failure
-            } catch (error) {
-              failure = error as Error
-            }
-            if (failure !== null) {
-              refused++
-              assert.ok(failure instanceof ImportError, `run ${run}: ${failure.stack}`)
-              assert.ok(failure.message.includes(basename(PATH)), `run ${run}: ${failure.message}`)
-            }
-            try {
-              assert.deepEqual(await problemsOf(store), [], `run ${run}`)
-            } catch (error) {
-              // Refused before the store was created.
-              assert.ok(error instanceof StoreError && failure !== null, `run ${run}: ${error}`)
-            }
-          })
-        }
-        t.diagnostic(`${refused} of ${RUNS} refused`)
-        assert.ok(refused > RUNS / 10 && refused < RUNS)
-      })
-    }
-  })
-}
+describeOn(ANY_STORE_KIND, 'damaged segments', (kind) => {
+  for (const [what, write] of [
+    ['bytes', async (path: string, random: Random) => writeFileSync(path, harmBytes(random))],
+    ['tables', (path: string, random: Random) => writeSegment(path, original, { edit: harmTables(random) })],
+  ] as const) {
+    test(`with damaged ${what} give a clear error or a sound store, never an incomplete block`, async (t) => {
+      let refused = 0
+      for (let run = 0; run < RUNS; run++) {
+        await inScope(async (scope) => {
+          const path = join(temporaryFolder(scope), basename(PATH))
+          await write(path, createRandom(run + (what === 'bytes' ? 0 : 1_000_000)))
+          const store = kind.create(scope)
+          let failure: Error | null
+          try {
+            failure = (await importInto(store, path, { allowGap: run % 2 === 0 })).failure
+          } catch (error) {
+            failure = error as Error
+          }
+          if (failure !== null) {
+            refused++
+            assert.ok(failure instanceof ImportError, `run ${run}: ${failure.stack}`)
+            assert.ok(failure.message.includes(basename(PATH)), `run ${run}: ${failure.message}`)
+          }
+          try {
+            assert.deepEqual(await problemsOf(store), [], `run ${run}`)
+          } catch (error) {
+            // Refused before the store was created.
+            assert.ok(error instanceof StoreError && failure !== null, `run ${run}: ${error}`)
+          }
+        })
+      }
+      t.diagnostic(`${refused} of ${RUNS} refused`)
+      assert.ok(refused > RUNS / 10 && refused < RUNS)
+    })
+  }
+})

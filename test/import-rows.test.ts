@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { ImportedText } from '#core/domain/coverage'
 import { checkStore } from '#tools/check/check-store'
 import { describeReport } from '#tools/cli/describe-report'
@@ -22,7 +22,7 @@ import {
   referencePath,
   skip,
 } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { describeOn, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Fails if a store's rows are not the expected ones of an import. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
@@ -81,67 +81,65 @@ const inPart = <T>(kind: StoreKind, all: readonly T[]) =>
 
 const serverFor = serverOfFile()
 
-for (const kind of STORE_KINDS) {
-  describe(`imports of recordings (${kind.name})`, () => {
-    for (const [name, recording, to] of inPart(kind, [
-      ['perps-calm-named-300', 'perps-calm-named.evts.gz', 900],
-      ['perps-calm-300', 'perps-calm.evts.gz', 900],
-      ['perps-long-1000', 'perps-long.evts.gz', 2000],
-    ] as const)) {
-      test(`the segments ${name} yield the rows that the reference keeps`, async (t) => {
-        const folder = referencePath(`segments/${name}`)
-        const events = recordingPath(recording)
-        if (folder === null || events === null) return skip(t, `no ${name}`)
-        const store = kind.create(t)
-        const { report } = await importWhole(store, folder)
-        assert.equal(report.blocks, to)
-        assert.deepEqual(report.leftOut, {})
-        assert.deepEqual(report.imported, [{ from: '1', to: String(to) }])
-        assertImported(await dumpStore(store), importedRows(blocksUpTo(events, to)))
-        await assertFinal(store, events)
-      })
-    }
-
-    test('a later segment alone yields earlier rows without places', async (t) => {
-      const folder = referencePath('segments/perps-calm-300')!
-      const last = readdirSync(folder).sort().at(-1)!
+describeOn(STORE_KINDS, 'imports of recordings', (kind) => {
+  for (const [name, recording, to] of inPart(kind, [
+    ['perps-calm-named-300', 'perps-calm-named.evts.gz', 900],
+    ['perps-calm-300', 'perps-calm.evts.gz', 900],
+    ['perps-long-1000', 'perps-long.evts.gz', 2000],
+  ] as const)) {
+    test(`the segments ${name} yield the rows that the reference keeps`, async (t) => {
+      const folder = referencePath(`segments/${name}`)
+      const events = recordingPath(recording)
+      if (folder === null || events === null) return skip(t, `no ${name}`)
       const store = kind.create(t)
-      const { report } = await importWhole(store, join(folder, last))
-      assert.deepEqual(report.imported, [{ from: '601', to: '900' }])
-      const { notes } = await checkStore(openStore(store))
-      assert.match(notes.join('\n'), /^\d+ rows come from unknown blocks before the imported ones/m)
-      const dump = await dumpStore(store)
-      const expected = importedRows(blocksUpTo(recorded('perps-calm'), 900), 601n)
-      assertImported(dump, expected)
-      assert.equal(dump.liquidity_provisions!.filter((row) => row.includes('"0","0"')).length, 9)
-      await assertFinal(store, recorded('perps-calm'))
+      const { report } = await importWhole(store, folder)
+      assert.equal(report.blocks, to)
+      assert.deepEqual(report.leftOut, {})
+      assert.deepEqual(report.imported, [{ from: '1', to: String(to) }])
+      assertImported(await dumpStore(store), importedRows(blocksUpTo(events, to)))
+      await assertFinal(store, events)
     })
+  }
 
-    const lacking = ['instruments', 'instrument_terms', 'assets']
-    for (const [name, tables, answers] of inPart(kind, [
-      ['perps-calm', lacking, ['perps-calm', 'funding-periods/perps-calm']],
-      ['perps-calm-named', [], []],
-      ['synthetic', lacking, []],
-      ['smoke', [], ['smoke']],
-    ] as const)) {
-      test(`the database of ${name} yields the rows that the reference keeps, and its answers`, async (t) => {
-        const path = referencePath(`tables/${name}.tables.sql.gz`)
-        const events = recordingPath(`${name}.evts.gz`)
-        if (path === null || events === null) return skip(t, `no ${name}`)
-        const server = serverFor(t)
-        if (server === null) return
-        const store = kind.create(t)
-        const { report } = await importWhole(store, await loadReferenceTables(t, server, path))
-        const [{ to, lacks }] = report.imported as [ImportedText]
-        assert.deepEqual(lacks, [
-          'fundingPayments',
-          ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
-          ...['liquidityProviderHistory', 'paidLiquidityFees'],
-        ])
-        assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
-        if (answers.length > 0) await assertAnswers(await serve(t, store), answers)
-        await assertFinal(store, events, name !== 'synthetic')
-      })
-    }
+  test('a later segment alone yields earlier rows without places', async (t) => {
+    const folder = referencePath('segments/perps-calm-300')!
+    const last = readdirSync(folder).sort().at(-1)!
+    const store = kind.create(t)
+    const { report } = await importWhole(store, join(folder, last))
+    assert.deepEqual(report.imported, [{ from: '601', to: '900' }])
+    const { notes } = await checkStore(openStore(store))
+    assert.match(notes.join('\n'), /^\d+ rows come from unknown blocks before the imported ones/m)
+    const dump = await dumpStore(store)
+    const expected = importedRows(blocksUpTo(recorded('perps-calm'), 900), 601n)
+    assertImported(dump, expected)
+    assert.equal(dump.liquidity_provisions!.filter((row) => row.includes('"0","0"')).length, 9)
+    await assertFinal(store, recorded('perps-calm'))
   })
-}
+
+  const lacking = ['instruments', 'instrument_terms', 'assets']
+  for (const [name, tables, answers] of inPart(kind, [
+    ['perps-calm', lacking, ['perps-calm', 'funding-periods/perps-calm']],
+    ['perps-calm-named', [], []],
+    ['synthetic', lacking, []],
+    ['smoke', [], ['smoke']],
+  ] as const)) {
+    test(`the database of ${name} yields the rows that the reference keeps, and its answers`, async (t) => {
+      const path = referencePath(`tables/${name}.tables.sql.gz`)
+      const events = recordingPath(`${name}.evts.gz`)
+      if (path === null || events === null) return skip(t, `no ${name}`)
+      const server = serverFor(t)
+      if (server === null) return
+      const store = kind.create(t)
+      const { report } = await importWhole(store, await loadReferenceTables(t, server, path))
+      const [{ to, lacks }] = report.imported as [ImportedText]
+      assert.deepEqual(lacks, [
+        'fundingPayments',
+        ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
+        ...['liquidityProviderHistory', 'paidLiquidityFees'],
+      ])
+      assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
+      if (answers.length > 0) await assertAnswers(await serve(t, store), answers)
+      await assertFinal(store, events, name !== 'synthetic')
+    })
+  }
+})

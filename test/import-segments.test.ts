@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { before, describe, type TestContext, test } from 'node:test'
+import { before, type TestContext, test } from 'node:test'
 import { describeImport } from '#tools/cli/describe-import'
 import { ImportGapError } from '#tools/import/import-error'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -18,7 +18,7 @@ import {
 } from './fixtures/segments.ts'
 import { FILE, storeOfBytes } from './fixtures/service.ts'
 import { MONTH } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, openStore, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, fileWith, openStore, temporaryFolder } from './fixtures/stores.ts'
 
 const PATHS = segmentPaths('perps-calm-300')
 const [FIRST, SECOND, THIRD] = PATHS as [string, string, string]
@@ -157,227 +157,224 @@ async function directoryAt(t: TestContext, place: bigint): Promise<string> {
   return path
 }
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`segments (${kind.name})`, () => {
-    let ofAll: Promise<StoreDump> | null = null
-    /** The tables after importing all segments at once. */
-    const wholeDump = () => {
-      ofAll ??= (async () => {
-        const store = kind.create(FILE)
-        await importWhole(store, PATHS)
-        return dumpStore(store)
-      })()
-      return ofAll
-    }
-
-    const pathsOf = (t: TestContext, source: Source) => {
-      if (typeof source === 'function') return source(t)
-      return Buffer.isBuffer(source) ? fileWith(t, source, NAME) : changed(t, source)
-    }
-
-    for (const [what, source, says] of REFUSED) {
-      test(`with ${what} are refused, and nothing is written`, async (t) => {
-        const store = kind.create(t)
-        const failed = await importInto(store, await pathsOf(t, source)).catch((failure) => ({ failure }))
-        assertSays(String(failed.failure), says)
-        // Some are refused before the store is created.
-        await openStore(store).migrate()
-        assertSameDump(await dumpStore(store), emptyDump(), what)
-      })
-    }
-
-    test('of another chain than the store are refused', async (t) => {
-      const store = kind.create(t)
-      const edit = metadata({ ChainID: 'a-b-c' })
-      const other = await changed(t, { edit, name: 'a-b-c-123-1-300.zip' })
-      await importWhole(store, other)
-      const dump = await dumpStore(store)
-      await assert.rejects(
-        importInto(store, SECOND),
-        /chain "core-scenarios", but the store is of chain "a-b-c"/,
-      )
-      assertSameDump(await dumpStore(store), dump, 'another chain')
-    })
-
-    test('of another network with the same chain id are refused, by the time of the last block stored', async (t) => {
-      // The first blocks of the sample, a quarter of an hour apart.
-      const store = await storeOfBytes(t, kind, readRecording(MONTH).subarray(0, 60_000))
-      const dump = await dumpStore(store)
-      const { failure } = await importInto(store, FIRST)
-      assert.match(
-        failure!.message,
-        /block \d+ is of 2023-10-05T10:\d\d:\d\dZ, but of 2024-09-01T\d\d:\d\d:00Z in the store: it is another network with the same chain id/,
-      )
-      assertSameDump(await dumpStore(store), dump, 'another network')
-    })
-
-    test('of unknown schema versions are imported with --force', async (t) => {
-      const store = kind.create(t)
-      const edit = metadata({ DatabaseVersion: 200 })
-      const path = await changed(t, { edit, name: 'core-scenarios-200-1-300.zip' })
-      const { report, failure } = await importInto(store, path, { force: true })
-      assert.equal(failure, null)
-      assert.equal(report.blocks, 300)
-    })
-
-    test('in zip64, or with further or reordered columns, yield the same rows', async (t) => {
-      const stores = [kind.create(t), kind.create(t), kind.create(t)] as const
-      await importWhole(stores[0], FIRST)
-      await importWhole(stores[1], await changed(t, { isZip64: true }))
-      const reversed = (entries: Map<string, string>) => {
-        for (const entry of [BLOCKS, POINTS]) {
-          const lines = entries.get(entry)!.trimEnd().split('\n')
-          const turn = (line: string, index: number) =>
-            [...line.split(',').reverse(), index === 0 ? 'further' : 'x'].join(',')
-          entries.set(entry, `${lines.map(turn).join('\n')}\n`)
-        }
-      }
-      await importWhole(stores[2], await changed(t, { edit: reversed }))
-      const expected = await dumpStore(stores[0])
-      for (const store of stores.slice(1))
-        assertSameDump(await dumpStore(store), expected, 'written otherwise')
-    })
-
-    test('leave nothing in the folder of sorting, killed or not', async (t) => {
-      const temp = temporaryFolder(t)
-      const store = kind.create(t)
-      const command = `import ${PATHS.join(' ')} --store ${store} --temp ${temp}`
-      const killed = startLyra(t, command)
-      await killed.printed(/rows are sorted in \S+, which takes up to \d+ MB of disk/)
-      assert.deepEqual(readdirSync(temp), [])
-      killed.child.kill('SIGKILL')
-      await killed.outcome
-      assert.deepEqual(readdirSync(temp), [])
-      await runWell(t, command)
-      assert.deepEqual(readdirSync(temp), [])
-      assertSameDump(await dumpStore(store), await wholeDump(), 'after a kill')
-      const message = /no temporary file can be written in \S+nowhere \(.*\); name another folder with --temp/
-      await assertFails(t, `${command}/nowhere`, message, 1)
-    })
-
-    test('have rows skipped that would be skipped in events, too', async (t) => {
-      const edit = (entries: Map<string, string>) => {
-        // By their columns: market, seq, source, price, TWAP, time, time of the block.
-        const times = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', '']
-        const replaced: [column: number, value: string][] = [
-          ...times.map((time): [number, string] => [5, time]),
-          [3, 'NaN'],
-          [3, '1'.repeat(300)],
-          [4, ''],
-          [2, 'SOURCE_OTHER'],
-          [0, '\\x00'],
-          [1, '-1'],
-          [6, '1999-01-01 00:00:00+00'],
-        ]
-        editLines(POINTS, (lines) =>
-          lines.map((line, index) =>
-            line
-              .split(',')
-              .with(...(replaced[index] ?? [0, line.split(',')[0]!]))
-              .join(','),
-          ),
-        )(entries)
-        replaceIn(MARKET_DATA, /""party"": ""[0-9a-f]{64}""/, '""party"": ""nobody""')(entries)
-      }
-      const store = kind.create(t)
-      const { report } = await importWhole(store, await changed(t, { edit }))
-      assert.deepEqual(report.leftOut, {
-        'invalid time': 5,
-        'price is not a decimal number': 1,
-        'number of more than 256 characters': 1,
-        'twap is not a decimal number': 1,
-        'unknown source': 1,
-        'invalid market ID': 1,
-        'seq of 2^63 or more': 1,
-        'invalid party ID': 1,
-        'its block is not in the source': 1,
-      })
-      assert.equal(
-        (await dumpStore(store)).funding_period_data_points!.length,
-        original.get(POINTS)!.split('\n').length - 14,
-      )
-    })
-
-    test('without a table yield no rows of its resource, and that is reported', async (t) => {
-      const store = kind.create(t)
-      const edit = (entries: Map<string, string>) => {
-        entries.delete(POINTS)
-        replaceIn(PERIODS, 'internal_twap', 'twap_of_marks')(entries)
-      }
-      const { report } = await importWhole(store, await changed(t, { edit }))
-      assert.deepEqual(
-        report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.*zip:? /, '')]),
-        [
-          ['fundingPeriodDataPoints', 'has no entry history/funding_period_data_points'],
-          ['fundingPeriods', 'currentstate/funding_period has no column internal_twap'],
-        ],
-      )
-      assert.deepEqual(report.imported, [
-        { from: '1', to: '300', lacks: ['fundingPeriodDataPoints', 'fundingPeriods'] },
-      ])
-      assertSays(
-        describeImport({ ...report, foreignFiles: [] }),
-        'fundingPeriods: not imported in blocks 1 to 300',
-      )
-    })
-
-    test('with a gap between them stop there; --allow-gap records the gap, to be filled later', async (t) => {
-      const store = kind.create(t)
-      const { report, failure } = await importInto(store, [THIRD, FIRST])
-      assert.ok(failure instanceof ImportGapError)
-      assertSays(failure.message, 'expected block 301, found block 601: blocks 301 to 600 missing')
-      assert.equal(report.height, '300')
-      assert.deepEqual(
-        report.imported.map(({ lacks }) => lacks),
-        [OF_STATE],
-      )
-      const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
-      assert.equal(allowed.failure, null)
-      assert.deepEqual(allowed.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
-      assert.deepEqual(allowed.report.imported, [
-        { from: '1', to: '300' },
-        { from: '601', to: '900' },
-      ])
-      const { report: filled } = await importWhole(store, PATHS)
-      assert.deepEqual(filled.gaps, [])
-      assert.equal(filled.blocks, 300)
-      assertSameDump(await dumpStore(store), await wholeDump(), 'filled')
-    })
-
-    test('in any order, overlapping or repeated, result in the same tables; a gap below is reported', async (t) => {
-      const whole = kind.create(t)
-      await importWhole(whole, PATHS)
-      const expected = await wholeDump()
-      await importWhole(whole, PATHS)
-      assertSameDump(await dumpStore(whole), expected, 'repeated')
-      const folder = temporaryFolder(t)
-      mkdirSync(join(folder, 'sub'))
-      for (const path of PATHS) copyFileSync(path, join(folder, basename(path)))
-      const store = kind.create(t)
-      await importWhole(store, [THIRD])
-      const below = await importInto(store, FIRST)
-      assertSays(
-        below.failure!.message,
-        'still missing below block 601, the first block of the store: blocks 301 to 600',
-      )
-      assert.equal(below.report.blocks, 300)
-      assert.deepEqual(below.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
-      const { report } = await importWhole(store, [folder, SECOND])
-      assert.equal(report.heldBlocks, 900)
-      assertSameDump(await dumpStore(store), expected, 'in pieces')
-    })
-
-    test('continue after an interruption, and result in the same tables', async (t) => {
-      const store = kind.create(t)
-      const stop = new AbortController()
-      const onProgress = () => stop.abort()
-      const { report, failure } = await importInto(store, PATHS, { signal: stop.signal, onProgress })
-      assert.equal(failure, null)
-      assert.ok(report.interrupted)
-      assert.equal(report.height, '300')
-      assert.deepEqual(report.imported[0]!.lacks, OF_STATE)
+describeOn(ANY_STORE_KIND, 'segments', (kind) => {
+  let ofAll: Promise<StoreDump> | null = null
+  /** The tables after importing all segments at once. */
+  const wholeDump = () => {
+    ofAll ??= (async () => {
+      const store = kind.create(FILE)
       await importWhole(store, PATHS)
-      assertSameDump(await dumpStore(store), await wholeDump(), 'interrupted')
+      return dumpStore(store)
+    })()
+    return ofAll
+  }
+
+  const pathsOf = (t: TestContext, source: Source) => {
+    if (typeof source === 'function') return source(t)
+    return Buffer.isBuffer(source) ? fileWith(t, source, NAME) : changed(t, source)
+  }
+
+  for (const [what, source, says] of REFUSED) {
+    test(`with ${what} are refused, and nothing is written`, async (t) => {
+      const store = kind.create(t)
+      const failed = await importInto(store, await pathsOf(t, source)).catch((failure) => ({ failure }))
+      assertSays(String(failed.failure), says)
+      // Some are refused before the store is created.
+      await openStore(store).migrate()
+      assertSameDump(await dumpStore(store), emptyDump(), what)
     })
+  }
+
+  test('of another chain than the store are refused', async (t) => {
+    const store = kind.create(t)
+    const edit = metadata({ ChainID: 'a-b-c' })
+    const other = await changed(t, { edit, name: 'a-b-c-123-1-300.zip' })
+    await importWhole(store, other)
+    const dump = await dumpStore(store)
+    await assert.rejects(
+      importInto(store, SECOND),
+      /chain "core-scenarios", but the store is of chain "a-b-c"/,
+    )
+    assertSameDump(await dumpStore(store), dump, 'another chain')
   })
-}
+
+  test('of another network with the same chain id are refused, by the time of the last block stored', async (t) => {
+    // The first blocks of the sample, a quarter of an hour apart.
+    const store = await storeOfBytes(t, kind, readRecording(MONTH).subarray(0, 60_000))
+    const dump = await dumpStore(store)
+    const { failure } = await importInto(store, FIRST)
+    assert.match(
+      failure!.message,
+      /block \d+ is of 2023-10-05T10:\d\d:\d\dZ, but of 2024-09-01T\d\d:\d\d:00Z in the store: it is another network with the same chain id/,
+    )
+    assertSameDump(await dumpStore(store), dump, 'another network')
+  })
+
+  test('of unknown schema versions are imported with --force', async (t) => {
+    const store = kind.create(t)
+    const edit = metadata({ DatabaseVersion: 200 })
+    const path = await changed(t, { edit, name: 'core-scenarios-200-1-300.zip' })
+    const { report, failure } = await importInto(store, path, { force: true })
+    assert.equal(failure, null)
+    assert.equal(report.blocks, 300)
+  })
+
+  test('in zip64, or with further or reordered columns, yield the same rows', async (t) => {
+    const stores = [kind.create(t), kind.create(t), kind.create(t)] as const
+    await importWhole(stores[0], FIRST)
+    await importWhole(stores[1], await changed(t, { isZip64: true }))
+    const reversed = (entries: Map<string, string>) => {
+      for (const entry of [BLOCKS, POINTS]) {
+        const lines = entries.get(entry)!.trimEnd().split('\n')
+        const turn = (line: string, index: number) =>
+          [...line.split(',').reverse(), index === 0 ? 'further' : 'x'].join(',')
+        entries.set(entry, `${lines.map(turn).join('\n')}\n`)
+      }
+    }
+    await importWhole(stores[2], await changed(t, { edit: reversed }))
+    const expected = await dumpStore(stores[0])
+    for (const store of stores.slice(1)) assertSameDump(await dumpStore(store), expected, 'written otherwise')
+  })
+
+  test('leave nothing in the folder of sorting, killed or not', async (t) => {
+    const temp = temporaryFolder(t)
+    const store = kind.create(t)
+    const command = `import ${PATHS.join(' ')} --store ${store} --temp ${temp}`
+    const killed = startLyra(t, command)
+    await killed.printed(/rows are sorted in \S+, which takes up to \d+ MB of disk/)
+    assert.deepEqual(readdirSync(temp), [])
+    killed.child.kill('SIGKILL')
+    await killed.outcome
+    assert.deepEqual(readdirSync(temp), [])
+    await runWell(t, command)
+    assert.deepEqual(readdirSync(temp), [])
+    assertSameDump(await dumpStore(store), await wholeDump(), 'after a kill')
+    const message = /no temporary file can be written in \S+nowhere \(.*\); name another folder with --temp/
+    await assertFails(t, `${command}/nowhere`, message, 1)
+  })
+
+  test('have rows skipped that would be skipped in events, too', async (t) => {
+    const edit = (entries: Map<string, string>) => {
+      // By their columns: market, seq, source, price, TWAP, time, time of the block.
+      const times = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', '']
+      const replaced: [column: number, value: string][] = [
+        ...times.map((time): [number, string] => [5, time]),
+        [3, 'NaN'],
+        [3, '1'.repeat(300)],
+        [4, ''],
+        [2, 'SOURCE_OTHER'],
+        [0, '\\x00'],
+        [1, '-1'],
+        [6, '1999-01-01 00:00:00+00'],
+      ]
+      editLines(POINTS, (lines) =>
+        lines.map((line, index) =>
+          line
+            .split(',')
+            .with(...(replaced[index] ?? [0, line.split(',')[0]!]))
+            .join(','),
+        ),
+      )(entries)
+      replaceIn(MARKET_DATA, /""party"": ""[0-9a-f]{64}""/, '""party"": ""nobody""')(entries)
+    }
+    const store = kind.create(t)
+    const { report } = await importWhole(store, await changed(t, { edit }))
+    assert.deepEqual(report.leftOut, {
+      'invalid time': 5,
+      'price is not a decimal number': 1,
+      'number of more than 256 characters': 1,
+      'twap is not a decimal number': 1,
+      'unknown source': 1,
+      'invalid market ID': 1,
+      'seq of 2^63 or more': 1,
+      'invalid party ID': 1,
+      'its block is not in the source': 1,
+    })
+    assert.equal(
+      (await dumpStore(store)).funding_period_data_points!.length,
+      original.get(POINTS)!.split('\n').length - 14,
+    )
+  })
+
+  test('without a table yield no rows of its resource, and that is reported', async (t) => {
+    const store = kind.create(t)
+    const edit = (entries: Map<string, string>) => {
+      entries.delete(POINTS)
+      replaceIn(PERIODS, 'internal_twap', 'twap_of_marks')(entries)
+    }
+    const { report } = await importWhole(store, await changed(t, { edit }))
+    assert.deepEqual(
+      report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.*zip:? /, '')]),
+      [
+        ['fundingPeriodDataPoints', 'has no entry history/funding_period_data_points'],
+        ['fundingPeriods', 'currentstate/funding_period has no column internal_twap'],
+      ],
+    )
+    assert.deepEqual(report.imported, [
+      { from: '1', to: '300', lacks: ['fundingPeriodDataPoints', 'fundingPeriods'] },
+    ])
+    assertSays(
+      describeImport({ ...report, foreignFiles: [] }),
+      'fundingPeriods: not imported in blocks 1 to 300',
+    )
+  })
+
+  test('with a gap between them stop there; --allow-gap records the gap, to be filled later', async (t) => {
+    const store = kind.create(t)
+    const { report, failure } = await importInto(store, [THIRD, FIRST])
+    assert.ok(failure instanceof ImportGapError)
+    assertSays(failure.message, 'expected block 301, found block 601: blocks 301 to 600 missing')
+    assert.equal(report.height, '300')
+    assert.deepEqual(
+      report.imported.map(({ lacks }) => lacks),
+      [OF_STATE],
+    )
+    const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
+    assert.equal(allowed.failure, null)
+    assert.deepEqual(allowed.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
+    assert.deepEqual(allowed.report.imported, [
+      { from: '1', to: '300' },
+      { from: '601', to: '900' },
+    ])
+    const { report: filled } = await importWhole(store, PATHS)
+    assert.deepEqual(filled.gaps, [])
+    assert.equal(filled.blocks, 300)
+    assertSameDump(await dumpStore(store), await wholeDump(), 'filled')
+  })
+
+  test('in any order, overlapping or repeated, result in the same tables; a gap below is reported', async (t) => {
+    const whole = kind.create(t)
+    await importWhole(whole, PATHS)
+    const expected = await wholeDump()
+    await importWhole(whole, PATHS)
+    assertSameDump(await dumpStore(whole), expected, 'repeated')
+    const folder = temporaryFolder(t)
+    mkdirSync(join(folder, 'sub'))
+    for (const path of PATHS) copyFileSync(path, join(folder, basename(path)))
+    const store = kind.create(t)
+    await importWhole(store, [THIRD])
+    const below = await importInto(store, FIRST)
+    assertSays(
+      below.failure!.message,
+      'still missing below block 601, the first block of the store: blocks 301 to 600',
+    )
+    assert.equal(below.report.blocks, 300)
+    assert.deepEqual(below.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
+    const { report } = await importWhole(store, [folder, SECOND])
+    assert.equal(report.heldBlocks, 900)
+    assertSameDump(await dumpStore(store), expected, 'in pieces')
+  })
+
+  test('continue after an interruption, and result in the same tables', async (t) => {
+    const store = kind.create(t)
+    const stop = new AbortController()
+    const onProgress = () => stop.abort()
+    const { report, failure } = await importInto(store, PATHS, { signal: stop.signal, onProgress })
+    assert.equal(failure, null)
+    assert.ok(report.interrupted)
+    assert.equal(report.height, '300')
+    assert.deepEqual(report.imported[0]!.lacks, OF_STATE)
+    await importWhole(store, PATHS)
+    assertSameDump(await dumpStore(store), await wholeDump(), 'interrupted')
+  })
+})

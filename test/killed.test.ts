@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readCoverage } from '#core/store/readings/coverage'
 import { StoreError, StoreUnavailableError } from '#core/store/store'
@@ -14,7 +14,7 @@ import { end, ended, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { inTurns, runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { readFrom, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, readFrom, STORE_KINDS } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
@@ -63,78 +63,76 @@ async function heightOf(store: string): Promise<bigint | null> {
   }
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`an interrupted process (${kind.name})`, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lyra-killed-'))
-    let file: string
-    let expected: StoreDump
-    /** The duration of the whole run, including the program's start. */
-    let wholeMs: number
+describeOn(STORE_KINDS, 'an interrupted process', (kind) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-killed-'))
+  let file: string
+  let expected: StoreDump
+  /** The duration of the whole run, including the program's start. */
+  let wholeMs: number
 
-    before(async () => {
-      file = writeLargeStream(folder, BLOCKS)
-      await inScope(async (scope) => {
-        const store = kind.create(scope)
-        const startedAt = performance.now()
-        await finish(scope, 'ingest', COMMANDS.ingest(store, file))
-        wholeMs = performance.now() - startedAt
-        expected = await dumpStore(store)
-      })
-      assert.ok(expected.funding_period_data_points!.length > 1000)
+  before(async () => {
+    file = writeLargeStream(folder, BLOCKS)
+    await inScope(async (scope) => {
+      const store = kind.create(scope)
+      const startedAt = performance.now()
+      await finish(scope, 'ingest', COMMANDS.ingest(store, file))
+      wholeMs = performance.now() - startedAt
+      expected = await dumpStore(store)
     })
-    after(() => rmSync(folder, { recursive: true, force: true }))
-
-    for (const command of ['ingest', 'serve'] as const) {
-      test(`${command} killed at random moments resumes, and results in the same tables`, (t) =>
-        killOften(t, {
-          ...{ kind, wholeMs, expected, from: 0.2, kills: runsOf('process', kind), killsEach: KILLS_EACH },
-          argumentsOf: (store) => COMMANDS[command](store, file),
-          random: createRandom(command === 'ingest' ? 11 : 12),
-          check: async (store, where) => assertWholeUpToPosition(await dumpStore(store), where),
-          finish: (scope, args) => finish(scope, command, args),
-        }))
-    }
-
-    for (const signal of inTurns(STORE_KINDS.indexOf(kind), ['SIGTERM', 'SIGINT'] as const)) {
-      test(`${signal} ends ingest with exit status 130 after committing the batch in progress`, async () => {
-        for (let run = 0; run < runsOf('seconds', kind); run++) {
-          await inScope(async (scope) => {
-            const store = kind.create(scope)
-            const args = COMMANDS.ingest(store, '-')
-            const { child, outcome } = startLyra(scope, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-            // Written slowly, so that it is certainly still running; the pipe breaks when it ends.
-            child.stdin!.on('error', () => {})
-            const slowly = createReadStream(file, { highWaterMark: 16 * 1024 })
-            slowly.on('data', () => {
-              slowly.pause()
-              setTimeout(() => slowly.resume(), 2)
-            })
-            slowly.pipe(child.stdin!)
-            scope.after(() => slowly.destroy())
-            while ((await heightOf(store)) === null) await delay(20)
-            child.kill(signal)
-            const { code, stdout, stderr } = await outcome
-            assert.equal(code, 130, stderr)
-            assertSays(stderr, 'stopping after committing the current batch')
-            const [, height] = /^The store contains blocks up to (\d+)\.$/m.exec(stdout)!
-            assert.equal(await heightOf(store), BigInt(height!))
-            await finish(scope, 'ingest', COMMANDS.ingest(store, file))
-            assertSameDump(await dumpStore(store), expected, `run ${run}`)
-          })
-        }
-      })
-    }
-
-    test('of two writers at once, one is told of the other, and the store stays consistent', async (t) => {
-      const store = kind.create(t)
-      const runs = [1, 2].map(() => startLyra(t, COMMANDS.ingest(store, file)))
-      const outcomes = await Promise.all(runs.map(({ outcome }) => outcome))
-      for (const { code, stderr } of outcomes.filter(({ code }) => code !== 0)) {
-        assert.equal(code, 1)
-        assert.match(stderr, /^lyra: .*(another program writes to this store|has locked it)/m)
-      }
-      await finish(t, 'ingest', COMMANDS.ingest(store, file))
-      assertSameDump(await dumpStore(store), expected, 'two writers')
-    })
+    assert.ok(expected.funding_period_data_points!.length > 1000)
   })
-}
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  for (const command of ['ingest', 'serve'] as const) {
+    test(`${command} killed at random moments resumes, and results in the same tables`, (t) =>
+      killOften(t, {
+        ...{ kind, wholeMs, expected, from: 0.2, kills: runsOf('process', kind), killsEach: KILLS_EACH },
+        argumentsOf: (store) => COMMANDS[command](store, file),
+        random: createRandom(command === 'ingest' ? 11 : 12),
+        check: async (store, where) => assertWholeUpToPosition(await dumpStore(store), where),
+        finish: (scope, args) => finish(scope, command, args),
+      }))
+  }
+
+  for (const signal of inTurns(STORE_KINDS.indexOf(kind), ['SIGTERM', 'SIGINT'] as const)) {
+    test(`${signal} ends ingest with exit status 130 after committing the batch in progress`, async () => {
+      for (let run = 0; run < runsOf('seconds', kind); run++) {
+        await inScope(async (scope) => {
+          const store = kind.create(scope)
+          const args = COMMANDS.ingest(store, '-')
+          const { child, outcome } = startLyra(scope, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+          // Written slowly, so that it is certainly still running; the pipe breaks when it ends.
+          child.stdin!.on('error', () => {})
+          const slowly = createReadStream(file, { highWaterMark: 16 * 1024 })
+          slowly.on('data', () => {
+            slowly.pause()
+            setTimeout(() => slowly.resume(), 2)
+          })
+          slowly.pipe(child.stdin!)
+          scope.after(() => slowly.destroy())
+          while ((await heightOf(store)) === null) await delay(20)
+          child.kill(signal)
+          const { code, stdout, stderr } = await outcome
+          assert.equal(code, 130, stderr)
+          assertSays(stderr, 'stopping after committing the current batch')
+          const [, height] = /^The store contains blocks up to (\d+)\.$/m.exec(stdout)!
+          assert.equal(await heightOf(store), BigInt(height!))
+          await finish(scope, 'ingest', COMMANDS.ingest(store, file))
+          assertSameDump(await dumpStore(store), expected, `run ${run}`)
+        })
+      }
+    })
+  }
+
+  test('of two writers at once, one is told of the other, and the store stays consistent', async (t) => {
+    const store = kind.create(t)
+    const runs = [1, 2].map(() => startLyra(t, COMMANDS.ingest(store, file)))
+    const outcomes = await Promise.all(runs.map(({ outcome }) => outcome))
+    for (const { code, stderr } of outcomes.filter(({ code }) => code !== 0)) {
+      assert.equal(code, 1)
+      assert.match(stderr, /^lyra: .*(another program writes to this store|has locked it)/m)
+    }
+    await finish(t, 'ingest', COMMANDS.ingest(store, file))
+    assertSameDump(await dumpStore(store), expected, 'two writers')
+  })
+})

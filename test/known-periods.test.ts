@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { MarketEvent } from '#core/events/event'
 import type { MarketSummary, PositionFunding } from '../client/src/index.ts'
 import { getJson } from './fixtures/http.ts'
@@ -8,7 +8,7 @@ import { scaled } from './fixtures/made-rates.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 
 const HOUR = 3_600
 const WINDOWS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
@@ -143,68 +143,66 @@ function expectedOf(blocks: readonly Block[], from: bigint | null, to: bigint | 
   }
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`periods that only later events name (${kind.name})`, () => {
-    test('make averages and the running period unknown, and are missing payments', async (t) => {
-      const found = { '24h': 0, '7d': 0, '30d': 0, none: 0, running: 0, missing: 0 }
-      for (let run = 0; run < runsOf('service', kind); run++) {
-        const random = createRandom(run)
-        const { store, live } = await createLiveStore(t, kind)
-        const base = await serve(t, store)
-        const stored: Block[] = []
-        const later: Block[] = []
-        const commit = async (block: Block) => {
-          stored.push(block)
-          await live.commit(block.height, block.events, secondOf(block.height))
-        }
-        for (const block of blocksOf(random, 60)) {
-          if (block.height > 1 && block.height < 60 && random.integer(12) === 0) later.push(block)
-          else await commit(block)
-          if (later.length > 0 && random.integer(12) === 0) await commit(later.shift()!)
-          if (stored.length < 2) continue
-          const [from, to] = [0, 1].map(() =>
-            random.integer(3) === 0 ? timeOf(secondOf(random.integer(block.height + 2))) : null,
-          ) as [bigint | null, bigint | null]
-          const where = `run ${run}, block ${block.height}, from ${from} to ${to}`
-          const expected = expectedOf(stored, from, to)
-          const { averages, runningPeriod } = await summaryOf(base)
-          for (const [name, value] of Object.entries(expected.averages)) {
-            const average = averages[name as keyof typeof WINDOWS]
-            assert.equal(average === null ? null : scaled(average, 16), value, `${where}: ${name}`)
-            found[value === null ? 'none' : (name as keyof typeof WINDOWS)]++
-          }
-          assert.equal(runningPeriod?.seq ?? null, expected.running, where)
-          if (expected.running !== null) found.running++
-          const range = [
-            ...(from === null ? [] : [`dateRange.startTimestamp=${from}`]),
-            ...(to === null ? [] : [`dateRange.endTimestamp=${to}`]),
-          ].join('&')
-          const { count, completeFrom, missing } = await paymentsOf(base, range)
-          if (missing!.length > 0) found.missing++
-          if (from !== null && to !== null && from >= to) continue
-          assert.deepEqual(
-            { count, completeFrom, missing },
-            { count: expected.count, completeFrom: expected.completeFrom, missing: expected.missing },
-            where,
-          )
-        }
-      }
-      for (const [name, count] of Object.entries(found)) assert.ok(count >= 10, `${name}: ${count}`)
-    })
-
-    test('are those of data points and market data; data of no period name none', async (t) => {
+describeOn(STORE_KINDS, 'periods that only later events name', (kind) => {
+  test('make averages and the running period unknown, and are missing payments', async (t) => {
+    const found = { '24h': 0, '7d': 0, '30d': 0, none: 0, running: 0, missing: 0 }
+    for (let run = 0; run < runsOf('service', kind); run++) {
+      const random = createRandom(run)
       const { store, live } = await createLiveStore(t, kind)
       const base = await serve(t, store)
-      await live.commit(1, [dataOf(0, false)])
-      assert.deepEqual((await paymentsOf(base, '')).missing, [])
-      await live.commit(2, [dataOf(0, true)])
-      assert.deepEqual((await paymentsOf(base, '')).missing, ['0'])
-      await live.commit(3, [pointOf(4, 3, 1)])
-      const { missing, completeFrom } = await paymentsOf(base, '')
-      assert.deepEqual([missing, completeFrom], [['0', '1', '2', '3', '4'], null])
-    })
+      const stored: Block[] = []
+      const later: Block[] = []
+      const commit = async (block: Block) => {
+        stored.push(block)
+        await live.commit(block.height, block.events, secondOf(block.height))
+      }
+      for (const block of blocksOf(random, 60)) {
+        if (block.height > 1 && block.height < 60 && random.integer(12) === 0) later.push(block)
+        else await commit(block)
+        if (later.length > 0 && random.integer(12) === 0) await commit(later.shift()!)
+        if (stored.length < 2) continue
+        const [from, to] = [0, 1].map(() =>
+          random.integer(3) === 0 ? timeOf(secondOf(random.integer(block.height + 2))) : null,
+        ) as [bigint | null, bigint | null]
+        const where = `run ${run}, block ${block.height}, from ${from} to ${to}`
+        const expected = expectedOf(stored, from, to)
+        const { averages, runningPeriod } = await summaryOf(base)
+        for (const [name, value] of Object.entries(expected.averages)) {
+          const average = averages[name as keyof typeof WINDOWS]
+          assert.equal(average === null ? null : scaled(average, 16), value, `${where}: ${name}`)
+          found[value === null ? 'none' : (name as keyof typeof WINDOWS)]++
+        }
+        assert.equal(runningPeriod?.seq ?? null, expected.running, where)
+        if (expected.running !== null) found.running++
+        const range = [
+          ...(from === null ? [] : [`dateRange.startTimestamp=${from}`]),
+          ...(to === null ? [] : [`dateRange.endTimestamp=${to}`]),
+        ].join('&')
+        const { count, completeFrom, missing } = await paymentsOf(base, range)
+        if (missing!.length > 0) found.missing++
+        if (from !== null && to !== null && from >= to) continue
+        assert.deepEqual(
+          { count, completeFrom, missing },
+          { count: expected.count, completeFrom: expected.completeFrom, missing: expected.missing },
+          where,
+        )
+      }
+    }
+    for (const [name, count] of Object.entries(found)) assert.ok(count >= 10, `${name}: ${count}`)
   })
-}
+
+  test('are those of data points and market data; data of no period name none', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const base = await serve(t, store)
+    await live.commit(1, [dataOf(0, false)])
+    assert.deepEqual((await paymentsOf(base, '')).missing, [])
+    await live.commit(2, [dataOf(0, true)])
+    assert.deepEqual((await paymentsOf(base, '')).missing, ['0'])
+    await live.commit(3, [pointOf(4, 3, 1)])
+    const { missing, completeFrom } = await paymentsOf(base, '')
+    assert.deepEqual([missing, completeFrom], [['0', '1', '2', '3', '4'], null])
+  })
+})
 
 async function summaryOf(base: string): Promise<MarketSummary> {
   const { marketSummaries } = await getJson<{ marketSummaries: { edges: { node: MarketSummary }[] } }>(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { generateRecords } from '#tools/generate/generate'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
@@ -17,7 +17,7 @@ import {
 } from './fixtures/event-stream.ts'
 import { runMeasured } from './fixtures/run-measured.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
 /** The thread that reads ahead takes about 30 MB. */
@@ -190,34 +190,32 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
   ],
 ]
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`input that could fill the memory (${kind.name})`, () => {
-    for (const [what, chunks, error] of HOSTILE) {
-      test(`${what} is reported in one line, with little memory`, async (t) => {
-        const store = kind.create(t)
-        const { code, errors, memoryBytes } = await ingestMeasured(t, store, fileWith(t, chunks()))
-        assert.equal(code, 1)
-        assert.equal(errors.length, 1, errors.join('\n'))
-        assert.match(errors[0]!, error)
-        assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
-        assertSameDump(await dumpStore(store), emptyDump(), what)
-      })
-    }
+describeOn(ANY_STORE_KIND, 'input that could fill the memory', (kind) => {
+  for (const [what, chunks, error] of HOSTILE) {
+    test(`${what} is reported in one line, with little memory`, async (t) => {
+      const store = kind.create(t)
+      const { code, errors, memoryBytes } = await ingestMeasured(t, store, fileWith(t, chunks()))
+      assert.equal(code, 1)
+      assert.equal(errors.length, 1, errors.join('\n'))
+      assert.match(errors[0]!, error)
+      assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
+      assertSameDump(await dumpStore(store), emptyDump(), what)
+    })
+  }
 
-    for (const [what, chunks, flags, height] of LAWFUL) {
-      test(`${what} is read with little memory`, async (t) => {
-        const store = kind.create(t)
-        const { code, errors, stdout, memoryBytes } = await ingestMeasured(
-          t,
-          store,
-          fileWith(t, chunks()),
-          flags,
-        )
-        assert.equal(code, 0, errors.join('\n'))
-        assert.deepEqual(errors, [])
-        assert.match(stdout, new RegExp(`^The store (?:contains ${height}|is empty)\\.$`, 'm'))
-        assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
-      })
-    }
-  })
-}
+  for (const [what, chunks, flags, height] of LAWFUL) {
+    test(`${what} is read with little memory`, async (t) => {
+      const store = kind.create(t)
+      const { code, errors, stdout, memoryBytes } = await ingestMeasured(
+        t,
+        store,
+        fileWith(t, chunks()),
+        flags,
+      )
+      assert.equal(code, 0, errors.join('\n'))
+      assert.deepEqual(errors, [])
+      assert.match(stdout, new RegExp(`^The store (?:contains ${height}|is empty)\\.$`, 'm'))
+      assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
+    })
+  }
+})

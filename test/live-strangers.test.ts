@@ -30,7 +30,7 @@ import {
 import { runLyra } from './fixtures/program.ts'
 import { SILENT, storeOfBytes } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const blocks = (await blocksOf(SAMPLE)).slice(0, 200)
@@ -84,77 +84,75 @@ async function untilReadyAfterARefusal(service: LiveService): Promise<void> {
   await again.close()
 }
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`a message that the store would reject (${kind.name})`, () => {
-    const second = blocks[2]!
-    const bad: [what: string, messages: Buffer[], reason: string][] = [
-      ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], 'not an event'],
-      [
-        'with a malformed body',
-        [second[0]!, dataPointOf(Buffer.from([0x0a, 0x7f]))],
-        'longer than its message',
-      ],
-      ['without a valid id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], 'its id is ...x-2'],
-      ['of 5 MB', [second[0]!, dataPointOf(Buffer.alloc(5_000_000))], 'more than the 4194304 allowed'],
-      ['without a chain', begun(7, ''), 'a chain id of'],
-      [
-        'of another chain',
-        [second[0]!, replaced(second[1]!, CHAIN, 'core-elsewhere')],
-        'chain ...core-elsewhere',
-      ],
-      ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], 'version 2'],
-    ]
-    test('is refused before it is buffered, and makes the service not ready until a later block is committed', async (t) => {
-      const store = kind.create(t)
-      const buffer = temporaryFolder(t)
-      const service = await startLive(t, store, buffer)
-      for (const [what, messages, reason] of bad) {
-        await t.test(what, async () => {
-          await sendRefused(service, messages)
-          await untilNotReady(service, reason)
-        })
-      }
-      await stop(service)
-      assert.equal(bytesIn(buffer), 0)
-      const again = await startLive(t, store, buffer)
-      // What could be of another chain does not exclude the core from an empty store: an incomplete block, an end without a begin, and a
-      // complete block 1, which waits for block 2.
-      for (const messages of [
-        begun(7, 'evil'),
-        [busEvent({ id: '7-1', kind: EVENT_KIND.endBlock, chain: 'evil' }, message({ 1: 7 }))],
-        eventsOf([{ height: 1, chain: 'evil' }]),
-      ]) {
-        const stranger = await dial(again.corePort)
-        await stranger.send(messages)
-        await stranger.close()
-      }
-      await untilReadyAfterARefusal(again)
-      await assertGoesOn(t, again, store)
-    })
-
-    test('of another chain than --chain is refused by an empty store, and a block without an end is dropped at the limit, on disk too', async (t) => {
-      const store = kind.create(t)
-      const buffer = temporaryFolder(t)
-      const service = await startLive(t, store, buffer, ['--chain', CHAIN])
-      await sendRefused(service, begun(7, 'evil'))
-      await untilNotReady(service, 'an event of chain ...evil...--chain is ...core-scenarios')
-      const core = await dial(service.corePort)
-      await core.send(blocks.slice(0, 3))
-      await untilHeight(service, 3)
-      await core.close()
-      const large = { kind: 104, body: Buffer.alloc(16 * 1024 * 1024) }
-      const events = Array.from({ length: MAX_BLOCK_BYTES / large.body.length + 1 }, () => large)
-      await sendRefused(service, begun(4, CHAIN, events))
-      await untilNotReady(service, 'more than 128 MiB without the end of a block')
-      await until(() => bytesIn(buffer) < 1_000_000, 'most bytes are deleted')
-      await assertGoesOn(t, service, store)
-      const refusal = /--chain is "other", but .* is of chain "core-scenarios"/
-      const { code, stderr } = await runLyra(t, [...liveArgs(store, buffer), '--chain', 'other'])
-      assert.equal(code, 1)
-      assert.match(stderr, refusal)
-    })
+describeOn(ANY_STORE_KIND, 'a message that the store would reject', (kind) => {
+  const second = blocks[2]!
+  const bad: [what: string, messages: Buffer[], reason: string][] = [
+    ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], 'not an event'],
+    [
+      'with a malformed body',
+      [second[0]!, dataPointOf(Buffer.from([0x0a, 0x7f]))],
+      'longer than its message',
+    ],
+    ['without a valid id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], 'its id is ...x-2'],
+    ['of 5 MB', [second[0]!, dataPointOf(Buffer.alloc(5_000_000))], 'more than the 4194304 allowed'],
+    ['without a chain', begun(7, ''), 'a chain id of'],
+    [
+      'of another chain',
+      [second[0]!, replaced(second[1]!, CHAIN, 'core-elsewhere')],
+      'chain ...core-elsewhere',
+    ],
+    ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], 'version 2'],
+  ]
+  test('is refused before it is buffered, and makes the service not ready until a later block is committed', async (t) => {
+    const store = kind.create(t)
+    const buffer = temporaryFolder(t)
+    const service = await startLive(t, store, buffer)
+    for (const [what, messages, reason] of bad) {
+      await t.test(what, async () => {
+        await sendRefused(service, messages)
+        await untilNotReady(service, reason)
+      })
+    }
+    await stop(service)
+    assert.equal(bytesIn(buffer), 0)
+    const again = await startLive(t, store, buffer)
+    // What could be of another chain does not exclude the core from an empty store: an incomplete block, an end without a begin, and a
+    // complete block 1, which waits for block 2.
+    for (const messages of [
+      begun(7, 'evil'),
+      [busEvent({ id: '7-1', kind: EVENT_KIND.endBlock, chain: 'evil' }, message({ 1: 7 }))],
+      eventsOf([{ height: 1, chain: 'evil' }]),
+    ]) {
+      const stranger = await dial(again.corePort)
+      await stranger.send(messages)
+      await stranger.close()
+    }
+    await untilReadyAfterARefusal(again)
+    await assertGoesOn(t, again, store)
   })
-}
+
+  test('of another chain than --chain is refused by an empty store, and a block without an end is dropped at the limit, on disk too', async (t) => {
+    const store = kind.create(t)
+    const buffer = temporaryFolder(t)
+    const service = await startLive(t, store, buffer, ['--chain', CHAIN])
+    await sendRefused(service, begun(7, 'evil'))
+    await untilNotReady(service, 'an event of chain ...evil...--chain is ...core-scenarios')
+    const core = await dial(service.corePort)
+    await core.send(blocks.slice(0, 3))
+    await untilHeight(service, 3)
+    await core.close()
+    const large = { kind: 104, body: Buffer.alloc(16 * 1024 * 1024) }
+    const events = Array.from({ length: MAX_BLOCK_BYTES / large.body.length + 1 }, () => large)
+    await sendRefused(service, begun(4, CHAIN, events))
+    await untilNotReady(service, 'more than 128 MiB without the end of a block')
+    await until(() => bytesIn(buffer) < 1_000_000, 'most bytes are deleted')
+    await assertGoesOn(t, service, store)
+    const refusal = /--chain is "other", but .* is of chain "core-scenarios"/
+    const { code, stderr } = await runLyra(t, [...liveArgs(store, buffer), '--chain', 'other'])
+    assert.equal(code, 1)
+    assert.match(stderr, refusal)
+  })
+})
 
 describe("the core's connection", () => {
   type Heard = { faults: string[]; messages: string[]; connected: number }

@@ -30,7 +30,14 @@ import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, fileWith, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import {
+  ANY_STORE_KIND,
+  describeOn,
+  fileWith,
+  readFrom,
+  STORE_KINDS,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** The blocks of the sample, each with its events as the core sends them. */
@@ -44,131 +51,127 @@ const NICENESS = 16
 /** Threads that give way to others: one for long pages, one for streams and exports. */
 const LONG_READERS = 2
 
-for (const kind of STORE_KINDS) {
-  describe(`a core that connects (${kind.name})`, () => {
-    test('results in the same tables as a plain ingest, and in an archive of event files on request', async (t) => {
-      const store = kind.create(t)
-      const buffer = temporaryFolder(t)
-      const service = await startLive(t, store, buffer, ['--keep-buffer'])
-      // An operator who makes room may delete it whole.
-      rmSync(join(buffer, 'archive'), { recursive: true })
-      const empty = (await readyOf(service)).text
-      assertSays(empty, 'empty store')
-      assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)
-      const core = await dial(service.corePort)
-      await core.send(blocks)
-      await untilHeight(service, last)
-      await untilReady(service)
-      const metrics = await metricsOf(service.base)
-      assertSays(metrics, 'lyra_live_core_connected 1')
-      const isCommitted = async () => /lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base))
-      await until(isCommitted, 'no uncommitted bytes')
-      await core.close()
-      await stop(service)
-      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
-      await assertEqualStores(await storeOf(t, kind, join(buffer, 'archive')), store)
-    })
+describeOn(STORE_KINDS, 'a core that connects', (kind) => {
+  test('results in the same tables as a plain ingest, and in an archive of event files on request', async (t) => {
+    const store = kind.create(t)
+    const buffer = temporaryFolder(t)
+    const service = await startLive(t, store, buffer, ['--keep-buffer'])
+    // An operator who makes room may delete it whole.
+    rmSync(join(buffer, 'archive'), { recursive: true })
+    const empty = (await readyOf(service)).text
+    assertSays(empty, 'empty store')
+    assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)
+    const core = await dial(service.corePort)
+    await core.send(blocks)
+    await untilHeight(service, last)
+    await untilReady(service)
+    const metrics = await metricsOf(service.base)
+    assertSays(metrics, 'lyra_live_core_connected 1')
+    const isCommitted = async () => /lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base))
+    await until(isCommitted, 'no uncommitted bytes')
+    await core.close()
+    await stop(service)
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+    await assertEqualStores(await storeOf(t, kind, join(buffer, 'archive')), store)
+  })
 
-    test('after a kill at any moment no visible and no repeated block is missing', async (t) => {
-      const random = createRandom(7)
-      const store = kind.create(t)
-      const buffer = temporaryFolder(t)
-      const kills = runsOf('process', kind)
-      let from = 0
-      for (let round = 0; round < kills; round++) {
-        const { service, core } = await startWithCore(t, store, buffer)
-        const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
-        if (round % 2 === 0) {
-          // Wait until a block is visible: from then on it and all before it must never be needed again.
-          await core.send(blocks.slice(from, to))
-          // The last block of the input is complete; only block 1 waits for block 2.
-          if (to > 1) {
-            await untilHeight(service, to)
-            from = to
-          }
-          await core.send(blocks.slice(to, Math.min(last, to + 5)).flat())
-        } else {
-          // Killed in the middle: the core repeats everything after the last visible block.
-          void core.send(blocks.slice(from, to)).catch(() => {})
-          await sleep(random.integer(60))
+  test('after a kill at any moment no visible and no repeated block is missing', async (t) => {
+    const random = createRandom(7)
+    const store = kind.create(t)
+    const buffer = temporaryFolder(t)
+    const kills = runsOf('process', kind)
+    let from = 0
+    for (let round = 0; round < kills; round++) {
+      const { service, core } = await startWithCore(t, store, buffer)
+      const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
+      if (round % 2 === 0) {
+        // Wait until a block is visible: from then on it and all before it must never be needed again.
+        await core.send(blocks.slice(from, to))
+        // The last block of the input is complete; only block 1 waits for block 2.
+        if (to > 1) {
+          await untilHeight(service, to)
+          from = to
         }
-        await kill(service)
-        core.socket.destroy()
-        if (round === kills - 1 || round % 3 === 2) cutLastFile(buffer, random.integer)
-        if (from === last) from = 0
+        await core.send(blocks.slice(to, Math.min(last, to + 5)).flat())
+      } else {
+        // Killed in the middle: the core repeats everything after the last visible block.
+        void core.send(blocks.slice(from, to)).catch(() => {})
+        await sleep(random.integer(60))
       }
-      const { service, core } = await startWithCore(t, store, buffer)
-      await core.send(blocks)
-      await untilHeight(service, last)
-      await core.close()
-      await stop(service)
-      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
-    })
+      await kill(service)
+      core.socket.destroy()
+      if (round === kills - 1 || round % 3 === 2) cutLastFile(buffer, random.integer)
+      if (from === last) from = 0
+    }
+    const { service, core } = await startWithCore(t, store, buffer)
+    await core.send(blocks)
+    await untilHeight(service, last)
+    await core.close()
+    await stop(service)
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
   })
-}
+})
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`missing events of a core (${kind.name})`, () => {
-    test('are left out if an operator accepts that, up to the next gap, and come from files, also a part of them', async (t) => {
-      const store = kind.create(t)
-      const accept = (range: string) => runLyra(t, `gap accept ${range} --store ${store}`)
-      const { service, core } = await startWithCore(t, store)
-      assertSays((await accept('101 110')).stderr, 'the store is empty')
-      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200), ...blocks.slice(210, 220)])
-      await untilNotReady(service, 'blocks 101 to 110 missing...lyra gap accept 101 110')
+describeOn(ANY_STORE_KIND, 'missing events of a core', (kind) => {
+  test('are left out if an operator accepts that, up to the next gap, and come from files, also a part of them', async (t) => {
+    const store = kind.create(t)
+    const accept = (range: string) => runLyra(t, `gap accept ${range} --store ${store}`)
+    const { service, core } = await startWithCore(t, store)
+    assertSays((await accept('101 110')).stderr, 'the store is empty')
+    await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200), ...blocks.slice(210, 220)])
+    await untilNotReady(service, 'blocks 101 to 110 missing...lyra gap accept 101 110')
 
-      const stored = await accept('95 110')
-      assert.deepEqual([stored.code, stored.stdout], [1, ''])
-      assertSays(stored.stderr, 'contains blocks 95 to 100; name only blocks that are missing')
-      for (const wrong of ['110 101', '0 101']) assert.equal((await accept(wrong)).code, 2)
-      const { stdout } = await accept('110 110')
-      assertSays(stdout, '\nIt needs blocks 101 to 109 before that: accept these, too')
-      assert.doesNotMatch((await accept('101 109')).stdout, /It needs/)
+    const stored = await accept('95 110')
+    assert.deepEqual([stored.code, stored.stdout], [1, ''])
+    assertSays(stored.stderr, 'contains blocks 95 to 100; name only blocks that are missing')
+    for (const wrong of ['110 101', '0 101']) assert.equal((await accept(wrong)).code, 2)
+    const { stdout } = await accept('110 110')
+    assertSays(stdout, '\nIt needs blocks 101 to 109 before that: accept these, too')
+    assert.doesNotMatch((await accept('101 109')).stdout, /It needs/)
 
-      await untilNotReady(service, 'blocks 201 to 210 missing...lyra gap accept 201 210')
-      assert.equal(await heightOf(service), 200)
-      assert.match(await metricsOf(service.base), /^lyra_missing_blocks 10$/m)
-      assert.equal((await accept('201 300')).code, 0)
-      await core.send([...blocks.slice(220, 310), ...blocks.slice(320, 330)])
-      await untilNotReady(service, 'blocks 311 to 320 missing')
-      assert.ok((await metricsOf(service.base)).includes('lyra_live_stopped 1'))
-      const { gaps } = (await readFrom(store, readCoverage))!
-      assert.deepEqual(gaps, [
-        { from: 101n, to: 110n, kind: 'missing' },
-        { from: 201n, to: 210n, kind: 'missing' },
-      ])
-      assertSays((await accept('205 211')).stderr, 'contains block 211;')
-      const ingest = (upTo: number) =>
-        runWell(t, `ingest --store ${store} ${fileWith(t, frame(blocks.slice(0, upTo).flat()))}`)
-      await ingest(315)
-      await untilNotReady(service, 'blocks 316 to 320 missing...lyra gap accept 316 320')
-      await ingest(320)
-      await core.send(blocks.slice(330))
-      await untilHeight(service, last)
-      await untilReady(service)
-      await stop(service)
-      await runWell(t, `check --store ${store} ${SAMPLE}`)
-    })
-
-    test('of a block stop the ingestion before it, until the core restarts and sends them', async (t) => {
-      const [store, buffer] = [kind.create(t), temporaryFolder(t)]
-      const { service, core } = await startWithCore(t, store, buffer)
-      const block = blocks[49]!
-      await core.send([...blocks.slice(0, 49).flat(), ...block.slice(0, 2), ...block.slice(3)])
-      await core.send(blocks.slice(50, 60))
-      await untilNotReady(service, 'event 3 of block 50 missing')
-      assert.equal(await heightOf(service), 49)
-      await core.close()
-      const restarted = await dial(service.corePort)
-      await restarted.send(blocks.slice(40).flat())
-      await untilHeight(service, last)
-      await untilReady(service)
-      await stop(service)
-      assert.deepEqual(readdirSync(buffer), ['.lock'], 'a committed buffer is removed')
-      await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
-    })
+    await untilNotReady(service, 'blocks 201 to 210 missing...lyra gap accept 201 210')
+    assert.equal(await heightOf(service), 200)
+    assert.match(await metricsOf(service.base), /^lyra_missing_blocks 10$/m)
+    assert.equal((await accept('201 300')).code, 0)
+    await core.send([...blocks.slice(220, 310), ...blocks.slice(320, 330)])
+    await untilNotReady(service, 'blocks 311 to 320 missing')
+    assert.ok((await metricsOf(service.base)).includes('lyra_live_stopped 1'))
+    const { gaps } = (await readFrom(store, readCoverage))!
+    assert.deepEqual(gaps, [
+      { from: 101n, to: 110n, kind: 'missing' },
+      { from: 201n, to: 210n, kind: 'missing' },
+    ])
+    assertSays((await accept('205 211')).stderr, 'contains block 211;')
+    const ingest = (upTo: number) =>
+      runWell(t, `ingest --store ${store} ${fileWith(t, frame(blocks.slice(0, upTo).flat()))}`)
+    await ingest(315)
+    await untilNotReady(service, 'blocks 316 to 320 missing...lyra gap accept 316 320')
+    await ingest(320)
+    await core.send(blocks.slice(330))
+    await untilHeight(service, last)
+    await untilReady(service)
+    await stop(service)
+    await runWell(t, `check --store ${store} ${SAMPLE}`)
   })
-}
+
+  test('of a block stop the ingestion before it, until the core restarts and sends them', async (t) => {
+    const [store, buffer] = [kind.create(t), temporaryFolder(t)]
+    const { service, core } = await startWithCore(t, store, buffer)
+    const block = blocks[49]!
+    await core.send([...blocks.slice(0, 49).flat(), ...block.slice(0, 2), ...block.slice(3)])
+    await core.send(blocks.slice(50, 60))
+    await untilNotReady(service, 'event 3 of block 50 missing')
+    assert.equal(await heightOf(service), 49)
+    await core.close()
+    const restarted = await dial(service.corePort)
+    await restarted.send(blocks.slice(40).flat())
+    await untilHeight(service, last)
+    await untilReady(service)
+    await stop(service)
+    assert.deepEqual(readdirSync(buffer), ['.lock'], 'a committed buffer is removed')
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+})
 
 for (const kind of ANY_STORE_KIND) {
   // On a busy machine, a thread of lower priority keeps locks of Node from the one that receives events, and a kill loses more.

@@ -22,7 +22,7 @@ import { serveWith } from './fixtures/port.ts'
 import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
-import { ANY_STORE_KIND, openReader, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, openReader, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
@@ -55,122 +55,120 @@ function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longRead
 
 const eventsIn = (text: string) => text.split('\nevent: ').length - 1
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`reading for streams (${kind.name})`, () => {
-    test('reads the store once for all followers that are up to date, not for each', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [pointAt(1)])
-      const reader = await openReader(t, store)
-      let reads = 0
-      const counting: Reader = {
-        ...reader,
-        read: (reading) => {
-          reads++
-          return reader.read(reading)
-        },
-      }
-      const { hub, follow } = openHub(t, counting)
-      const selection = { marketId: LIVE_MARKET }
-      const listeners = Array.from({ length: 500 }, createListener)
-      const joined = listeners.map((listener, index) => {
-        const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
-        const start = { after: { height: height + 1n, index: 0 } }
-        return follow(fundingPeriodDataPoints, selection, listener, start)
-      })
-      await sleep(1_200)
-      for (let height = 2; height <= 6; height++) {
-        await live.commit(height, [pointAt(height)])
-        await sleep(150)
-      }
-      await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows after block 3')
-      assert.ok(listeners.slice(1).every(({ text }) => text === ''))
-      assert.ok(reads < 30, `${reads} reads for 500 followers and 5 blocks`)
-      for (const listener of listeners) {
-        listener.isClosed = true
-        hub.leave(listener)
-      }
-      await Promise.all(joined)
+describeOn(ANY_STORE_KIND, 'reading for streams', (kind) => {
+  test('reads the store once for all followers that are up to date, not for each', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [pointAt(1)])
+    const reader = await openReader(t, store)
+    let reads = 0
+    const counting: Reader = {
+      ...reader,
+      read: (reading) => {
+        reads++
+        return reader.read(reading)
+      },
+    }
+    const { hub, follow } = openHub(t, counting)
+    const selection = { marketId: LIVE_MARKET }
+    const listeners = Array.from({ length: 500 }, createListener)
+    const joined = listeners.map((listener, index) => {
+      const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
+      const start = { after: { height: height + 1n, index: 0 } }
+      return follow(fundingPeriodDataPoints, selection, listener, start)
     })
-
-    test('sends a block committed during a read, without waiting for another commit', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [pointAt(1)])
-      const opened = await openReader(t, store)
-      const first = Promise.withResolvers<void>()
-      const committed = Promise.withResolvers<void>()
-      const reader: Reader = {
-        ...opened,
-        read: async (reading) => {
-          const found = await opened.read(reading)
-          first.resolve()
-          await committed.promise
-          return found
-        },
-      }
-      const { follow } = openHub(t, reader)
-      const listener = createListener()
-      const joined = follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
-      await first.promise
-      await live.commit(2, [pointAt(2)])
-      await sleep(300)
-      committed.resolve()
-      await joined
-      await until(() => eventsIn(listener.text) === 1, 'the row of block 2')
-    })
-
-    test('reads when the writer reports a commit, and seldom otherwise', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [pointAt(1)])
-      const opened = await openReader(t, store)
-      let looks = 0
-      const reader: Reader = {
-        ...opened,
-        freshness: (since) => {
-          looks++
-          return opened.freshness(since)
-        },
-      }
-      const { hub, follow } = openHub(t, reader)
-      const listener = createListener()
-      await follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
-      hub.committed()
-      await sleep(1_500)
-      assert.ok(looks <= 4, `${looks} reads in 1.5 s`)
-      for (let height = 2; height <= 30; height++) {
-        await live.commit(height, [pointAt(height)])
-        const before = looks
-        hub.committed()
-        await until(() => looks > before, 'a look')
-        await until(() => eventsIn(listener.text) === height - 1, `the row of block ${height}`)
-      }
-      // One read a second would take half a minute.
-      assert.ok(looks <= 75, `${looks} reads for 29 commits`)
-    })
-
-    test('sends the whole history in pieces, which have fewer rows if rows are long', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const blockHash = 'x'.repeat(20_000)
-      const rows = 150
-      for (let height = 1; height <= rows; height++) {
-        await live.commit(height, [{ ...checkpointAt(height), blockHash }])
-      }
-      const reader = await openReader(t, store)
-      const { follow } = openHub(t, reader)
-      const listener = createListener()
-      const pieces: number[] = []
-      const take = listener.send.bind(listener)
-      listener.send = (bytes, sharers) => {
-        pieces.push(bytes.length)
-        take(bytes, sharers)
-      }
-      const start = { after: { height: 0n, index: 0 } }
-      await follow(checkpoints, {}, listener, start)
-      assert.equal(eventsIn(listener.text), rows)
-      assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
-      assert.ok(pieces.length > 3)
-    })
+    await sleep(1_200)
+    for (let height = 2; height <= 6; height++) {
+      await live.commit(height, [pointAt(height)])
+      await sleep(150)
+    }
+    await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows after block 3')
+    assert.ok(listeners.slice(1).every(({ text }) => text === ''))
+    assert.ok(reads < 30, `${reads} reads for 500 followers and 5 blocks`)
+    for (const listener of listeners) {
+      listener.isClosed = true
+      hub.leave(listener)
+    }
+    await Promise.all(joined)
   })
-}
+
+  test('sends a block committed during a read, without waiting for another commit', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [pointAt(1)])
+    const opened = await openReader(t, store)
+    const first = Promise.withResolvers<void>()
+    const committed = Promise.withResolvers<void>()
+    const reader: Reader = {
+      ...opened,
+      read: async (reading) => {
+        const found = await opened.read(reading)
+        first.resolve()
+        await committed.promise
+        return found
+      },
+    }
+    const { follow } = openHub(t, reader)
+    const listener = createListener()
+    const joined = follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+    await first.promise
+    await live.commit(2, [pointAt(2)])
+    await sleep(300)
+    committed.resolve()
+    await joined
+    await until(() => eventsIn(listener.text) === 1, 'the row of block 2')
+  })
+
+  test('reads when the writer reports a commit, and seldom otherwise', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [pointAt(1)])
+    const opened = await openReader(t, store)
+    let looks = 0
+    const reader: Reader = {
+      ...opened,
+      freshness: (since) => {
+        looks++
+        return opened.freshness(since)
+      },
+    }
+    const { hub, follow } = openHub(t, reader)
+    const listener = createListener()
+    await follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+    hub.committed()
+    await sleep(1_500)
+    assert.ok(looks <= 4, `${looks} reads in 1.5 s`)
+    for (let height = 2; height <= 30; height++) {
+      await live.commit(height, [pointAt(height)])
+      const before = looks
+      hub.committed()
+      await until(() => looks > before, 'a look')
+      await until(() => eventsIn(listener.text) === height - 1, `the row of block ${height}`)
+    }
+    // One read a second would take half a minute.
+    assert.ok(looks <= 75, `${looks} reads for 29 commits`)
+  })
+
+  test('sends the whole history in pieces, which have fewer rows if rows are long', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const blockHash = 'x'.repeat(20_000)
+    const rows = 150
+    for (let height = 1; height <= rows; height++) {
+      await live.commit(height, [{ ...checkpointAt(height), blockHash }])
+    }
+    const reader = await openReader(t, store)
+    const { follow } = openHub(t, reader)
+    const listener = createListener()
+    const pieces: number[] = []
+    const take = listener.send.bind(listener)
+    listener.send = (bytes, sharers) => {
+      pieces.push(bytes.length)
+      take(bytes, sharers)
+    }
+    const start = { after: { height: 0n, index: 0 } }
+    await follow(checkpoints, {}, listener, start)
+    assert.equal(eventsIn(listener.text), rows)
+    assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
+    assert.ok(pieces.length > 3)
+  })
+})
 
 describe('the reader for streams and exports', () => {
   const never = () => {

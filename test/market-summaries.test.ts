@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { MarketEvent } from '#core/events/event'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
@@ -23,7 +23,7 @@ import {
   RESOURCE_CASES,
   type ResourceCase,
 } from './fixtures/resource-cases.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 
 const SUMMARIES = '/api/v2/market-summaries'
 const ESTIMATES = '/api/v2/funding-estimates/'
@@ -151,35 +151,33 @@ const PAGE: PageQuery = {
   limit: 1_000,
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`market summaries (${kind.name})`, () => {
-    testPages(kind, SUMMARY_CASE, withoutEstimate)
+describeOn(STORE_KINDS, 'market summaries', (kind) => {
+  testPages(kind, SUMMARY_CASE, withoutEstimate)
 
-    test('have cursors of their own', async (t) => {
-      const { base } = await serveLive(
-        t,
-        kind,
-        [...'123'].map((digit) => perpetualMarket(idOf(digit))),
-      )
-      const ofInstruments = (await getPage(base, '/api/v2/instruments')).edges[0]!.cursor
-      const own = (await getPage(base, SUMMARIES)).edges[0]!.cursor
-      for (const after of [ofInstruments, `${own}&marketId=${idOf('9')}`])
-        await assertMalformed(base, `${SUMMARIES}?pagination.after=${after}`, 10028)
-    })
-
-    test('include a market of which only auctions are known', async (t) => {
-      const marketId = idOf('c')
-      const { base } = await serveLive(t, kind, [
-        { kind: 'auction', marketId, openingAuction: true, leave: false, start: 1n, end: 2n },
-      ])
-      const { edges } = await getPage(base, SUMMARIES)
-      assert.deepEqual(
-        edges.map(({ node }) => [node.marketId, node.instrument, node.providers]),
-        [[marketId, null, '0']],
-      )
-    })
+  test('have cursors of their own', async (t) => {
+    const { base } = await serveLive(
+      t,
+      kind,
+      [...'123'].map((digit) => perpetualMarket(idOf(digit))),
+    )
+    const ofInstruments = (await getPage(base, '/api/v2/instruments')).edges[0]!.cursor
+    const own = (await getPage(base, SUMMARIES)).edges[0]!.cursor
+    for (const after of [ofInstruments, `${own}&marketId=${idOf('9')}`])
+      await assertMalformed(base, `${SUMMARIES}?pagination.after=${after}`, 10028)
   })
-}
+
+  test('include a market of which only auctions are known', async (t) => {
+    const marketId = idOf('c')
+    const { base } = await serveLive(t, kind, [
+      { kind: 'auction', marketId, openingAuction: true, leave: false, start: 1n, end: 2n },
+    ])
+    const { edges } = await getPage(base, SUMMARIES)
+    assert.deepEqual(
+      edges.map(({ node }) => [node.marketId, node.instrument, node.providers]),
+      [[marketId, null, '0']],
+    )
+  })
+})
 
 /** A statement that was run, with one of its lists of values. */
 type Run = { text: string; values: readonly (bigint | string)[] }

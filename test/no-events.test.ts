@@ -8,7 +8,7 @@ import { idOf, readRecording } from './fixtures/event-stream.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { MARKET, SAMPLE } from './fixtures/shared.ts'
-import { fileWith, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
+import { describeOn, fileWith, STORE_KINDS, sqlite, temporaryFolder } from './fixtures/stores.ts'
 
 describe('input without a single event', () => {
   const inputs: [what: string, bytes: Uint8Array][] = [
@@ -58,24 +58,22 @@ test('a gzip stream that is cut at the boundary of a record is reported by inges
   assert.deepEqual(cutOff, [{ source: path, offset: whole.length, bytes: 0 }])
 })
 
-for (const kind of STORE_KINDS) {
-  describe(`an export without rows (${kind.name})`, () => {
-    test('of an unknown market is an error, and leaves no file', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const out = join(temporaryFolder(t), 'points.csv')
-      for (const resource of ['funding-period-data-points', 'liquidity-providers']) {
-        const command = `export ${resource} --store ${store} --market ${idOf('9')} --out ${out}`
-        await assertFails(t, command, `market ${idOf('9')} is unknown; lyra status lists the markets`, 1)
-        assert.ok(!existsSync(out))
-      }
-    })
-
-    test('of a known market is reported, but no error', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const command = `export funding-period-data-points --store ${store} --market ${MARKET} --seq 999`
-      const { stdout, stderr } = await runWell(t, command)
-      assert.equal(stdout, '')
-      assertSays(stderr, `no matching funding period data points of market ${MARKET}: 0 rows`)
-    })
+describeOn(STORE_KINDS, 'an export without rows', (kind) => {
+  test('of an unknown market is an error, and leaves no file', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const out = join(temporaryFolder(t), 'points.csv')
+    for (const resource of ['funding-period-data-points', 'liquidity-providers']) {
+      const command = `export ${resource} --store ${store} --market ${idOf('9')} --out ${out}`
+      await assertFails(t, command, `market ${idOf('9')} is unknown; lyra status lists the markets`, 1)
+      assert.ok(!existsSync(out))
+    }
   })
-}
+
+  test('of a known market is reported, but no error', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const command = `export funding-period-data-points --store ${store} --market ${MARKET} --seq 999`
+    const { stdout, stderr } = await runWell(t, command)
+    assert.equal(stdout, '')
+    assertSays(stderr, `no matching funding period data points of market ${MARKET}: 0 rows`)
+  })
+})

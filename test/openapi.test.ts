@@ -12,7 +12,7 @@ import { assertValidOpenApi } from './fixtures/openapi.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { routedPaths, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, MARKET, PERIODS, recorded, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 type Schema = Record<string, unknown>
 type Parameter = { name: string; in: string; required?: boolean; schema: Schema; examples?: unknown }
@@ -218,71 +218,69 @@ const TARGETS = [
   ...[`${CHECKPOINTS}/`, PERIODS.replace(MARKET, 'data-points'), '/nope'],
 ]
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`The service on ${kind.name}`, () => {
-    test('answers as documented, whatever the request', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
-      const served = await ask(base, 'GET /openapi.json')
-      assert.deepEqual(JSON.parse(served.body), openApiDocument('0.0.0-test'))
+describeOn(ANY_STORE_KIND, 'The service', (kind) => {
+  test('answers as documented, whatever the request', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const base = await serve(t, store)
+    const served = await ask(base, 'GET /openapi.json')
+    assert.deepEqual(JSON.parse(served.body), openApiDocument('0.0.0-test'))
 
-      for (const target of TARGETS) {
-        const answer = await ask(base, `GET ${target}`)
-        assertDocumented(answer, target)
-        assertDocumented(await ask(base, `DELETE ${target}`), target)
-        const tag = answer.headers.get('etag')?.[0]
-        if (tag === undefined) continue
-        const held = await ask(base, `GET ${target}`, { 'If-None-Match': tag })
-        assert.equal(held.status, 304)
-        assertDocumented(held, target)
-      }
-      const { answers } = await exchange(base, requestText(`GET ${CHECKPOINTS}?${'x'.repeat(20_000)}`))
-      assertDocumented(answers[0]!, CHECKPOINTS)
-
-      const limited = await serve(t, store, { rateLimit: 1 })
-      for (let sent = 0; sent < 8; sent++)
-        assertDocumented(await ask(limited, `GET ${CHECKPOINTS}`), CHECKPOINTS)
-      const empty = await serve(t, kind.create(t))
-      for (const target of TARGETS) assertDocumented(await ask(empty, `GET ${target}`), target)
-    })
-
-    const texts = [
-      ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
-      ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
-    ]
-    for (const [path, { get }] of Object.entries(document.paths)) {
-      test(`accepts values that the schemas of ${path} allow, and refuses others`, async () => {
-        const base = await serveFile(kind, SAMPLE)
-        for (const [index, reference] of (get.parameters ?? []).entries()) {
-          const { value: parameter, place } = resolved<Parameter>(reference)
-          if (parameter.in === 'header' || parameter.name === 'pretty') continue
-          const schemaPlace = [...(place ?? ['paths', path, 'get', 'parameters', String(index)]), 'schema']
-          const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
-          for (const text of texts) {
-            const value = typedValue(parameter.schema.type, text)
-            const allowed = validate(value)
-            // A pattern cannot tell whether a cursor is valid.
-            if (allowed && /^(pagination\.(after|before)|after)$/.test(parameter.name)) continue
-            // Nor whether a range has too many buckets.
-            if (allowed && path === '/api/v2/funding-rates' && /^dateRange/.test(parameter.name)) continue
-            const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
-            const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
-            const target = `${path.replace('{marketId}', market)}${query(params)}`
-            const needed = NEEDED.get(path) ?? []
-            const isEnough = needed.length === 0 || needed.includes(parameter.name)
-            // A stream has no end, and an export is sent in chunks: only their headers are checked.
-            const method = /\/(?:stream|export)\//.test(path) ? 'HEAD' : 'GET'
-            const { status, body } = await ask(
-              base,
-              `${method} ${target}${isEnough ? '' : `&${needed[0]}=${MARKET}`}`,
-            )
-            assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
-          }
-        }
-      })
+    for (const target of TARGETS) {
+      const answer = await ask(base, `GET ${target}`)
+      assertDocumented(answer, target)
+      assertDocumented(await ask(base, `DELETE ${target}`), target)
+      const tag = answer.headers.get('etag')?.[0]
+      if (tag === undefined) continue
+      const held = await ask(base, `GET ${target}`, { 'If-None-Match': tag })
+      assert.equal(held.status, 304)
+      assertDocumented(held, target)
     }
+    const { answers } = await exchange(base, requestText(`GET ${CHECKPOINTS}?${'x'.repeat(20_000)}`))
+    assertDocumented(answers[0]!, CHECKPOINTS)
+
+    const limited = await serve(t, store, { rateLimit: 1 })
+    for (let sent = 0; sent < 8; sent++)
+      assertDocumented(await ask(limited, `GET ${CHECKPOINTS}`), CHECKPOINTS)
+    const empty = await serve(t, kind.create(t))
+    for (const target of TARGETS) assertDocumented(await ask(empty, `GET ${target}`), target)
   })
-}
+
+  const texts = [
+    ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
+    ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
+  ]
+  for (const [path, { get }] of Object.entries(document.paths)) {
+    test(`accepts values that the schemas of ${path} allow, and refuses others`, async () => {
+      const base = await serveFile(kind, SAMPLE)
+      for (const [index, reference] of (get.parameters ?? []).entries()) {
+        const { value: parameter, place } = resolved<Parameter>(reference)
+        if (parameter.in === 'header' || parameter.name === 'pretty') continue
+        const schemaPlace = [...(place ?? ['paths', path, 'get', 'parameters', String(index)]), 'schema']
+        const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
+        for (const text of texts) {
+          const value = typedValue(parameter.schema.type, text)
+          const allowed = validate(value)
+          // A pattern cannot tell whether a cursor is valid.
+          if (allowed && /^(pagination\.(after|before)|after)$/.test(parameter.name)) continue
+          // Nor whether a range has too many buckets.
+          if (allowed && path === '/api/v2/funding-rates' && /^dateRange/.test(parameter.name)) continue
+          const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
+          const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
+          const target = `${path.replace('{marketId}', market)}${query(params)}`
+          const needed = NEEDED.get(path) ?? []
+          const isEnough = needed.length === 0 || needed.includes(parameter.name)
+          // A stream has no end, and an export is sent in chunks: only their headers are checked.
+          const method = /\/(?:stream|export)\//.test(path) ? 'HEAD' : 'GET'
+          const { status, body } = await ask(
+            base,
+            `${method} ${target}${isEnough ? '' : `&${needed[0]}=${MARKET}`}`,
+          )
+          assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
+        }
+      }
+    })
+  }
+})
 
 /** Schemas of OpenAPI 3.0 as JSON Schema, with `nullable` as generators read it: null besides the other types. */
 function asJsonSchema(value: unknown): unknown {

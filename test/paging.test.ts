@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { KeyValue, Selection } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
@@ -10,7 +10,7 @@ import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/res
 import { inTurns, scaled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
-import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
 /** Sizes of pages; each list is tested with some, in the long run with all. */
@@ -149,49 +149,45 @@ test('random pages are tested of every resource', () => {
   )
 })
 
-for (const kind of STORE_KINDS) {
-  describe(`pages (${kind.name})`, () => {
-    for (const name of RECORDINGS) {
-      test(`pages of every size and direction on ${name} contain every row once, in order`, async (t) => {
-        const recording = recordingPath(`${name}.evts.gz`)
-        if (recording === null) return skip(t, `${name} is missing`)
-        const base = await serveFile(kind, recording)
-        const lists = listsOf(recording)
-        assert.ok(lists.length > 0)
-        for (const [turn, list] of lists.entries()) {
-          const sizes = [...new Set(inTurns(turn, SIZES).flat())]
-          for (const newestFirst of [true, false]) {
-            for (const size of sizes.filter((size) => list.nodes.length / size <= MAX_PAGES)) {
-              for (const backward of [false, true]) {
-                await checkWalk(base, { list, size, newestFirst, backward })
-              }
+describeOn(STORE_KINDS, 'pages', (kind) => {
+  for (const name of RECORDINGS) {
+    test(`pages of every size and direction on ${name} contain every row once, in order`, async (t) => {
+      const recording = recordingPath(`${name}.evts.gz`)
+      if (recording === null) return skip(t, `${name} is missing`)
+      const base = await serveFile(kind, recording)
+      const lists = listsOf(recording)
+      assert.ok(lists.length > 0)
+      for (const [turn, list] of lists.entries()) {
+        const sizes = [...new Set(inTurns(turn, SIZES).flat())]
+        for (const newestFirst of [true, false]) {
+          for (const size of sizes.filter((size) => list.nodes.length / size <= MAX_PAGES)) {
+            for (const backward of [false, true]) {
+              await checkWalk(base, { list, size, newestFirst, backward })
             }
           }
-          await checkPastEnds(base, list)
         }
-      })
-    }
-
-    test('cursors are the same after a new ingestion with the markets in another order', async (t) => {
-      const recording = recorded('perps-calm')
-      const [first, second] = [await storeOf(t, kind, recording), kind.create(t)]
-      const lists = listsOf(recording)
-      const met = lists
-        .flatMap(({ nodes }) => nodes.map(({ marketId }) => String(marketId ?? '~')))
-        .sort()[0]!
-      // Blocks missing here are filled by the whole recording; the store numbers this market last.
-      const records = recordsOf(readRecording(recording))
-      const mentions = records.filter(({ bytes }) => bytes.includes(met)).map(({ height }) => height)
-      const gap = new Set(mentions.filter((height) => height > 1 && height < 600))
-      const holey = fileWith(t, joinRecords(records.filter(({ height }) => !gap.has(height))), 'holey.evts')
-      const { failure } = await ingest(second, holey, { allowGap: true })
-      assert.equal(failure, null)
-      await ingestWhole(second, recording)
-      const [one, other] = [await serve(t, first), await serve(t, second)]
-      const [found, expected] = [await cursorsOf(other, lists), await cursorsOf(one, lists)]
-      for (const [index, { what }] of lists.entries()) assertSameRows(found[index]!, expected[index]!, what)
+        await checkPastEnds(base, list)
+      }
     })
+  }
 
-    for (const resourceCase of RESOURCE_CASES) testPages(kind, resourceCase)
+  test('cursors are the same after a new ingestion with the markets in another order', async (t) => {
+    const recording = recorded('perps-calm')
+    const [first, second] = [await storeOf(t, kind, recording), kind.create(t)]
+    const lists = listsOf(recording)
+    const met = lists.flatMap(({ nodes }) => nodes.map(({ marketId }) => String(marketId ?? '~'))).sort()[0]!
+    // Blocks missing here are filled by the whole recording; the store numbers this market last.
+    const records = recordsOf(readRecording(recording))
+    const mentions = records.filter(({ bytes }) => bytes.includes(met)).map(({ height }) => height)
+    const gap = new Set(mentions.filter((height) => height > 1 && height < 600))
+    const holey = fileWith(t, joinRecords(records.filter(({ height }) => !gap.has(height))), 'holey.evts')
+    const { failure } = await ingest(second, holey, { allowGap: true })
+    assert.equal(failure, null)
+    await ingestWhole(second, recording)
+    const [one, other] = [await serve(t, first), await serve(t, second)]
+    const [found, expected] = [await cursorsOf(other, lists), await cursorsOf(one, lists)]
+    for (const [index, { what }] of lists.entries()) assertSameRows(found[index]!, expected[index]!, what)
   })
-}
+
+  for (const resourceCase of RESOURCE_CASES) testPages(kind, resourceCase)
+})

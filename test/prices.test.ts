@@ -8,7 +8,7 @@ import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
 import { getJson, send } from './fixtures/http.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { ingestWell, serve, storeOfBytes } from './fixtures/service.ts'
-import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 /** Prices of events: those that a database can store as integers, and those that would change in that form. */
 const PRICES = [
@@ -45,57 +45,55 @@ function heldAs(store: string): string[] {
   }
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`prices and TWAPs (${kind.name})`, () => {
-    test('are returned as in the events by every interface', async (t) => {
-      const store = await storeOfBytes(t, kind, FILE)
-      const base = await serve(t, store)
-      const path = `/api/v2/funding-periods/data-points/${MARKET}?pagination.newestFirst=false`
-      const page = JSON.parse((await send(base, path)).text)
-      const nodes: { price: string; twap: string }[] = page.fundingPeriodDataPoints.edges.map(
-        (edge: { node: unknown }) => edge.node,
-      )
+describeOn(STORE_KINDS, 'prices and TWAPs', (kind) => {
+  test('are returned as in the events by every interface', async (t) => {
+    const store = await storeOfBytes(t, kind, FILE)
+    const base = await serve(t, store)
+    const path = `/api/v2/funding-periods/data-points/${MARKET}?pagination.newestFirst=false`
+    const page = JSON.parse((await send(base, path)).text)
+    const nodes: { price: string; twap: string }[] = page.fundingPeriodDataPoints.edges.map(
+      (edge: { node: unknown }) => edge.node,
+    )
+    assert.deepEqual(
+      nodes.map(({ price, twap }) => [price, twap]),
+      pairs,
+    )
+    const lines = (await send(base, `${path}&format=ndjson`)).text.trimEnd().split('\n')
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)).map(({ price, twap }) => [price, twap]),
+      pairs,
+    )
+    const [head, ...rows] = (await send(base, `${path}&format=csv`)).text.trimEnd().split('\r\n')
+    const [price, twap] = ['price', 'twap'].map((name) => head!.split(',').indexOf(name))
+    assert.deepEqual(
+      rows.map((row) => row.split(',')).map((cells) => [cells[price!], cells[twap!]]),
+      pairs,
+    )
+    // Calculated from the points themselves, and from stored buckets.
+    for (const interval of ['1s', '1m']) {
+      const target = `/api/v2/series/funding-period-data-points/${MARKET}?interval=${interval}`
+      const { series } = await getJson<{ series: Series }>(base, target)
       assert.deepEqual(
-        nodes.map(({ price, twap }) => [price, twap]),
+        series.sources[0]!.buckets.map(({ price, twap }) => [price.last, twap.last]),
         pairs,
+        interval,
       )
-      const lines = (await send(base, `${path}&format=ndjson`)).text.trimEnd().split('\n')
-      assert.deepEqual(
-        lines.map((line) => JSON.parse(line)).map(({ price, twap }) => [price, twap]),
-        pairs,
-      )
-      const [head, ...rows] = (await send(base, `${path}&format=csv`)).text.trimEnd().split('\r\n')
-      const [price, twap] = ['price', 'twap'].map((name) => head!.split(',').indexOf(name))
-      assert.deepEqual(
-        rows.map((row) => row.split(',')).map((cells) => [cells[price!], cells[twap!]]),
-        pairs,
-      )
-      // Calculated from the points themselves, and from stored buckets.
-      for (const interval of ['1s', '1m']) {
-        const target = `/api/v2/series/funding-period-data-points/${MARKET}?interval=${interval}`
-        const { series } = await getJson<{ series: Series }>(base, target)
-        assert.deepEqual(
-          series.sources[0]!.buckets.map(({ price, twap }) => [price.last, twap.last]),
-          pairs,
-          interval,
-        )
-      }
-      await assertSound(store)
-    })
-
-    test('are unchanged in a copy, and when their events are ingested again', async (t) => {
-      const store = await storeOfBytes(t, kind, FILE)
-      const first = await dumpStore(store)
-      await ingestWell(t, store, FILE)
-      assertSameDump(await dumpStore(store), first, 'the same file again')
-      for (const other of STORE_KINDS) {
-        const copy = other.create(t)
-        await copyStore(openStore(store), openStore(copy))
-        assertSameDump(await dumpStore(copy), first, `a copy in ${other.name}`)
-      }
-    })
+    }
+    await assertSound(store)
   })
-}
+
+  test('are unchanged in a copy, and when their events are ingested again', async (t) => {
+    const store = await storeOfBytes(t, kind, FILE)
+    const first = await dumpStore(store)
+    await ingestWell(t, store, FILE)
+    assertSameDump(await dumpStore(store), first, 'the same file again')
+    for (const other of STORE_KINDS) {
+      const copy = other.create(t)
+      await copyStore(openStore(store), openStore(copy))
+      assertSameDump(await dumpStore(copy), first, `a copy in ${other.name}`)
+    }
+  })
+})
 
 describe('prices in a SQLite store', { skip: SQLITE === undefined && 'SQLite is not requested' }, () => {
   test('are integers if these read back as in the events', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { logBytes } from '#core/store/sqlite/log-check'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send, statusOf } from './fixtures/http.ts'
@@ -10,49 +10,47 @@ import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, end, runWell, startService } from './fixtures/program.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, openStore, runSql, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, openStore, runSql, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=1'
 
-for (const kind of STORE_KINDS) {
-  describe(`a service that only reads (${kind.name})`, () => {
-    test('waits for a store that is missing, creates nothing, and answers once there is one', async (t) => {
-      const store = kind.create(t)
-      const { service, base } = await startService(t, `--store ${store}`)
-      const { status, text } = await send(base, '/ready')
-      assert.equal(status, 503)
-      assertSays(text, 'lyra migrate')
-      assert.equal(await statusOf(base, CHECKPOINTS), 503)
-      assert.equal(await openStore(store).schemaVersion(), 0)
-      if (kind === SQLITE) assert.deepEqual(readdirSync(dirname(store)), [])
-      await ingestWhole(store, SAMPLE)
-      await until(async () => (await send(base, '/ready')).status === 200, 'the reader is ready')
-      assert.equal((await send(base, CHECKPOINTS)).headers['x-block-height'], '905')
-      await end(service)
-    })
-
-    test('waits for an older schema to be upgraded, and ends once a newer program has upgraded it', async (t) => {
-      const store = await restoreOldStore(t, kind)
-      const before = await openStore(store).schemaVersion()
-      const { service, base } = await startService(t, `--store ${store}`)
-      const { status, text } = await send(base, '/ready')
-      assert.equal(status, 503)
-      assert.match(text, new RegExp(`its schema is version ${before}.*run lyra migrate`))
-      assert.equal(await openStore(store).schemaVersion(), before)
-      await runWell(t, `migrate --store ${store}`)
-      await until(async () => (await send(base, CHECKPOINTS)).status === 200, 'the reader answers')
-      await runSql(
-        store,
-        kind === SQLITE ? 'pragma user_version = 99' : 'update schema_version set version = 99',
-      )
-      const { code, stderr } = await service.outcome
-      assert.equal(code, 1)
-      assertSays(stderr, 'version 99 is newer than this version of Lyra supports')
-      await assertFails(t, `serve --port 0 --store ${store}`, 'version 99 is newer', 1)
-    })
+describeOn(STORE_KINDS, 'a service that only reads', (kind) => {
+  test('waits for a store that is missing, creates nothing, and answers once there is one', async (t) => {
+    const store = kind.create(t)
+    const { service, base } = await startService(t, `--store ${store}`)
+    const { status, text } = await send(base, '/ready')
+    assert.equal(status, 503)
+    assertSays(text, 'lyra migrate')
+    assert.equal(await statusOf(base, CHECKPOINTS), 503)
+    assert.equal(await openStore(store).schemaVersion(), 0)
+    if (kind === SQLITE) assert.deepEqual(readdirSync(dirname(store)), [])
+    await ingestWhole(store, SAMPLE)
+    await until(async () => (await send(base, '/ready')).status === 200, 'the reader is ready')
+    assert.equal((await send(base, CHECKPOINTS)).headers['x-block-height'], '905')
+    await end(service)
   })
-}
+
+  test('waits for an older schema to be upgraded, and ends once a newer program has upgraded it', async (t) => {
+    const store = await restoreOldStore(t, kind)
+    const before = await openStore(store).schemaVersion()
+    const { service, base } = await startService(t, `--store ${store}`)
+    const { status, text } = await send(base, '/ready')
+    assert.equal(status, 503)
+    assert.match(text, new RegExp(`its schema is version ${before}.*run lyra migrate`))
+    assert.equal(await openStore(store).schemaVersion(), before)
+    await runWell(t, `migrate --store ${store}`)
+    await until(async () => (await send(base, CHECKPOINTS)).status === 200, 'the reader answers')
+    await runSql(
+      store,
+      kind === SQLITE ? 'pragma user_version = 99' : 'update schema_version set version = 99',
+    )
+    const { code, stderr } = await service.outcome
+    assert.equal(code, 1)
+    assertSays(stderr, 'version 99 is newer than this version of Lyra supports')
+    await assertFails(t, `serve --port 0 --store ${store}`, 'version 99 is newer', 1)
+  })
+})
 
 test('a service that only reads a SQLite file leaves a long write-ahead log to the writer', async (t) => {
   if (SQLITE === undefined) return

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { compareNumbers } from '#core/domain/compare-numbers'
 import { INTERVALS } from '#core/domain/intervals'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
@@ -17,7 +17,7 @@ import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
 import { pruneBefore, serve, serveFile } from './fixtures/service.ts'
 import { MARKET, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { describeOn, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const path = (marketId: string, query = '') =>
   `/api/v2/series/funding-period-data-points/${marketId}${query === '' ? '' : `?${query}`}`
@@ -207,96 +207,94 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
   return store
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`series of data points (${kind.name})`, () => {
-    test('follow from the points in any order of arrival, before and after pruning and in a copy', async (t) => {
-      for (const seed of seedsOf('seconds', kind)) {
-        const store = await fill(kind, t, seed)
-        const base = await serve(t, store)
-        await assertSound(store)
-        assert.ok((await compareSeries(base, LIVE_MARKET, seed, runsOf('comparison'))) > 200)
-        await compareSeries(base, OTHER_MARKET, seed, 10)
-        const copy = kind.create(t)
-        await copyStore(openStore(store), openStore(copy))
-        await assertSound(copy)
-        await dumpStore(copy)
-        const bound =
-          seed % 2 === 0
-            ? ({ by: 'height', before: 1_060n } as const)
-            : ({ by: 'time', before: timeOf(1_040 * 11) } as const)
-        const { fundingPeriodDataPoints = 0 } = await pruneStore(openStore(store), bound)
-        assert.ok(fundingPeriodDataPoints > 50)
-        await assertSound(store)
-        await compareSeries(base, LIVE_MARKET, seed, runsOf('comparison'))
-      }
-    })
-
-    test('follow from the points after every commit, wherever a period begins, and made or not', async (t) => {
-      for (const seed of seedsOf('change', kind)) {
-        const { store, live } = await createLiveStore(t, kind)
-        const random = createRandom(seed)
-        // Far apart, because near buckets are made together.
-        const time = () => timeOf(900 * random.integer(12) + random.integer(3))
-        const heights = Array.from({ length: scaled(15, 60) }, (_, index) => index + 1)
-        const order = heights
-          .map((height) => [random.integer(1_000), height] as const)
-          .sort(([a], [b]) => a - b)
-        for (const [, height] of order) {
-          const seqs = Array.from({ length: 1 + random.integer(3) }, () => BigInt(1 + random.integer(4)))
-          const at = time()
-          await live.commit(height, [
-            ...(random.integer(3) === 0 ? [periodOf(seqs[0]!, time())] : []),
-            ...(random.integer(4) === 0
-              ? []
-              : seqs.map((seq) => ({ ...oddPoint(1, random, at, seq), source: 1 as const }))),
-          ])
-          await dumpStore(store)
-          if (random.integer(2) === 0) await live.makeSeries()
-          if (random.integer(10) > 0) continue
-          await dumpStore(store)
-          await pruneBefore(store, BigInt(random.integer(height) + 1))
-        }
-        await assertSound(store)
-      }
-    })
-
-    test('of a recording match all of its points, and are empty without any', async () => {
-      const base = await serveFile(kind, SAMPLE)
-      await compareSeries(base, MARKET, 3, runsOf('comparison'))
-      const { interval, sources } = await seriesOf(base, MARKET, 'source=0')
-      // SOURCE_UNSPECIFIED selects all.
-      assert.deepEqual([interval, sources.length], ['2s', 2])
-      const few = await createLyraClient({ url: base }).series(MARKET, {
-        buckets: 4,
-        from: 1696500000000000000n,
-      })
-      const query = 'buckets=4&dateRange.startTimestamp=1696500000000000000'
-      assert.deepEqual(few, await seriesOf(base, MARKET, query))
-      assert.ok(few.sources.every(({ buckets }) => buckets.length <= 5))
-      const range = (from: bigint, to: bigint) =>
-        `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
-      const [start, end] = [-(2n ** 63n), 2n ** 63n - 1n]
-      const all = await seriesOf(base, MARKET, range(start, end))
-      assert.equal(all.interval, '365d')
-      assert.ok(BigInt(all.from) <= start)
-      const expected = seriesFrom(MARKET, await marketOf(base, MARKET), { start, end })
-      assert.deepEqual(all.sources, expected.sources)
-      for (const [marketId, query] of [
-        [OTHER_MARKET, ''],
-        [OTHER_MARKET, 'interval=1s'],
-        ...[range(5n, 5n), range(6n, 5n), range(start, start + 1_000n), range(end - 1n, end)].map(
-          (query) => [MARKET, query] as const,
-        ),
-      ] as const)
-        assert.deepEqual(await seriesOf(base, marketId, query), nothingOf(marketId), query)
-      const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
-      assertSays(
-        text.replaceAll('\\"', '"'),
-        'interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer',
-      )
-    })
+describeOn(STORE_KINDS, 'series of data points', (kind) => {
+  test('follow from the points in any order of arrival, before and after pruning and in a copy', async (t) => {
+    for (const seed of seedsOf('seconds', kind)) {
+      const store = await fill(kind, t, seed)
+      const base = await serve(t, store)
+      await assertSound(store)
+      assert.ok((await compareSeries(base, LIVE_MARKET, seed, runsOf('comparison'))) > 200)
+      await compareSeries(base, OTHER_MARKET, seed, 10)
+      const copy = kind.create(t)
+      await copyStore(openStore(store), openStore(copy))
+      await assertSound(copy)
+      await dumpStore(copy)
+      const bound =
+        seed % 2 === 0
+          ? ({ by: 'height', before: 1_060n } as const)
+          : ({ by: 'time', before: timeOf(1_040 * 11) } as const)
+      const { fundingPeriodDataPoints = 0 } = await pruneStore(openStore(store), bound)
+      assert.ok(fundingPeriodDataPoints > 50)
+      await assertSound(store)
+      await compareSeries(base, LIVE_MARKET, seed, runsOf('comparison'))
+    }
   })
-}
+
+  test('follow from the points after every commit, wherever a period begins, and made or not', async (t) => {
+    for (const seed of seedsOf('change', kind)) {
+      const { store, live } = await createLiveStore(t, kind)
+      const random = createRandom(seed)
+      // Far apart, because near buckets are made together.
+      const time = () => timeOf(900 * random.integer(12) + random.integer(3))
+      const heights = Array.from({ length: scaled(15, 60) }, (_, index) => index + 1)
+      const order = heights
+        .map((height) => [random.integer(1_000), height] as const)
+        .sort(([a], [b]) => a - b)
+      for (const [, height] of order) {
+        const seqs = Array.from({ length: 1 + random.integer(3) }, () => BigInt(1 + random.integer(4)))
+        const at = time()
+        await live.commit(height, [
+          ...(random.integer(3) === 0 ? [periodOf(seqs[0]!, time())] : []),
+          ...(random.integer(4) === 0
+            ? []
+            : seqs.map((seq) => ({ ...oddPoint(1, random, at, seq), source: 1 as const }))),
+        ])
+        await dumpStore(store)
+        if (random.integer(2) === 0) await live.makeSeries()
+        if (random.integer(10) > 0) continue
+        await dumpStore(store)
+        await pruneBefore(store, BigInt(random.integer(height) + 1))
+      }
+      await assertSound(store)
+    }
+  })
+
+  test('of a recording match all of its points, and are empty without any', async () => {
+    const base = await serveFile(kind, SAMPLE)
+    await compareSeries(base, MARKET, 3, runsOf('comparison'))
+    const { interval, sources } = await seriesOf(base, MARKET, 'source=0')
+    // SOURCE_UNSPECIFIED selects all.
+    assert.deepEqual([interval, sources.length], ['2s', 2])
+    const few = await createLyraClient({ url: base }).series(MARKET, {
+      buckets: 4,
+      from: 1696500000000000000n,
+    })
+    const query = 'buckets=4&dateRange.startTimestamp=1696500000000000000'
+    assert.deepEqual(few, await seriesOf(base, MARKET, query))
+    assert.ok(few.sources.every(({ buckets }) => buckets.length <= 5))
+    const range = (from: bigint, to: bigint) =>
+      `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
+    const [start, end] = [-(2n ** 63n), 2n ** 63n - 1n]
+    const all = await seriesOf(base, MARKET, range(start, end))
+    assert.equal(all.interval, '365d')
+    assert.ok(BigInt(all.from) <= start)
+    const expected = seriesFrom(MARKET, await marketOf(base, MARKET), { start, end })
+    assert.deepEqual(all.sources, expected.sources)
+    for (const [marketId, query] of [
+      [OTHER_MARKET, ''],
+      [OTHER_MARKET, 'interval=1s'],
+      ...[range(5n, 5n), range(6n, 5n), range(start, start + 1_000n), range(end - 1n, end)].map(
+        (query) => [MARKET, query] as const,
+      ),
+    ] as const)
+      assert.deepEqual(await seriesOf(base, marketId, query), nothingOf(marketId), query)
+    const { text } = await assertMalformed(base, path(MARKET, 'interval=1s&dateRange.startTimestamp=0'))
+    assertSays(
+      text.replaceAll('\\"', '"'),
+      'interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer',
+    )
+  })
+})
 
 test('numbers are compared exactly, without expanding exponents', () => {
   const sorted = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
@@ -19,7 +19,7 @@ import { listen } from './fixtures/listen.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { addressOf, runWell, startLyra } from './fixtures/program.ts'
 import { ingestWell, ingestWhole, serve } from './fixtures/service.ts'
-import { fileWith, openStore, runSql, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { describeOn, fileWith, openStore, runSql, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** Eight blocks with rows of other resources in each, and instruments that change over time. */
@@ -59,62 +59,60 @@ async function storeWithout(t: TestContext, kind: StoreKind, blocks: readonly Ma
 
 const namesIn = ({ instruments }: StoreDump) => instruments!.map((row) => JSON.parse(row)[1])
 
-for (const kind of STORE_KINDS) {
-  describe(`the height since which a store has a resource (${kind.name})`, () => {
-    test('stays, also if blocks below it come later, which have the resource and reach followers', {
-      timeout: 30_000,
-    }, async (t) => {
-      const store = await storeWithout(t, kind, [...heights(2, 3), ...heights(6, 7)])
-      await ingestWell(t, store, fileOf(...heights(8, 8)))
-      assert.deepEqual(namesIn(await dumpStore(store)), ['CODE-8'])
-      const base = await serve(t, store)
-      const { events, cut } = await listen(base, '/api/v2/stream/instruments?afterBlock=8')
-      t.after(cut)
-      await ingestWell(t, store, fileOf({ height: 5, events: [perpetual({ marketId: idOf('5') })] }), {
-        allowGap: true,
-      })
-      await until(() => events.some(({ data }) => data.includes(idOf('5'))), 'the instrument of block 5')
-      assert.equal((await dumpStore(store)).since![1], '["instruments","8"]')
+describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) => {
+  test('stays, also if blocks below it come later, which have the resource and reach followers', {
+    timeout: 30_000,
+  }, async (t) => {
+    const store = await storeWithout(t, kind, [...heights(2, 3), ...heights(6, 7)])
+    await ingestWell(t, store, fileOf(...heights(8, 8)))
+    assert.deepEqual(namesIn(await dumpStore(store)), ['CODE-8'])
+    const base = await serve(t, store)
+    const { events, cut } = await listen(base, '/api/v2/stream/instruments?afterBlock=8')
+    t.after(cut)
+    await ingestWell(t, store, fileOf({ height: 5, events: [perpetual({ marketId: idOf('5') })] }), {
+      allowGap: true,
     })
-
-    test('is reported by coverage, status, migrate and the log at the start, and stays if files are ingested again', async (t) => {
-      const store = await storeWithout(t, kind, BLOCKS)
-      const before = await dumpStore(store)
-      assert.equal(before.since![1], '["instruments","9"]')
-      const file = fileWith(t, fileOf(...BLOCKS))
-      const { report } = await ingestWhole(store, file)
-      assert.deepEqual([report.blocks, report.heldBlocks], [0, 8])
-      assertSameDump(await dumpStore(store), before, 'ingested again')
-      assert.deepEqual((await checkWithFiles(store, file)).told, [])
-      const said =
-        /instruments:? +stored from block 9 on\n.*to have it in all blocks, ingest the event files into a new store/m
-      assert.match((await runWell(t, `status --store ${store}`)).stdout, said)
-      assert.match((await runWell(t, `migrate --store ${store}`)).stdout, said)
-      const service = startLyra(t, `serve --store ${store} --port 0`)
-      const [base] = await Promise.all([
-        addressOf(service),
-        service.printed('instruments: stored from block 9 on'),
-      ])
-      const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
-      assert.deepEqual(coverage.since[1], { resource: 'instruments', height: '9' })
-      assert.match((await runWell(t, `status --url ${base}`)).stdout, said)
-    })
-
-    // Version 0.2.0's dump has tables that are not distributed over a cluster.
-    test('is the next block for what version 0.2.0 did not know', {
-      skip: kind.name === 'citus',
-    }, async (t) => {
-      const old = await restoreOldStore(t, kind)
-      await openStore(old).migrate()
-      const { since, stream } = await dumpStore(old)
-      const next = `${BigInt(JSON.parse(stream![0]!)[3]!) + 1n}`
-      assert.deepEqual(
-        since,
-        [
-          ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'marketData'],
-          'paidLiquidityFees',
-        ].map((name) => JSON.stringify([name, next])),
-      )
-    })
+    await until(() => events.some(({ data }) => data.includes(idOf('5'))), 'the instrument of block 5')
+    assert.equal((await dumpStore(store)).since![1], '["instruments","8"]')
   })
-}
+
+  test('is reported by coverage, status, migrate and the log at the start, and stays if files are ingested again', async (t) => {
+    const store = await storeWithout(t, kind, BLOCKS)
+    const before = await dumpStore(store)
+    assert.equal(before.since![1], '["instruments","9"]')
+    const file = fileWith(t, fileOf(...BLOCKS))
+    const { report } = await ingestWhole(store, file)
+    assert.deepEqual([report.blocks, report.heldBlocks], [0, 8])
+    assertSameDump(await dumpStore(store), before, 'ingested again')
+    assert.deepEqual((await checkWithFiles(store, file)).told, [])
+    const said =
+      /instruments:? +stored from block 9 on\n.*to have it in all blocks, ingest the event files into a new store/m
+    assert.match((await runWell(t, `status --store ${store}`)).stdout, said)
+    assert.match((await runWell(t, `migrate --store ${store}`)).stdout, said)
+    const service = startLyra(t, `serve --store ${store} --port 0`)
+    const [base] = await Promise.all([
+      addressOf(service),
+      service.printed('instruments: stored from block 9 on'),
+    ])
+    const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
+    assert.deepEqual(coverage.since[1], { resource: 'instruments', height: '9' })
+    assert.match((await runWell(t, `status --url ${base}`)).stdout, said)
+  })
+
+  // Version 0.2.0's dump has tables that are not distributed over a cluster.
+  test('is the next block for what version 0.2.0 did not know', {
+    skip: kind.name === 'citus',
+  }, async (t) => {
+    const old = await restoreOldStore(t, kind)
+    await openStore(old).migrate()
+    const { since, stream } = await dumpStore(old)
+    const next = `${BigInt(JSON.parse(stream![0]!)[3]!) + 1n}`
+    assert.deepEqual(
+      since,
+      [
+        ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'marketData'],
+        'paidLiquidityFees',
+      ].map((name) => JSON.stringify([name, next])),
+    )
+  })
+})

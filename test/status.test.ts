@@ -10,85 +10,83 @@ import { startWithCore } from './fixtures/live.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { ingestWell, serve, storeOf } from './fixtures/service.ts'
 import { HEIGHT, MARKET, SAMPLE, TIMESTAMP } from './fixtures/shared.ts'
-import { openStore, runSql, STORE_KINDS, sqlite } from './fixtures/stores.ts'
+import { describeOn, openStore, runSql, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-for (const kind of STORE_KINDS) {
-  describe(`the status of a store in ${kind.name}`, () => {
-    test('reports its content, its size, its schema and the age of its last block', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
-      assert.deepEqual([lastBlock!.height, lastBlock!.timestamp], [HEIGHT, TIMESTAMP])
-      const age = Date.now() / 1000 - Number(BigInt(TIMESTAMP) / 1_000_000_000n)
-      assert.ok(Math.abs(lastBlock!.ageSeconds - age) < 5)
-      assert.equal(coverage!.checkpoints.count, '36')
-      assert.deepEqual(
-        coverage!.fundingPeriodDataPoints.map(({ count }) => count),
-        ['921', '931', '446'],
-      )
-      assert.equal(service, null)
-      const { bytes, ...rest } = facts!
-      assert.ok(bytes > 100_000 && bytes < 10_000_000, String(bytes))
-      assert.deepEqual(rest, {
-        kind: kind.name,
-        schemaVersion: kind.schemaVersion,
-        programSchemaVersion: kind.schemaVersion,
-        hasWriter: kind.name === 'sqlite' ? null : false,
-      })
-    })
-
-    test('reports an active writer, if the store can tell', async (t) => {
-      const store = kind.create(t)
-      const writer = await openStore(store).openWriter()
-      const during = await openStore(store).inspect()
-      await writer.close()
-      const after = await openStore(store).inspect()
-      const expected = kind.name === 'sqlite' ? [null, null] : [true, false]
-      assert.deepEqual([during.hasWriter, after.hasWriter], expected)
-    })
-
-    test('a missing store is not created', async (t) => {
-      const store = kind.create(t)
-      const missing = { name: 'StoreError', message: /no such file|contains no store/ }
-      await assert.rejects(openStore(store).inspect(), missing)
-      if (kind.name === 'sqlite') assert.ok(!existsSync(store))
-    })
-
-    test('reports that it is empty, as does its service; a schema of a newer program is reported, not read', async (t) => {
-      const store = kind.create(t)
-      const { service, ...ofService } = await statusOfService(await serve(t, store))
-      assert.deepEqual([ofService.lastBlock, ofService.coverage], [null, null])
-      assert.deepEqual(
-        service!.reasons.map(({ reason }) => reason),
-        ['empty store'],
-      )
-      const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
-      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, kind.schemaVersion])
-      await runSql(
-        store,
-        kind.name === 'sqlite' ? 'pragma user_version = 99' : 'update schema_version set version = 99',
-      )
-      await assert.rejects(statusOfStore(openStore(store)), /version 99.*upgrade Lyra/)
-    })
-
-    test('of a service over it reports readiness and gaps', async (t) => {
-      const store = kind.create(t)
-      const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
-      await ingestWell(t, store, fileOf(block(3), block(4), block(7)), { allowGap: true })
-      const base = await serve(t, store)
-      const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
-      assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])
-      assert.deepEqual(coverage!.blocks.gaps, [{ from: '5', to: '6', kind: 'missing' }])
-      assert.deepEqual(service, {
-        ready: true,
-        reasons: [],
-        live: null,
-        forward: null,
-        cluster: [],
-      })
+describeOn(STORE_KINDS, 'the status of a store', (kind) => {
+  test('reports its content, its size, its schema and the age of its last block', async (t) => {
+    const store = await storeOf(t, kind, SAMPLE)
+    const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
+    assert.deepEqual([lastBlock!.height, lastBlock!.timestamp], [HEIGHT, TIMESTAMP])
+    const age = Date.now() / 1000 - Number(BigInt(TIMESTAMP) / 1_000_000_000n)
+    assert.ok(Math.abs(lastBlock!.ageSeconds - age) < 5)
+    assert.equal(coverage!.checkpoints.count, '36')
+    assert.deepEqual(
+      coverage!.fundingPeriodDataPoints.map(({ count }) => count),
+      ['921', '931', '446'],
+    )
+    assert.equal(service, null)
+    const { bytes, ...rest } = facts!
+    assert.ok(bytes > 100_000 && bytes < 10_000_000, String(bytes))
+    assert.deepEqual(rest, {
+      kind: kind.name,
+      schemaVersion: kind.schemaVersion,
+      programSchemaVersion: kind.schemaVersion,
+      hasWriter: kind.name === 'sqlite' ? null : false,
     })
   })
-}
+
+  test('reports an active writer, if the store can tell', async (t) => {
+    const store = kind.create(t)
+    const writer = await openStore(store).openWriter()
+    const during = await openStore(store).inspect()
+    await writer.close()
+    const after = await openStore(store).inspect()
+    const expected = kind.name === 'sqlite' ? [null, null] : [true, false]
+    assert.deepEqual([during.hasWriter, after.hasWriter], expected)
+  })
+
+  test('a missing store is not created', async (t) => {
+    const store = kind.create(t)
+    const missing = { name: 'StoreError', message: /no such file|contains no store/ }
+    await assert.rejects(openStore(store).inspect(), missing)
+    if (kind.name === 'sqlite') assert.ok(!existsSync(store))
+  })
+
+  test('reports that it is empty, as does its service; a schema of a newer program is reported, not read', async (t) => {
+    const store = kind.create(t)
+    const { service, ...ofService } = await statusOfService(await serve(t, store))
+    assert.deepEqual([ofService.lastBlock, ofService.coverage], [null, null])
+    assert.deepEqual(
+      service!.reasons.map(({ reason }) => reason),
+      ['empty store'],
+    )
+    const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
+    assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, kind.schemaVersion])
+    await runSql(
+      store,
+      kind.name === 'sqlite' ? 'pragma user_version = 99' : 'update schema_version set version = 99',
+    )
+    await assert.rejects(statusOfStore(openStore(store)), /version 99.*upgrade Lyra/)
+  })
+
+  test('of a service over it reports readiness and gaps', async (t) => {
+    const store = kind.create(t)
+    const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
+    await ingestWell(t, store, fileOf(block(3), block(4), block(7)), { allowGap: true })
+    const base = await serve(t, store)
+    const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
+    assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])
+    assert.deepEqual(coverage!.blocks.gaps, [{ from: '5', to: '6', kind: 'missing' }])
+    assert.deepEqual(service, {
+      ready: true,
+      reasons: [],
+      live: null,
+      forward: null,
+      cluster: [],
+    })
+  })
+})
 
 describe('lyra status', () => {
   test('prints a report, as text and as JSON', async (t) => {

@@ -25,7 +25,7 @@ import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** The events of the first block. */
@@ -54,179 +54,177 @@ function assertSameRows(streamed: readonly string[], paged: readonly string[], w
   assert.equal(ours.length, theirs.length, where)
 }
 
-for (const kind of STORE_KINDS) {
-  describe(`streams (${kind.name})`, () => {
-    test('send the rows of blocks below the first once, to followers and to clients that reconnect', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      const commit = (height: number) => live.commit(height, [checkpointAt(height)])
-      await commit(20)
-      const base = await serve(t, store)
-      const heightsOf = (listener: Listener) => nodesOf(listener).map(({ atBlock }) => atBlock)
-      const away = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
-      away.cut()
-      const stays = await listen(base, CHECKPOINT_STREAM, away.id)
-      for (const height of [5, 21, 7, 6, 3]) {
-        await commit(height)
-        await until(() => heightsOf(stays).at(-1) === `${height}`, `block ${height}`)
-      }
-      const back = await listen(base, CHECKPOINT_STREAM, away.id)
-      assert.deepEqual(heightsOf(back).toSorted(), ['21', '3', '5', '6', '7'])
-      await commit(2)
-      await until(() => heightsOf(back)[5] === '2' && heightsOf(stays)[5] === '2', 'the new row')
-      for (const listener of [stays, back]) listener.cut()
-      await until(async () => !/^lyra_streams\{.*\} [1-9]/m.test(await metricsOf(base)), 'all gone')
-    })
-
-    test('start after a block, after a row of a page, or after an event of another stream', async (t) => {
-      const { live, base } = await serveLive(t, kind, FIRST)
-      for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
-      const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
-      const everything = await listen(base, `${target}&afterBlock=0`)
-      await assertReceives(everything, (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse())
-      assert.equal(everything.events.length, 300)
-      const page = await getPage(base, pointsPath(LIVE_MARKET), 'pagination.first=100')
-      for (const [start, expected] of [
-        [`afterBlock=200`, 100],
-        [`after=${everything.events[199]!.id}`, 100],
-        [`after=${page.pageInfo.endCursor}`, 99],
-      ] as const) {
-        const listener = await listen(base, `${target}&${start}`)
-        await assertReceives(listener, dataOf(everything.events.slice(-expected)))
-      }
-    })
-
-    test('lose and repeat nothing when the service is killed and restarted', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [pointAt(1)])
-      const activity = createActivity(live, 7)
-      let stopped = false
-      const writing = (async () => {
-        while (!stopped) {
-          await activity.step()
-          await sleep(5)
-        }
-      })()
-      const events: ServerEvent[] = []
-      let id: string | undefined
-      const kills = runsOf('process', kind)
-      for (let kill = 0; kill <= kills; kill++) {
-        const { service, base } = await startService(t, `--store ${store}`)
-        const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}${id === undefined ? '&afterBlock=0' : ''}`
-        const listener: Listener = await listen(base, target, id)
-        if (kill < kills) await sleep(20 * (kill % 12))
-        else {
-          stopped = true
-          await writing
-          const paged = await rowsOf(base, pointsPath(LIVE_MARKET))
-          await until(() => events.length + listener.events.length >= paged.length, 'the last rows')
-          await sleep(1_500)
-          assertSameRows([...dataOf(events), ...dataOf(listener.events)], paged, 'after the kills')
-        }
-        service.child.kill('SIGKILL')
-        await listener.ended
-        events.push(...listener.events)
-        id = listener.id
-      }
-      t.diagnostic(`${kills} kills, ${events.length} rows, up to block ${live.height}`)
-    })
-
-    test('send the rows of all markets if no market is named, and resume after any of them', async (t) => {
-      const { live, base } = await serveLive(t, kind, FIRST)
-      const points = await listen(base, `${POINT_STREAM}?afterBlock=0`)
-      const external = await listen(base, `${POINT_STREAM}?source=SOURCE_EXTERNAL`)
-      const periods = await listen(base, PERIOD_STREAM)
-      const markets = Array.from({ length: 70 }, (_, index) => idOf(`${index}`))
-      const expected: string[] = [LIVE_MARKET]
-      for (let height = 2; height <= 20; height++) {
-        const source = height === 9 ? 1 : 2
-        await live.commit(height, [
-          ...markets.map((marketId) => pointAt(height, { marketId, source })),
-          ...markets.map((marketId) => periodEvent({ marketId, seq: BigInt(height) })),
-        ])
-        expected.push(...markets)
-      }
-      const marketsOf = (listener: Listener) => nodesOf(listener).map(({ marketId }) => marketId)
-      await until(() => points.events.length >= expected.length, 'the points')
-      assert.deepEqual(marketsOf(points), expected)
-      await until(() => periods.events.length >= 19 * 70, 'the periods')
-      assert.deepEqual(marketsOf(periods), expected.slice(1))
-      assert.deepEqual(marketsOf(external), markets)
-      const paged = await rowsOf(base, pointsPath(markets[3]!))
-      assert.deepEqual(
-        dataOf(points.events).filter((_, index) => expected[index] === markets[3]),
-        paged.reverse(),
-      )
-      for (const [target, { events }] of [
-        [POINT_STREAM, points],
-        [PERIOD_STREAM, periods],
-      ] as const) {
-        for (const at of [0, 700, events.length - 2]) {
-          const rest = await listen(base, target, events[at]!.id)
-          await assertReceives(rest, dataOf(events.slice(at + 1)))
-        }
-      }
-      // A row of an export of all markets is a beginning, too.
-      const { text } = await send(base, '/api/v2/export/funding-period-data-points?format=ndjson')
-      const line = text.split('\n').findLast((one) => one.includes(markets[0]!))!
-      const { cursor, ...node } = JSON.parse(line)
-      const after = await listen(base, `${POINT_STREAM}?after=${cursor}`)
-      const from = points.events.findIndex(
-        ({ data }) => data.includes(markets[0]!) && data.includes(node.timestamp),
-      )
-      assert.ok(from >= 0)
-      await assertReceives(after, dataOf(points.events.slice(from + 1)))
-    })
-
-    test('send a provider only when its figures change, also after a restart of the service', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [
-        ...['b', 'c', 'e'].map((party) => provision(LIVE_MARKET, party)),
-        marketData(LIVE_MARKET, { b: '0.5', c: '0.5' }),
-      ])
-      const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
-      const ofParty = (party: string) => [['partyId', party.repeat(64)]] as [string, string][]
-      const partiesOf = (listener: Listener) =>
-        nodesOf(listener).map(({ partyId, feeShare }) => `${partyId[0]} ${feeShare.equityLikeShare}`)
-      const first = await serve(t, store)
-      const listener = await listen(first, target)
-      const one = await listen(first, `${PROVIDER_STREAM}${query(ofParty('c'))}`)
-      await live.commit(2, [marketData(LIVE_MARKET, { b: '0.6', c: '0.5' })])
-      await live.commit(3, [marketData(LIVE_MARKET, { b: '0.6', c: '0.3', e: '0.1' })])
-      await until(() => listener.events.length >= 3, 'three changes')
-      assert.deepEqual(partiesOf(listener).sort(), ['b 0.6', 'c 0.3', 'e 0.1'])
-      await assertReceives(one, await rowsOf(first, '/api/v2/liquidity/providers', ofParty('c')))
-      assert.deepEqual(partiesOf(one), ['c 0.3'])
-      listener.cut()
-      await live.commit(4, [marketData(LIVE_MARKET, { b: '0.7', c: '0.3', e: '0.1' })])
-      // Like another process: this service has had no stream yet.
-      const second = await serve(t, store)
-      const again = await listen(second, target, listener.id)
-      assert.deepEqual(partiesOf(again), ['b 0.7'])
-    })
-
-    test('send the whole of a list that needs several reads, wherever the client was cut', async (t) => {
-      const parties = Array.from({ length: 1_100 }, (_, index) => index.toString(16).padStart(64, '0'))
-      const { base } = await serveLive(t, kind, providedBy(LIVE_MARKET, parties))
-      const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
-      const all = await listen(base, `${target}&afterBlock=0`)
-      await until(() => all.events.length >= parties.length, 'the whole list')
-      all.cut()
-      assert.equal(new Set(dataOf(all.events)).size, parties.length)
-      const rows = dataOf(all.events)
-      for (const at of [0, 499, 700, parties.length - 2]) {
-        const rest = await listen(base, target, all.events[at]!.id)
-        await until(() => dataOf(rest.events).includes(rows.at(-1)!), `the rows after row ${at}`)
-        rest.cut()
-        // No more rows come again than are read at a time, and after the last of these none.
-        const found = dataOf(rest.events)
-        const repeated = found.length - (rows.length - at - 1)
-        assert.deepEqual(found, rows.slice(-found.length))
-        assert.ok(repeated >= 0 && repeated < (at === 499 ? 1 : 500), `${at}: ${repeated}`)
-      }
-      assert.deepEqual((await listen(base, target, all.events.at(-1)!.id)).events, [])
-    })
+describeOn(STORE_KINDS, 'streams', (kind) => {
+  test('send the rows of blocks below the first once, to followers and to clients that reconnect', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    const commit = (height: number) => live.commit(height, [checkpointAt(height)])
+    await commit(20)
+    const base = await serve(t, store)
+    const heightsOf = (listener: Listener) => nodesOf(listener).map(({ atBlock }) => atBlock)
+    const away = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
+    away.cut()
+    const stays = await listen(base, CHECKPOINT_STREAM, away.id)
+    for (const height of [5, 21, 7, 6, 3]) {
+      await commit(height)
+      await until(() => heightsOf(stays).at(-1) === `${height}`, `block ${height}`)
+    }
+    const back = await listen(base, CHECKPOINT_STREAM, away.id)
+    assert.deepEqual(heightsOf(back).toSorted(), ['21', '3', '5', '6', '7'])
+    await commit(2)
+    await until(() => heightsOf(back)[5] === '2' && heightsOf(stays)[5] === '2', 'the new row')
+    for (const listener of [stays, back]) listener.cut()
+    await until(async () => !/^lyra_streams\{.*\} [1-9]/m.test(await metricsOf(base)), 'all gone')
   })
-}
+
+  test('start after a block, after a row of a page, or after an event of another stream', async (t) => {
+    const { live, base } = await serveLive(t, kind, FIRST)
+    for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
+    const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
+    const everything = await listen(base, `${target}&afterBlock=0`)
+    await assertReceives(everything, (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse())
+    assert.equal(everything.events.length, 300)
+    const page = await getPage(base, pointsPath(LIVE_MARKET), 'pagination.first=100')
+    for (const [start, expected] of [
+      [`afterBlock=200`, 100],
+      [`after=${everything.events[199]!.id}`, 100],
+      [`after=${page.pageInfo.endCursor}`, 99],
+    ] as const) {
+      const listener = await listen(base, `${target}&${start}`)
+      await assertReceives(listener, dataOf(everything.events.slice(-expected)))
+    }
+  })
+
+  test('lose and repeat nothing when the service is killed and restarted', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [pointAt(1)])
+    const activity = createActivity(live, 7)
+    let stopped = false
+    const writing = (async () => {
+      while (!stopped) {
+        await activity.step()
+        await sleep(5)
+      }
+    })()
+    const events: ServerEvent[] = []
+    let id: string | undefined
+    const kills = runsOf('process', kind)
+    for (let kill = 0; kill <= kills; kill++) {
+      const { service, base } = await startService(t, `--store ${store}`)
+      const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}${id === undefined ? '&afterBlock=0' : ''}`
+      const listener: Listener = await listen(base, target, id)
+      if (kill < kills) await sleep(20 * (kill % 12))
+      else {
+        stopped = true
+        await writing
+        const paged = await rowsOf(base, pointsPath(LIVE_MARKET))
+        await until(() => events.length + listener.events.length >= paged.length, 'the last rows')
+        await sleep(1_500)
+        assertSameRows([...dataOf(events), ...dataOf(listener.events)], paged, 'after the kills')
+      }
+      service.child.kill('SIGKILL')
+      await listener.ended
+      events.push(...listener.events)
+      id = listener.id
+    }
+    t.diagnostic(`${kills} kills, ${events.length} rows, up to block ${live.height}`)
+  })
+
+  test('send the rows of all markets if no market is named, and resume after any of them', async (t) => {
+    const { live, base } = await serveLive(t, kind, FIRST)
+    const points = await listen(base, `${POINT_STREAM}?afterBlock=0`)
+    const external = await listen(base, `${POINT_STREAM}?source=SOURCE_EXTERNAL`)
+    const periods = await listen(base, PERIOD_STREAM)
+    const markets = Array.from({ length: 70 }, (_, index) => idOf(`${index}`))
+    const expected: string[] = [LIVE_MARKET]
+    for (let height = 2; height <= 20; height++) {
+      const source = height === 9 ? 1 : 2
+      await live.commit(height, [
+        ...markets.map((marketId) => pointAt(height, { marketId, source })),
+        ...markets.map((marketId) => periodEvent({ marketId, seq: BigInt(height) })),
+      ])
+      expected.push(...markets)
+    }
+    const marketsOf = (listener: Listener) => nodesOf(listener).map(({ marketId }) => marketId)
+    await until(() => points.events.length >= expected.length, 'the points')
+    assert.deepEqual(marketsOf(points), expected)
+    await until(() => periods.events.length >= 19 * 70, 'the periods')
+    assert.deepEqual(marketsOf(periods), expected.slice(1))
+    assert.deepEqual(marketsOf(external), markets)
+    const paged = await rowsOf(base, pointsPath(markets[3]!))
+    assert.deepEqual(
+      dataOf(points.events).filter((_, index) => expected[index] === markets[3]),
+      paged.reverse(),
+    )
+    for (const [target, { events }] of [
+      [POINT_STREAM, points],
+      [PERIOD_STREAM, periods],
+    ] as const) {
+      for (const at of [0, 700, events.length - 2]) {
+        const rest = await listen(base, target, events[at]!.id)
+        await assertReceives(rest, dataOf(events.slice(at + 1)))
+      }
+    }
+    // A row of an export of all markets is a beginning, too.
+    const { text } = await send(base, '/api/v2/export/funding-period-data-points?format=ndjson')
+    const line = text.split('\n').findLast((one) => one.includes(markets[0]!))!
+    const { cursor, ...node } = JSON.parse(line)
+    const after = await listen(base, `${POINT_STREAM}?after=${cursor}`)
+    const from = points.events.findIndex(
+      ({ data }) => data.includes(markets[0]!) && data.includes(node.timestamp),
+    )
+    assert.ok(from >= 0)
+    await assertReceives(after, dataOf(points.events.slice(from + 1)))
+  })
+
+  test('send a provider only when its figures change, also after a restart of the service', async (t) => {
+    const { store, live } = await createLiveStore(t, kind)
+    await live.commit(1, [
+      ...['b', 'c', 'e'].map((party) => provision(LIVE_MARKET, party)),
+      marketData(LIVE_MARKET, { b: '0.5', c: '0.5' }),
+    ])
+    const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
+    const ofParty = (party: string) => [['partyId', party.repeat(64)]] as [string, string][]
+    const partiesOf = (listener: Listener) =>
+      nodesOf(listener).map(({ partyId, feeShare }) => `${partyId[0]} ${feeShare.equityLikeShare}`)
+    const first = await serve(t, store)
+    const listener = await listen(first, target)
+    const one = await listen(first, `${PROVIDER_STREAM}${query(ofParty('c'))}`)
+    await live.commit(2, [marketData(LIVE_MARKET, { b: '0.6', c: '0.5' })])
+    await live.commit(3, [marketData(LIVE_MARKET, { b: '0.6', c: '0.3', e: '0.1' })])
+    await until(() => listener.events.length >= 3, 'three changes')
+    assert.deepEqual(partiesOf(listener).sort(), ['b 0.6', 'c 0.3', 'e 0.1'])
+    await assertReceives(one, await rowsOf(first, '/api/v2/liquidity/providers', ofParty('c')))
+    assert.deepEqual(partiesOf(one), ['c 0.3'])
+    listener.cut()
+    await live.commit(4, [marketData(LIVE_MARKET, { b: '0.7', c: '0.3', e: '0.1' })])
+    // Like another process: this service has had no stream yet.
+    const second = await serve(t, store)
+    const again = await listen(second, target, listener.id)
+    assert.deepEqual(partiesOf(again), ['b 0.7'])
+  })
+
+  test('send the whole of a list that needs several reads, wherever the client was cut', async (t) => {
+    const parties = Array.from({ length: 1_100 }, (_, index) => index.toString(16).padStart(64, '0'))
+    const { base } = await serveLive(t, kind, providedBy(LIVE_MARKET, parties))
+    const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
+    const all = await listen(base, `${target}&afterBlock=0`)
+    await until(() => all.events.length >= parties.length, 'the whole list')
+    all.cut()
+    assert.equal(new Set(dataOf(all.events)).size, parties.length)
+    const rows = dataOf(all.events)
+    for (const at of [0, 499, 700, parties.length - 2]) {
+      const rest = await listen(base, target, all.events[at]!.id)
+      await until(() => dataOf(rest.events).includes(rows.at(-1)!), `the rows after row ${at}`)
+      rest.cut()
+      // No more rows come again than are read at a time, and after the last of these none.
+      const found = dataOf(rest.events)
+      const repeated = found.length - (rows.length - at - 1)
+      assert.deepEqual(found, rows.slice(-found.length))
+      assert.ok(repeated >= 0 && repeated < (at === 499 ? 1 : 500), `${at}: ${repeated}`)
+    }
+    assert.deepEqual((await listen(base, target, all.events.at(-1)!.id)).events, [])
+  })
+})
 
 describe('a stream', () => {
   const kind = STORE_KINDS[0]!

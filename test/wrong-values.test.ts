@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { INTERVALS } from '#core/domain/intervals'
 import { marketSummaries } from '#core/resources/market-summaries'
 import { RESOURCES } from '#core/resources/resources'
@@ -15,7 +15,7 @@ import { type Params, query, statusOf } from './fixtures/http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { serveFile } from './fixtures/service.ts'
 import { HEIGHT, MARKET, SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn } from './fixtures/stores.ts'
 
 /** How a request is refused: the code of its detail and how the detail begins; without one, how the message does. */
 type Fault = { detail?: number; says: string }
@@ -215,80 +215,78 @@ const TARGETS: readonly Target[] = [
   }),
 ]
 
-for (const kind of ANY_STORE_KIND) {
-  describe(`Wrong values of parameters are refused by the table of errors on ${kind.name}`, () => {
-    for (const target of TARGETS) {
-      const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
-      const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
-      const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
-        const base = await serveFile(kind, SAMPLE)
-        const asked = `${target}${query(params)}`
-        const { text, headers } = await assertMalformed(base, asked, fault.detail)
-        assert.equal(headers['x-block-height'], HEIGHT)
-        const { message, details } = JSON.parse(text)
-        const said = fault.detail === undefined ? message : `${details[0].message}: ${details[0].inner}`
-        assert.ok(said.startsWith(fault.says), `${asked}: ${said}`)
-      }
-      /** The parameters of a request: these, and those that are needed. */
-      const given = (...own: [name: string, value: string][]) => [
-        ...Object.entries(needed).filter(([other]) => own.every(([name]) => name !== other)),
-        ...own,
-      ]
-      const isRefused = (name: string) => ofPagesAlone.includes(name)
-
-      test(`${path} with ${Object.keys(needed).join(' and ') || 'nothing'} given`, async () => {
-        const base = await serveFile(kind, SAMPLE)
-        assert.equal(await statusOf(base, `${pathOf(MARKET)}${query(given())}`, { method: 'HEAD' }), 200)
-        const twice = (name: string) => ({
-          says: `too many values for ${fieldOf(name)} is given 2 times ("?", "x"); give it once`,
-        })
-        for (const parameter of parameters) {
-          const { name } = parameter
-          for (const [faultOf, value] of wrongValuesOf(parameter)) {
-            const fault = faultOf(name, value)
-            // One that is refused anyway may be refused for its value first: either error names it.
-            const expected = isRefused(name) && fault.detail !== undefined ? pagination(name, value) : fault
-            await refused(given([name, value]), expected)
-          }
-          if (isRefused(name)) await refused(given([name, '1']), pagination(name, '1'))
-          for (const again of new Set([name, snakeCase(name)]))
-            await refused(given([name, '?'], [again, 'x']), twice(name))
-        }
-        // Of several values that do not parse that of the first parameter by name is reported.
-        const wrong = parameters
-          .flatMap((parameter) => {
-            const [faultOf] = wrongValuesOf(parameter)[0]!
-            const fault = faultOf(parameter.name, '?')
-            return fault.detail === undefined ? [{ name: parameter.name, fault }] : []
-          })
-          .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-        for (const [index, { name, fault }] of wrong.entries()) {
-          const all = wrong.slice(index).map((one): [string, string] => [one.name, '?'])
-          for (const order of [all, all.toReversed()]) await refused(given(...order), fault)
-          await refused(given(...all, [name, 'x']), twice(name))
-        }
-        const names = parameters.map(({ name }) => name)
-        for (const [text, fault] of needed.format === undefined ? TOGETHER : []) {
-          const together = [...new URLSearchParams(text)]
-          if (together.every(([name]) => names.includes(name) && !isRefused(name)))
-            await refused(given(...together), fault)
-        }
-        const allowed =
-          byName(parameters)
-            .map(({ name }) => name)
-            .join(', ') || 'none'
-        for (const name of ['offset', 'Pagination.first', '']) {
-          const fault = { says: `unknown parameter "${name}"; allowed: ${allowed}` }
-          const asked = `${pathOf(MARKET)}${query([...given(), [name, '1']])}`
-          if (target.isOfReference) assert.equal(await statusOf(base, asked, { method: 'HEAD' }), 200, asked)
-          else await refused([...given(), [name, '1']], fault)
-        }
-        const unfiltered = given().filter(([name]) => name === 'format')
-        if (without) await refused(unfiltered, without)
-        if (!path.includes(':')) return
-        for (const [faultOf, id] of wrongValuesOf(PATH_MARKET_ID))
-          await refused(given(), id === '' ? NO_MARKET : faultOf('', id), pathOf(id))
-      })
+describeOn(ANY_STORE_KIND, 'Wrong values of parameters are refused by the table of errors', (kind) => {
+  for (const target of TARGETS) {
+    const { path, parameters, needed = {}, without, refused: ofPagesAlone = [] } = target
+    const pathOf = (id: string) => path.replace(':marketId', encodeURIComponent(id))
+    const refused = async (params: Params, fault: Fault, target = pathOf(MARKET)) => {
+      const base = await serveFile(kind, SAMPLE)
+      const asked = `${target}${query(params)}`
+      const { text, headers } = await assertMalformed(base, asked, fault.detail)
+      assert.equal(headers['x-block-height'], HEIGHT)
+      const { message, details } = JSON.parse(text)
+      const said = fault.detail === undefined ? message : `${details[0].message}: ${details[0].inner}`
+      assert.ok(said.startsWith(fault.says), `${asked}: ${said}`)
     }
-  })
-}
+    /** The parameters of a request: these, and those that are needed. */
+    const given = (...own: [name: string, value: string][]) => [
+      ...Object.entries(needed).filter(([other]) => own.every(([name]) => name !== other)),
+      ...own,
+    ]
+    const isRefused = (name: string) => ofPagesAlone.includes(name)
+
+    test(`${path} with ${Object.keys(needed).join(' and ') || 'nothing'} given`, async () => {
+      const base = await serveFile(kind, SAMPLE)
+      assert.equal(await statusOf(base, `${pathOf(MARKET)}${query(given())}`, { method: 'HEAD' }), 200)
+      const twice = (name: string) => ({
+        says: `too many values for ${fieldOf(name)} is given 2 times ("?", "x"); give it once`,
+      })
+      for (const parameter of parameters) {
+        const { name } = parameter
+        for (const [faultOf, value] of wrongValuesOf(parameter)) {
+          const fault = faultOf(name, value)
+          // One that is refused anyway may be refused for its value first: either error names it.
+          const expected = isRefused(name) && fault.detail !== undefined ? pagination(name, value) : fault
+          await refused(given([name, value]), expected)
+        }
+        if (isRefused(name)) await refused(given([name, '1']), pagination(name, '1'))
+        for (const again of new Set([name, snakeCase(name)]))
+          await refused(given([name, '?'], [again, 'x']), twice(name))
+      }
+      // Of several values that do not parse that of the first parameter by name is reported.
+      const wrong = parameters
+        .flatMap((parameter) => {
+          const [faultOf] = wrongValuesOf(parameter)[0]!
+          const fault = faultOf(parameter.name, '?')
+          return fault.detail === undefined ? [{ name: parameter.name, fault }] : []
+        })
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      for (const [index, { name, fault }] of wrong.entries()) {
+        const all = wrong.slice(index).map((one): [string, string] => [one.name, '?'])
+        for (const order of [all, all.toReversed()]) await refused(given(...order), fault)
+        await refused(given(...all, [name, 'x']), twice(name))
+      }
+      const names = parameters.map(({ name }) => name)
+      for (const [text, fault] of needed.format === undefined ? TOGETHER : []) {
+        const together = [...new URLSearchParams(text)]
+        if (together.every(([name]) => names.includes(name) && !isRefused(name)))
+          await refused(given(...together), fault)
+      }
+      const allowed =
+        byName(parameters)
+          .map(({ name }) => name)
+          .join(', ') || 'none'
+      for (const name of ['offset', 'Pagination.first', '']) {
+        const fault = { says: `unknown parameter "${name}"; allowed: ${allowed}` }
+        const asked = `${pathOf(MARKET)}${query([...given(), [name, '1']])}`
+        if (target.isOfReference) assert.equal(await statusOf(base, asked, { method: 'HEAD' }), 200, asked)
+        else await refused([...given(), [name, '1']], fault)
+      }
+      const unfiltered = given().filter(([name]) => name === 'format')
+      if (without) await refused(unfiltered, without)
+      if (!path.includes(':')) return
+      for (const [faultOf, id] of wrongValuesOf(PATH_MARKET_ID))
+        await refused(given(), id === '' ? NO_MARKET : faultOf('', id), pathOf(id))
+    })
+  }
+})
