@@ -47,7 +47,7 @@ export async function takePictures(browser: Browser, base: string): Promise<Map<
     const page = await context.newPage()
     await page.goto(base + path)
     await page.waitForSelector(last)
-    await page.waitForFunction(`document.querySelector('.skeleton, [aria-busy="true"]') === null`)
+    await page.locator('.skeleton, [aria-busy="true"]').first().waitFor({ state: 'detached' })
     pictures.set(name, await settledPicture(page))
     await context.close()
   }
