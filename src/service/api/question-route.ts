@@ -39,16 +39,10 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
 /** Sends a body that a question's answer has not. */
 export async function sendMade(
   exchange: Exchange,
-  {
-    body: made,
-    checkSum,
-    file,
-    position,
-  }: Pick<Made, 'body' | 'checkSum' | 'file'> & {
-    position: Made['position'] | null
-  },
+  answer: Pick<Made, 'body' | 'checkSum' | 'file'> & { position: Made['position'] | null },
   isGzipped: boolean,
 ): Promise<SentAnswer | null> {
+  const { body: made, checkSum, file, position } = answer
   const plain = file === undefined ? exchange.pretty(made) : made
   const sum = plain === made && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`

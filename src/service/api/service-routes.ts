@@ -12,6 +12,7 @@ import { openApiDocument } from './openapi/openapi.ts'
 import { asOpenApi30 } from './openapi/openapi-3-0.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from './paths.ts'
 import { sendMade } from './question-route.ts'
+import { checkSumOf, type Made } from './questions/question.ts'
 
 export type ServiceRoutesOptions = {
   reader: Reader
@@ -75,23 +76,30 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
 
 /** The document is made when it is first requested: a tenth of a start's time. */
 function documentRoute(path: string, document: () => object): Route {
-  let body: Buffer | null = null
+  let made: JsonBody | null = null
   return {
     path,
     answer: async (exchange) => {
-      body ??= Buffer.from(JSON.stringify(document()))
-      await sendJson(exchange, body, null)
+      made ??= jsonOf(document())
+      await sendJson(exchange, made, null)
     },
   }
 }
 
 async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {
   const { message, position } = await answer()
-  await sendJson(exchange, Buffer.from(JSON.stringify(message)), position)
+  await sendJson(exchange, jsonOf(message), position)
 }
 
-async function sendJson(exchange: Exchange, body: Buffer, position: Position | null): Promise<void> {
-  await sendMade(exchange, { body, checkSum: null, position }, acceptsGzip(exchange.request))
+type JsonBody = Pick<Made, 'body' | 'checkSum'>
+
+function jsonOf(value: object): JsonBody {
+  const body = Buffer.from(JSON.stringify(value))
+  return { body, checkSum: checkSumOf(body) }
+}
+
+async function sendJson(exchange: Exchange, made: JsonBody, position: Position | null): Promise<void> {
+  await sendMade(exchange, { ...made, position }, acceptsGzip(exchange.request))
 }
 
 function sendState(exchange: Exchange, status: number, state: object): void {
