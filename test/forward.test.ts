@@ -188,6 +188,19 @@ describe('a receiver of forwarded events', () => {
     })
   }
 
+  test('that was unreachable also gets the blocks before a gap', async (t) => {
+    const folder = temporaryFolder(t)
+    const port = await freePort()
+    const sender = await startIngestion(t, { folder, port })
+    await sender.core.send([...blocks.slice(0, 26), ...blocks.slice(39, 60)])
+    await until(() => sender.forward.lagBlocks >= 59, 'its lag')
+    const receiver = await startReceiver(t, { port })
+    await untilBlock(receiver, 60)
+    assert.deepEqual(received(receiver), [shortOf(0, 26), shortOf(39, 60)])
+    await until(() => sender.forward.missingBlocks?.from === '27', 'the missing blocks')
+    assert.equal(sender.forward.missingBlocks!.to, '39')
+  })
+
   test('that is unreachable has none of the blocks reported as dropped, and never takes more buffer space than the limit and one file', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
@@ -327,7 +340,7 @@ describe('a receiver of forwarded events', () => {
     await until(() => sender.live.received === large.flat().length, 'all events')
     await untilStored(folder, large.length)
     await until(() => sender.forward.droppedBytes > 0, 'dropped bytes')
-    assert.equal(sender.live.failure, null)
+    assert.deepEqual(sender.live.failures, [])
   })
 })
 

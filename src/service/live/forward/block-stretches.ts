@@ -1,3 +1,4 @@
+import { merged } from '#core/domain/coverage'
 import { type BeginBlock, decodeBeginBlock } from '#core/events/block-events'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { RECORD_HEADER_BYTES, type RecordSink } from '#core/records/record-framer'
@@ -26,17 +27,17 @@ export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
 }
 
 /**
- * The lowest height from which nothing is missing up to the last block, and the greatest height of the gap before it
- * (null without a gap); null if there is no block.
+ * Where a new connection begins: at the lowest gapless heights with blocks after `passedUpTo` (null: not known), otherwise
+ * at the highest ones; and the greatest height before that gap (null without a gap). Null if there is no block.
  */
-export function startOfRuns(runs: readonly BlockRun[]): { first: bigint; beforeHole: bigint | null } | null {
-  let first = runs.at(-1)?.from
-  if (first === undefined) return null
-  for (const { from, to } of runs.toSorted((a, b) => (a.to < b.to ? 1 : -1))) {
-    if (to < first - 1n) return { first, beforeHole: to }
-    if (from < first) first = from
-  }
-  return { first, beforeHole: null }
+export function startOfRuns(
+  runs: readonly BlockRun[],
+  passedUpTo: bigint | null,
+): { first: bigint; beforeHole: bigint | null } | null {
+  const gapless = merged(runs)
+  const start = gapless.find(({ to }) => passedUpTo === null || to > passedUpTo) ?? gapless.at(-1)
+  if (start === undefined) return null
+  return { first: start.from, beforeHole: gapless[gapless.indexOf(start) - 1]?.to ?? null }
 }
 
 /** Finds out which parts of files are whole blocks, from their records in order. */

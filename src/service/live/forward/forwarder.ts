@@ -24,9 +24,10 @@ const DROP_LOG_MS = 60_000
 
 /**
  * Forwards a core's events from the kept files. Within a connection blocks are consecutive, as a data node requires: a
- * block that the core sends again is skipped. A new connection begins with the oldest block from which none is missing,
- * since the receiver may have lost uncommitted blocks; of blocks sent again, only the last version is forwarded. Only
- * after an orderly stop does it resume from its last position.
+ * block that the core sends again is skipped, and a missing one ends the connection. A new connection begins with the
+ * oldest kept block from which none is missing up to those not passed on yet, since the receiver may have lost uncommitted
+ * blocks; of blocks sent again, only the last version is forwarded. Only after an orderly stop does it resume from its
+ * last position.
  */
 export function createForwarder(
   settings: ForwardSettings & { folder: string },
@@ -82,7 +83,7 @@ export function createForwarder(
     try {
       await files.scan()
       const { missingBlocks } = state
-      const start = missingBlocks === null ? null : startOfRuns(files.stretches.runs())
+      const start = missingBlocks === null ? null : startOfRuns(files.stretches.runs(), passedUpTo)
       if (start !== null && start.first <= BigInt(missingBlocks!.from)) {
         sender?.connection.close('the missing blocks have arrived')
       }
@@ -168,7 +169,7 @@ export function createForwarder(
 
   /** The height with which a new connection begins. */
   function firstHeight(runs: readonly BlockRun[]): bigint {
-    const { first } = startOfRuns(runs)!
+    const { first } = startOfRuns(runs, passedUpTo)!
     const { missingBlocks } = state
     if (missingBlocks !== null && first <= BigInt(missingBlocks.from)) state.missingBlocks = null
     const hole = recordDropped()
@@ -185,7 +186,7 @@ export function createForwarder(
 
   /** The heights before a new connection's first one that were never passed on. Names them if they were deleted. */
   function recordDropped(): { from: bigint; to: bigint } | null {
-    const start = startOfRuns(files.stretches.runs())
+    const start = startOfRuns(files.stretches.runs(), passedUpTo)
     if (start === null) return null
     const { first, beforeHole } = start
     const { droppedBytes, droppedBlocks } = state
