@@ -124,6 +124,23 @@ test('a full disk under a SQLite store: the core continues; the fault is reporte
   await assertEqualStores(store, await storeOf(t, SQLITE, SAMPLE))
 })
 
+test('a full disk under store and buffer: both faults are reported', async (t) => {
+  if (SQLITE === undefined) return
+  const disk = mountSmallDisk(t, 64 * MB)
+  if (disk === null) return skip(t, 'cannot mount a file system')
+  const { service, core } = await startWithCore(t, join(disk.folder, 'lyra.db'), join(disk.folder, 'buffer'))
+  const { blocks: size, bfree, bsize } = statfsSync(disk.folder)
+  assert.equal(disk.resize((size - bfree) * bsize + MB / 8), true)
+  // Little enough for the buffer, too much for the store.
+  await core.send(blocks.slice(0, 5))
+  await untilNotReady(service, /disk is full|check for a full/)
+  void core.send(blocks.slice(5)).catch(() => {})
+  await untilNotReady(service, /(disk is full|check for a full).*the event buffer cannot be written \(ENOSPC/)
+  assert.equal(disk.resize(64 * MB), true)
+  await untilHeight(service, blocks.length)
+  await untilReady(service)
+})
+
 describe('a damaged buffer', () => {
   /** The events of blocks 1 to 3 and 4 to 6, as two processes have left them. */
   const one = frame(blocks.slice(0, 3).flat(), 0n)
@@ -161,8 +178,8 @@ describe('a damaged buffer', () => {
   for (const [what, contents, says] of inTheMiddle) {
     test(`${what}: ingestion stops there, and nothing is changed`, async (t) => {
       const { ingestion, read } = await start(t, contents)
-      await until(() => patternOf(says).test(ingestion.live.failure ?? ''), 'its failure')
-      assertSays(ingestion.live.failure!, 'The buffer cannot be read past this point...move this file')
+      await until(() => patternOf(says).test(`${ingestion.live.failures}`), 'its failure')
+      assertSays(`${ingestion.live.failures}`, 'The buffer cannot be read past this point...move this file')
       for (const [index, bytes] of contents.entries()) assert.ok(read(names[index]!).equals(bytes))
     })
   }
@@ -171,7 +188,7 @@ describe('a damaged buffer', () => {
     const other = fileOf({ height: 4, chain: 'another' })
     const { ingestion } = await start(t, [one, other])
     const says = /0002\.bevt, record 1, .*chain "another".*give each chain its own --buffer, too$/
-    await until(() => says.test(ingestion.live.failure ?? ''), 'its failure')
+    await until(() => says.test(`${ingestion.live.failures}`), 'its failure')
   })
 
   const tails: [what: string, tail: Buffer][] = [

@@ -8,7 +8,7 @@ import { type Receiver, type ReceiverState, type ReceiverTask, startReceiver } f
 /** Wait for the store's chain before the port is opened without it, milliseconds. */
 const CHAIN_WAIT_MS = 300
 
-/** The state of a live ingestion. Its `failure` also says what keeps it from committing. */
+/** The state of a live ingestion. Its `failures` begin with what keeps it from committing. */
 export type LiveState = ReceiverState
 
 export type LiveOptions = CommitterOptions &
@@ -40,7 +40,9 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   const events = createBufferedEvents()
   let state: ReceiverState | null = null
   const report = () => {
-    if (state !== null) options.onState({ ...state, failure: committer.failure ?? state.failure })
+    if (state === null) return
+    const { failure } = committer
+    options.onState({ ...state, failures: failure === null ? state.failures : [failure, ...state.failures] })
   }
   let receiver: Receiver | null = null
   const committer: BufferCommitter = createBufferCommitter(events, options, {

@@ -11,7 +11,7 @@ const LIVE_FIGURES: readonly Figure<LiveState>[] = [
   [
     'live_stopped',
     'Whether a fault prevents live ingestion from committing.',
-    ({ failure }) => Number(failure !== null),
+    ({ failures }) => Number(failures.length > 0),
   ],
 ]
 

@@ -39,9 +39,10 @@ const buffer = createEventBuffer({
 const intake = createIntake({ buffer, chain: task.chain, log, onChange: report })
 
 function report(): void {
-  const failure = buffer.fault ?? intake.state.failure
+  const { failure, ...state } = intake.state
+  const failures = [buffer.fault, failure].filter((fault) => fault !== null)
   const forward = forwarding?.state() ?? null
-  post({ type: 'state', state: { ...intake.state, failure, bufferedBytes: buffer.bytes, forward } })
+  post({ type: 'state', state: { ...state, failures, bufferedBytes: buffer.bytes, forward } })
 }
 
 const port = await intake.listen({ host: task.host, port: task.port, allowed: createAllowList(task.from) })

@@ -22,8 +22,9 @@ export type ReceiverTask = {
   logLevel: string
 }
 
-/** The failure may also be one of the buffer's disk. */
-export type ReceiverState = IntakeState & {
+export type ReceiverState = Omit<IntakeState, 'failure'> & {
+  /** Faults of the buffer's disk and of the core's events. */
+  failures: string[]
   /** Bytes in the buffer that are not committed. */
   bufferedBytes: number
   /** State of the forwarding; null without it. */

@@ -83,7 +83,8 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       url,
       show: (news) => {
         count(news)
-        if (news.type === 'live') state.live = { ...news.state, failure: publicFault(news.state.failure) }
+        if (news.type === 'live')
+          state.live = { ...news.state, failures: news.state.failures.map(publicFault) }
         else if (news.type === 'failed') state.failure = publicFault(news.message)
         else if (news.type === 'running') ingestionRuns = true
       },
@@ -108,9 +109,8 @@ const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
  * The public part of a fault: without the database's address, users and file paths. Errors of a store begin with its
  * name, and the log has them in full. A database server's message may name both, too.
  */
-function hidePaths({ name, isEmbedded }: Store): (fault: string | null) => string | null {
+function hidePaths({ name, isEmbedded }: Store): (fault: string) => string {
   return (fault) => {
-    if (fault === null) return null
     if (!isEmbedded && fault.includes(name)) return 'the store cannot be written to; see the log'
     return fault.replaceAll(name, 'the store').replaceAll(FOLDERS, '')
   }

@@ -40,7 +40,7 @@ export type Unreadiness = {
 /** Finds out whether the service serves current data. */
 export async function unreadiness(reader: Reader, ingestion: IngestionState): Promise<Unreadiness> {
   const reasons: UnreadyReason[] = []
-  for (const failure of [ingestion.failure, ingestion.live?.failure ?? null]) {
+  for (const failure of [ingestion.failure, ...(ingestion.live?.failures ?? [])]) {
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
   }
   if (!ingestion.threadsRun()) {
