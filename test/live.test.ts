@@ -154,6 +154,34 @@ describeOn(ANY_STORE_KIND, 'missing events of a core', (kind) => {
     await runWell(t, `check --store ${store} ${SAMPLE}`)
   })
 
+  test('come from files that go beyond them: live ingestion waits until these are ingested', async (t) => {
+    const store = kind.create(t)
+    const { service, core } = await startWithCore(t, store)
+    await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 120)])
+    await untilNotReady(service, 'blocks 101 to 110 missing')
+    const ingestion = startLyra(t, `ingest --store ${store} -`, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const [start, rest] = [blocks.slice(0, 200).flat(), blocks.slice(200, 300).flat()]
+    const write = (events: Buffer[], before: number) =>
+      ingestion.child.stdin!.write(frame(events, BigInt(1 + before)))
+    write(start, 0)
+    // A batch is committed with the first event after its time.
+    let written = 0
+    await until(async () => {
+      write(rest.slice(written, written + 1), start.length + written)
+      written++
+      return service.program.output.stderr.includes('another writer is active; standing by')
+    }, 'a standby')
+    write(rest.slice(written), start.length + written)
+    ingestion.child.stdin!.end()
+    const { code, stderr } = await ingestion.outcome
+    assert.equal(code, 0, stderr)
+    await core.send(blocks.slice(120))
+    await untilHeight(service, last)
+    await untilReady(service)
+    await stop(service)
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+
   test('of a block stop the ingestion before it, until the core restarts and sends them', async (t) => {
     const [store, buffer] = [kind.create(t), temporaryFolder(t)]
     const { service, core } = await startWithCore(t, store, buffer)

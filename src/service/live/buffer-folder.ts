@@ -1,18 +1,15 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { lockFile } from '#core/file-lock'
 import { explainPathError } from '#core/records/event-paths'
 import { PRIVATE_FOLDER } from './event-buffer.ts'
 
 /** The code of the error of a folder that cannot be used; its message is for people. */
 export const BUFFER_FAULT = 'ERR_LYRA_BUFFER'
 
-/** SQLite's code for a file that is locked. */
-const SQLITE_BUSY = 5
-
 /**
  * Makes a folder for the events of this process alone, until it ends, however it does: two in one folder would delete
- * each other's files. The system holds the lock, on an empty database of SQLite.
+ * each other's files.
  *
  * @returns what lets others have it
  *
@@ -21,18 +18,21 @@ const SQLITE_BUSY = 5
 export function takeFolder(folder: string): () => void {
   try {
     mkdirSync(folder, PRIVATE_FOLDER)
-    const lock = new DatabaseSync(join(folder, '.lock'))
-    // Nothing is written, as a journal would be: the disk may be full.
-    lock.exec('pragma journal_mode = memory; begin exclusive')
-    return () => lock.close()
+    const leave = lockFile(join(folder, '.lock'))
+    if (leave !== null) return leave
   } catch (error) {
-    const isTaken = (error as { errcode?: number }).errcode === SQLITE_BUSY
     const explained = explainPathError(folder, error) as Error
-    const message = isTaken
-      ? `${folder}: another process keeps its events there; stop it, or name another folder with --buffer`
-      : explained === error
+    const message =
+      explained === error
         ? `${folder}: the folder cannot be locked: ${explained.message}; name another one with --buffer`
         : explained.message
-    throw Object.assign(new Error(message, { cause: error }), { code: BUFFER_FAULT })
+    throw bufferFault(message, { cause: error })
   }
+  throw bufferFault(
+    `${folder}: another process keeps its events there; stop it, or name another folder with --buffer`,
+  )
+}
+
+function bufferFault(message: string, options?: ErrorOptions): Error {
+  return Object.assign(new Error(message, options), { code: BUFFER_FAULT })
 }

@@ -4,6 +4,7 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { createUnmadeSeries } from '../derived/unmade-series.ts'
 import { readCoverage } from '../readings/coverage.ts'
+import { awaitLock } from '../standby.ts'
 import type { Steps } from '../steps.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
@@ -20,9 +21,6 @@ import {
 } from './errors.ts'
 import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
 import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
-
-/** Interval at which a standby checks whether the writer has ended. */
-const STANDBY_INTERVAL_MS = 500
 
 /** The first and the longest wait before work is tried again. */
 const FIRST_RETRY_MS = 100
@@ -46,11 +44,9 @@ type Locked = { client: Client; spread: boolean }
  * Opens a writer. There is one at a time for each schema, by advisory lock: another one waits here, as a
  * standby, until the first is gone. A lost connection, a restart or a failover of the server is waited out.
  */
-export async function openPostgresWriter(
-  address: PostgresAddress,
-  { signal, onNotice = () => {}, onStandby = () => {} }: WriterOptions,
-): Promise<Writer> {
+export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
   const { name, schema } = address
+  const { signal, onNotice = () => {} } = options
   /** Cleared with the connection: an uncommitted transaction may have numbered some. */
   const markets: MarketNumbers = new Map()
   const unmade = createUnmadeSeries()
@@ -96,7 +92,7 @@ export async function openPostgresWriter(
     if (held !== null) return held
     const client = await connect(writerConfig(address))
     try {
-      await waitForLock(client)
+      await awaitLock(name, options, () => tryLock(client))
       await refuseReadOnly(client)
       const spread = await isSpread(client, schema)
       if (spread) await finishOthers(client)
@@ -108,19 +104,9 @@ export async function openPostgresWriter(
     return held
   }
 
-  async function waitForLock(client: Client): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
-      const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(address)])
-      if ((row![0] as unknown) === true) {
-        if (attempt > 0) onStandby(false)
-        return
-      }
-      if (attempt === 0) {
-        onNotice(`${name}: another writer is active; standing by`)
-        onStandby(true)
-      }
-      await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
-    }
+  async function tryLock(client: Client): Promise<true | null> {
+    const [row] = await queryRows(client, TRY_WRITER_LOCK, [writerLockName(address)])
+    return (row![0] as unknown) === true || null
   }
 
   async function refuseReadOnly(client: Client): Promise<void> {

@@ -17,7 +17,7 @@ export function sqliteStore(path: string): Store {
     publicName: basename(path),
     isEmbedded: true,
     log: sqliteLog(path),
-    openWriter: async (options) => openSqliteWriter(path, options),
+    openWriter: (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
     schemaVersion: async () => (existsSync(path) ? withSqliteErrors(path, () => schemaVersionIn(path)) : 0),
     migrate: async (onNotice) => openMigrated(path, onNotice).close(),

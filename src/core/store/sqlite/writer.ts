@@ -1,8 +1,11 @@
+import { existsSync, realpathSync } from 'node:fs'
 import type { Coverage } from '../../domain/coverage.ts'
+import { lockFile } from '../../file-lock.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
 import { createUnmadeSeries } from '../derived/unmade-series.ts'
 import { readCoverage } from '../readings/coverage.ts'
+import { awaitLock } from '../standby.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
@@ -30,13 +33,33 @@ type Known = {
   logFrom: bigint
 }
 
-/** Opens a writer on a separate connection; makes the store or brings its schema up to date where needed. */
-export function openSqliteWriter(path: string, { durable = false, onNotice }: WriterOptions = {}): Writer {
+/**
+ * Opens a writer on a separate connection; makes the store or brings its schema up to date where needed. There is one at a
+ * time for each store, by a lock on a file beside it: another one waits here, as a standby, until the first is gone.
+ */
+export async function openSqliteWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
   refuseReadOnly(path)
-  const connection = openMigrated(path, onNotice)
-  // A commit then returns only once it is safe from a loss of power.
-  if (durable) connection.exec('pragma synchronous = full')
-  return createSqliteWriter(path, connection)
+  const unlock = await awaitLock(path, options, () => tryLock(path))
+  try {
+    const connection = openMigrated(path, options.onNotice)
+    // A commit then returns only once it is safe from a loss of power.
+    if (options.durable) connection.exec('pragma synchronous = full')
+    const writer = createSqliteWriter(path, connection)
+    return { ...writer, close: () => writer.close().finally(unlock) }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/** Returns what unlocks it; null if another writer has locked it. */
+function tryLock(path: string): (() => void) | null {
+  try {
+    return lockFile(`${existsSync(path) ? realpathSync(path) : path}-lock`)
+  } catch {
+    // The folder may be missing, or this user's only to read: opening the store says so. Commits notice another writer, too.
+    return () => {}
+  }
 }
 
 /** Writes over a connection that it closes. */
