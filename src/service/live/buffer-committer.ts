@@ -207,6 +207,6 @@ function remedyOf(error: Error): string {
     return '. The buffer has events of that chain: give each chain its own --buffer, too'
   return (
     '. The buffer cannot be read past this point: stop the service, move this file and those with higher numbers out of ' +
-    'the buffer, start it again (docs/monitor.md, a damaged buffer file)'
+    'the buffer, start it again (docs/repair.md, a damaged buffer file)'
   )
 }

@@ -14,7 +14,7 @@ import { table } from './table.ts'
 /** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
 const SHOWN_GAPS = 20
 
-/** The meaning of imported blocks, in short (docs/monitor.md). */
+/** The meaning of imported blocks, in short (docs/import.md). */
 const IMPORTED_MEANS =
   'without some points, all auctions, the order within a block, and times below a microsecond. ' +
   'If you have the event files, ingest them into a new store, then import the other blocks'
