@@ -10,7 +10,13 @@ import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
 import { coverageStatements, writtenCoverage } from '../writing/write-coverage.ts'
-import { type Connection, openMigrated, refuseReadOnly, withSqliteErrors } from './connection.ts'
+import {
+  type Connection,
+  createPrivately,
+  openMigrated,
+  refuseReadOnly,
+  withSqliteErrors,
+} from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteReading, runSqliteSteps } from './run-steps.ts'
 
@@ -55,7 +61,10 @@ export async function openSqliteWriter(path: string, options: WriterOptions = {}
 /** Returns what unlocks it; null if another writer has locked it. */
 function tryLock(path: string): (() => void) | null {
   try {
-    return lockFile(`${existsSync(path) ? realpathSync(path) : path}-lock`)
+    const lock = `${existsSync(path) ? realpathSync(path) : path}-lock`
+    // Another user who could read it could lock it.
+    createPrivately(lock)
+    return lockFile(lock)
   } catch {
     // The folder may be missing, or this user's only to read: opening the store says so. Commits notice another writer, too.
     return () => {}
