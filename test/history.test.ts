@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -7,7 +7,7 @@ import { GapError, MissingHistoryError } from '#core/blocks/block'
 import { ingestFiles } from '#core/ingest/ingest-files'
 import { orderEventFiles } from '#core/records/event-order'
 import { findEventFiles } from '#core/records/event-paths'
-import type { Writer } from '#core/store/store'
+import { StoreError, type Writer } from '#core/store/store'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSameDump, dumpOf, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import {
@@ -44,7 +44,9 @@ import {
   ANY_STORE_KIND,
   describeOn,
   fileWith,
+  heightIn,
   openStore,
+  SQLITE,
   STORE_KINDS,
   temporaryFolder,
 } from './fixtures/stores.ts'
@@ -219,6 +221,31 @@ for (const kind of STORE_KINDS) {
     assertSameDump(await dumpStore(store), expected, 'after a successful one')
   })
 }
+
+test('a second writer of a SQLite store that cannot be locked commits nothing', async (t) => {
+  if (SQLITE === undefined) return
+  const store = SQLITE.create(t)
+  mkdirSync(`${store}-lock`)
+  const [first, second] = [await openStore(store).openWriter(), await openStore(store).openWriter()]
+  t.after(() => Promise.all([first.close(), second.close()]))
+  const ingest = (height: number, writer: Writer) =>
+    ingestFiles({
+      ...{ input: findEventFiles([fileWith(t, fileOf({ height, events: [checkpoint()] }))]), writer },
+      ...{ log: SILENT, allowGap: false, strict: false },
+    })
+  const overtaken: Writer = {
+    ...second,
+    coverage: async () => {
+      const coverage = await second.coverage()
+      assert.equal((await ingest(2, first)).failure, null)
+      return coverage
+    },
+  }
+  const { failure } = await ingest(3, overtaken)
+  assert.ok(failure instanceof StoreError)
+  assertSays(failure.message, 'another program writes to this store; stop it, or let it finish first')
+  assert.equal(await heightIn(store), 2)
+})
 
 /** Incomplete streams, and the reported gap. */
 const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [

@@ -9,6 +9,7 @@ import { assertSays, patternOf } from './fixtures/assert-says.ts'
 import { HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { fileOf, frame, recordsOf } from './fixtures/event-stream.ts'
+import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
   kill,
@@ -136,6 +137,7 @@ test('a full disk under store and buffer: both faults are reported', async (t) =
   await untilNotReady(service, /disk is full|check for a full/)
   void core.send(blocks.slice(5)).catch(() => {})
   await untilNotReady(service, /(disk is full|check for a full).*the event buffer cannot be written \(ENOSPC/)
+  assert.match(await metricsOf(service.base), /^lyra_unready\{reason="intake stopped"\} 1$/m)
   assert.equal(disk.resize(64 * MB), true)
   await untilHeight(service, blocks.length)
   await untilReady(service)

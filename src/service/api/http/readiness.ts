@@ -78,7 +78,7 @@ export function addReadinessMetrics({ gauge }: Metrics, reader: Reader, ingestio
     async (unready) => {
       const { reasons } = await unreadiness(reader, ingestion)
       for (const kind of UNREADY_REASONS) {
-        unready.set({ reason: kind }, reasons.filter(({ reason }) => reason === kind).length)
+        unready.set({ reason: kind }, Number(reasons.some(({ reason }) => reason === kind)))
       }
     },
   )
