@@ -59,9 +59,8 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
     waiting.delete(follower)
   }
 
-  function keepAlive(): void {
-    if (level === null) return
-    sendToAll(followers, Buffer.concat([Buffer.from(': \n'), cursorBytes(level)]))
+  function sendPosition(): void {
+    if (level !== null) sendToAll(followers, cursorBytes(level))
   }
 
   function cursorBytes({ lacks, coverage }: FeedProgress): Buffer {
@@ -162,6 +161,6 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
       // Blocks below the first height do not move the position either. A network's first block is block 1.
       return level !== null && (level.lacks.gaps.length > 0 || level.coverage.first > 1n)
     },
-    ...{ join, leave, keepAlive },
+    ...{ join, leave, sendPosition },
   } satisfies Feed
 }

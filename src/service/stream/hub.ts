@@ -1,6 +1,6 @@
 import { type SharedRuns, sharedRuns } from '#core/shared-runs'
 import type { Reader } from '#core/store/store'
-import type { Follower } from './follower.ts'
+import { type Follower, sendToAll } from './follower.ts'
 
 /** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
 const POLL_INTERVAL_MS = 100
@@ -11,8 +11,9 @@ const GAP_INTERVAL_MS = 1_000
 /** Without a report for this long, another program may have become the store's writer. */
 const REPORTS_MS = 10_000
 
-/** How often a stream on which nothing comes says that it is alive. */
+/** How often a stream says that it is alive: a connection on which nothing moves is closed. */
 const HEARTBEAT_MS = 15_000
+const HEARTBEAT = Buffer.from(': \n\n')
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
@@ -21,8 +22,8 @@ export type Feed = {
   leave(follower: Follower): void
   /** Whether there may be something new although the position has not moved. */
   readonly awaitsGaps: boolean
-  /** Says to all followers that the stream is alive, and how far it is. */
-  keepAlive(): void
+  /** Tells followers that are up to date how far it is. */
+  sendPosition(): void
 }
 
 export type HubOptions = {
@@ -163,7 +164,11 @@ export function createHub({ reader, onNotice }: HubOptions) {
     const now = performance.now()
     if (now - keptAliveAt < HEARTBEAT_MS) return
     keptAliveAt = now
-    for (const { feed } of byKey.values()) feed.keepAlive()
+    for (const { feed, followers } of byKey.values()) {
+      // Also to those that wait for a reading.
+      sendToAll(followers, HEARTBEAT)
+      feed.sendPosition()
+    }
   }
 
   return { follow, leave, committed, close }

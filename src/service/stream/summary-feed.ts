@@ -114,10 +114,10 @@ export function createSummaryFeed(read: ReadSummaries) {
     }
   }
 
-  function keepAlive(): void {
+  function sendPosition(): void {
     for (const { followers, sent, isSending } of groups.values()) {
       // An id covers all changes.
-      if (sent !== null) sendToAll(followers, Buffer.from(isSending ? ': \n\n' : `: \n${idText(sent.id)}`))
+      if (sent !== null && !isSending) sendToAll(followers, Buffer.from(idText(sent.id)))
     }
   }
 
@@ -275,7 +275,7 @@ export function createSummaryFeed(read: ReadSummaries) {
   return {
     /** A filled gap or a deletion changes summaries, but not the position. */
     awaitsGaps: true,
-    ...{ pull, join, leave, keepAlive },
+    ...{ pull, join, leave, sendPosition },
   } satisfies Feed
 }
 
