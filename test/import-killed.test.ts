@@ -86,7 +86,7 @@ after(async () => {
 describeOn(STORE_KINDS, 'an interrupted import', (kind) => {
   const argumentsOf = (store: string, source: string) => `import ${source} --store ${store}`
 
-  for (const path of ['segments', 'a database'] as const) {
+  for (const path of inTurns(STORE_KINDS.indexOf(kind), ['segments', 'a database'] as const)) {
     test(`from ${path}, killed at random moments, continues, and results in the same tables`, async (t) => {
       const source = path === 'segments' ? folder : database
       if (source === null) return skip(t, 'PostgreSQL is not installed')

@@ -83,7 +83,7 @@ describeOn(STORE_KINDS, 'an interrupted process', (kind) => {
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
-  for (const command of ['ingest', 'serve'] as const) {
+  for (const command of inTurns(STORE_KINDS.indexOf(kind), ['ingest', 'serve'] as const)) {
     test(`${command} killed at random moments resumes, and results in the same tables`, (t) =>
       killOften(t, {
         ...{ kind, wholeMs, expected, from: 0.2, kills: runsOf('process', kind), killsEach: KILLS_EACH },

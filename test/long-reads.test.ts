@@ -314,7 +314,7 @@ describe('the unsent bytes of streams', () => {
     t.after(() => {
       for (const socket of unread) socket.destroy()
     })
-    // All take turns: once one that reads has everything, the others have had what they are given.
+    // All take turns: once one that reads has everything, the others have had their share.
     const heard = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
     // The thread that reads for streams has a lower priority than other processes.
     await until(() => heard.events.length === rows, 'the reading client has everything', 180)

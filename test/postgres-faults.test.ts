@@ -99,7 +99,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     server = (await startPostgresServer())!
     const folder = temporaryFolder(FILE)
     stream = join(folder, 'stream.evts')
-    const options = { blocks: scaled(3_000, 60_000), markets: 20, points: 20, events: 2 }
+    const options = { blocks: scaled(2_000, 60_000), markets: 20, points: 20, events: 2 }
     await pipeline(Readable.from(generateRecords(options)), createWriteStream(stream))
     await ingestWhole(join(folder, 'plain.db'), stream)
     expected = await digestStore(join(folder, 'plain.db'))
@@ -282,7 +282,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
   })
 
   test('a full disk pauses ingestion with one line until there is space; readers are answered', async (t) => {
-    const disk = mountSmallDisk(t, 12 * MB)
+    const disk = mountSmallDisk(t, 9 * MB)
     if (disk === null) return skip(t, 'cannot mount a file system')
     const location = join(disk.folder, 'tables')
     mkdirSync(location)
