@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,7 +26,14 @@ import { assertFails, ended } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { ANY_STORE_KIND, heightIn, SQLITE, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import {
+  ANY_STORE_KIND,
+  heightIn,
+  openStore,
+  SQLITE,
+  type StoreKind,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
@@ -60,6 +67,26 @@ for (const kind of ANY_STORE_KIND) {
     disk.resize(64 * MB)
     await service.program.printed('"level":30,...the event buffer can be written again')
     await sent
+    await untilHeight(service, blocks.length)
+    await untilReady(service)
+    await core.close()
+    await stop(service)
+    await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
+  })
+
+  test(`a buffer file that cannot be read: the core stays connected, and ingestion resumes once it can (${kind.name})`, async (t) => {
+    const [store, buffer] = [kind.create(t), join(temporaryFolder(t), 'buffer')]
+    // The service waits while there is another writer.
+    const writer = await openStore(store).openWriter()
+    const { service, core } = await startWithCore(t, store, buffer)
+    await core.send(blocks.slice(0, 300))
+    await until(async () => !/^lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base)), 'the events')
+    const [path] = bufferPaths(buffer)
+    renameSync(path!, `${path}-away`)
+    await writer.close()
+    await untilNotReady(service, 'the event buffer cannot be read (ENOENT, ')
+    renameSync(`${path}-away`, path!)
+    await core.send(blocks.slice(300))
     await untilHeight(service, blocks.length)
     await untilReady(service)
     await core.close()

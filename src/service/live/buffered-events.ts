@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events'
+import { basename } from 'node:path'
+import { StoreError } from '#core/store/store'
 import {
   type BufferPiece,
   type BufferPosition,
@@ -25,14 +27,22 @@ export function createBufferedEvents() {
     return { file: files[0]?.number ?? 0, offset: 0 }
   }
 
-  /** The next piece from a position on; waits for one if there is none. Null once `signal` is aborted. */
+  /**
+   * The next piece from a position on; waits for one if there is none. Null once `signal` is aborted.
+   *
+   * @throws {StoreError} if the file cannot be read.
+   */
   async function read(from: BufferPosition, signal: AbortSignal): Promise<BufferPiece | null> {
     while (!signal.aborted) {
       const file = files.find(({ number }) => number >= from.file)
       const offset = file === undefined || file.number > from.file ? 0 : from.offset
       if (file !== undefined && (offset < file.safeBytes || file.isEnded)) {
         const { number, path, safeBytes, isEnded } = file
-        const bytes = await readFileRange(path, offset, Math.min(PIECE_BYTES, safeBytes - offset))
+        const bytes = await readFileRange(path, offset, Math.min(PIECE_BYTES, safeBytes - offset)).catch(
+          (error: NodeJS.ErrnoException) => {
+            throw new StoreError(`the event buffer cannot be read (${error.code}, ${basename(path)})`)
+          },
+        )
         const end = offset + bytes.length
         const lastOfFile = isEnded && end >= safeBytes
         const next = lastOfFile ? { file: number + 1, offset: 0 } : { file: number, offset: end }
