@@ -12,7 +12,7 @@ import { ensureWebBuilt } from './build-web.ts'
 import { describeSkipped } from './skipped-tests.ts'
 
 /** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
-const LANES = 8
+const LANES = 6
 
 /** With a larger young generation, collecting garbage takes a twentieth less of the processors. */
 const EXEC_ARGV = ['--max-semi-space-size=64']
