@@ -88,8 +88,8 @@ describeOn(STORE_KINDS, 'reading rows by arrival', (kind) => {
   }
 
   for (const [blocks, pointsOfBlock, calls] of [
-    [40, 800, (40 * 800) / MAX_READ_ROWS - 1],
-    ...(ANY_STORE_KIND.includes(kind) ? [[640, 50, 3] as const] : []),
+    [30, 800, (30 * 800) / MAX_READ_ROWS - 1],
+    ...(ANY_STORE_KIND.includes(kind) ? [[320, 50, 3] as const] : []),
   ] as const) {
     test(`reads a limited number of rows per call, even if few match: of ${blocks} blocks of ${pointsOfBlock}`, async (t) => {
       const reader = await openPoints(t, blocks, pointsOfBlock)

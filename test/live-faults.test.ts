@@ -13,6 +13,7 @@ import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
   kill,
+  type LiveService,
   liveArgs,
   startLive,
   startWithCore,
@@ -78,15 +79,25 @@ for (const kind of ANY_STORE_KIND) {
     const [store, buffer] = [kind.create(t), join(temporaryFolder(t), 'buffer')]
     // The service waits while there is another writer.
     const writer = await openStore(store).openWriter()
+    const hasEvents = async ({ base }: LiveService) =>
+      !/^lyra_live_buffer_bytes 0$/m.test(await metricsOf(base))
+    const first = await startWithCore(t, store, buffer)
+    await first.core.send(blocks.slice(0, 300))
+    await until(() => hasEvents(first.service), 'the first events')
+    await first.core.close()
+    await stop(first.service)
+    const [earlier] = bufferPaths(buffer)
     const { service, core } = await startWithCore(t, store, buffer)
-    await core.send(blocks.slice(0, 300))
-    await until(async () => !/^lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base)), 'the events')
-    const [path] = bufferPaths(buffer)
+    await core.send(blocks.slice(300, 600))
+    await until(() => bufferPaths(buffer).length > 1, 'a second file')
+    const path = bufferPaths(buffer).find((path) => path !== earlier)
     renameSync(path!, `${path}-away`)
     await writer.close()
     await untilNotReady(service, 'the event buffer cannot be read (ENOENT, ')
+    // All whole blocks before it are committed.
+    await untilHeight(service, 299)
     renameSync(`${path}-away`, path!)
-    await core.send(blocks.slice(300))
+    await core.send(blocks.slice(600))
     await untilHeight(service, blocks.length)
     await untilReady(service)
     await core.close()

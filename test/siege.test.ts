@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { siege } from './fixtures/siege.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
-// The full siege is `npm run siege`.
-for (const kind of STORE_KINDS) {
+// The full siege is `npm run siege`, on PostgreSQL with `--postgres`.
+for (const kind of ANY_STORE_KIND) {
   test(`A service under all attacks at once answers other clients and loses nothing (${kind.name})`, async (t) => {
     const report = await siege(t, temporaryFolder(t), {
       ...(kind.name === 'sqlite' ? {} : { store: kind.create(t) }),

@@ -11,7 +11,7 @@ import { EventStreamError, type RecordPosition } from '#core/records/record-posi
 import { readStore } from '#core/store/read-store'
 import { readAcceptedGaps } from '#core/store/readings/coverage'
 import { otherChain, type Store, StoreError, StoreRefusedError, type Writer } from '#core/store/store'
-import type { BufferedEvents } from './buffered-events.ts'
+import { type BufferedEvents, BufferReadError } from './buffered-events.ts'
 import type { BufferPosition } from './event-buffer.ts'
 import { untilGapClosed } from './gap-closing.ts'
 
@@ -157,7 +157,9 @@ export function createBufferCommitter(
         if (batches.isDue() || buffer.isAtEnd(position)) await commit()
       }
     } catch (error) {
-      if (error instanceof EventStreamError) await batches.commit(assembler.coverage)
+      // What was read before it is whole.
+      if (error instanceof EventStreamError || error instanceof BufferReadError)
+        await batches.commit(assembler.coverage)
       throw error
     }
   }

@@ -9,6 +9,11 @@ import {
   type SafeFile,
 } from './event-buffer.ts'
 
+/** A buffer file that cannot be read at the moment. */
+export class BufferReadError extends StoreError {
+  override name = 'BufferReadError'
+}
+
 /** The events in a buffer that another thread writes, to be read once they are safe on disk. */
 export function createBufferedEvents() {
   const files: SafeFile[] = []
@@ -30,7 +35,7 @@ export function createBufferedEvents() {
   /**
    * The next piece from a position on; waits for one if there is none. Null once `signal` is aborted.
    *
-   * @throws {StoreError} if the file cannot be read.
+   * @throws {BufferReadError} if the file cannot be read.
    */
   async function read(from: BufferPosition, signal: AbortSignal): Promise<BufferPiece | null> {
     while (!signal.aborted) {
@@ -40,7 +45,7 @@ export function createBufferedEvents() {
         const { number, path, safeBytes, isEnded } = file
         const bytes = await readFileRange(path, offset, Math.min(PIECE_BYTES, safeBytes - offset)).catch(
           (error: NodeJS.ErrnoException) => {
-            throw new StoreError(`the event buffer cannot be read (${error.code}, ${basename(path)})`)
+            throw new BufferReadError(`the event buffer cannot be read (${error.code}, ${basename(path)})`)
           },
         )
         const end = offset + bytes.length
