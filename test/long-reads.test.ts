@@ -35,6 +35,9 @@ const createListener = (): Follower & { text: string; isClosed: boolean } => ({
   send(bytes) {
     this.text += bytes.toString()
   },
+  keepAlive() {
+    this.text += ': '
+  },
   drained: async () => {},
   isClosed: false,
 })
@@ -209,7 +212,7 @@ describe('the reader for streams and exports', () => {
     void follow(checkpoints, {}, waiting, 'now')
     const now = performance.now()
     t.mock.method(performance, 'now', () => now + 16_000)
-    await until(() => waiting.text === ': \n\n', 'a comment')
+    await until(() => waiting.text === ': ', 'a comment')
     hub.close()
   })
 
@@ -287,12 +290,22 @@ describe('the unsent bytes of streams', () => {
     assert.ok(kept > before && kept - before < 1_000, 'bytes sent to a thousand followers are in memory once')
     client.resume()
     await until(() => kept === 0, 'all is read')
+    let heard = ''
+    client.on('data', (bytes) => {
+      heard += bytes
+    })
+    follower.keepAlive()
+    await until(() => heard.includes(': \n\n'), 'a comment')
     client.pause()
     for (let n = 0; kept === 0 && n < 100; n++) {
       follower.send(piece, 1)
       await sleep(5)
     }
     assert.ok(kept > 0)
+    // Then it is idle.
+    const { writableLength } = response
+    follower.keepAlive()
+    assert.equal(response.writableLength, writableLength)
     holder!.destroy()
     await until(() => kept === 0 && response.destroyed, 'nothing is kept for a disconnected client')
   })

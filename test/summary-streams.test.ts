@@ -295,7 +295,13 @@ type Receiver = Follower & { pieces: Buffer[] }
 
 function createReceiver(): Receiver {
   const pieces: Buffer[] = []
-  return { pieces, send: (bytes) => void pieces.push(bytes), drained: async () => {}, isClosed: false }
+  return {
+    pieces,
+    send: (bytes) => void pieces.push(bytes),
+    keepAlive: () => {},
+    drained: async () => {},
+    isClosed: false,
+  }
 }
 
 const textOf = ({ pieces }: Receiver) => `\n${Buffer.concat(pieces)}`

@@ -20,6 +20,8 @@ export type Follower = {
    * @param sharers how many followers are sent the same bytes, which are in memory once
    */
   send(bytes: Buffer, sharers: number): void
+  /** Says that the stream is alive, unless sent data are waiting: a client that reads nothing is to be idle. */
+  keepAlive(): void
   /** Resolves once little of the sent data is waiting, or the follower is closed. */
   drained(): Promise<void>
   /** Whether the client is gone. */

@@ -1,6 +1,6 @@
 import { type SharedRuns, sharedRuns } from '#core/shared-runs'
 import type { Reader } from '#core/store/store'
-import { type Follower, sendToAll } from './follower.ts'
+import type { Follower } from './follower.ts'
 
 /** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
 const POLL_INTERVAL_MS = 100
@@ -13,7 +13,6 @@ const REPORTS_MS = 10_000
 
 /** How often a stream says that it is alive: a connection on which nothing moves is closed. */
 const HEARTBEAT_MS = 15_000
-const HEARTBEAT = Buffer.from(': \n\n')
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
@@ -166,7 +165,7 @@ export function createHub({ reader, onNotice }: HubOptions) {
     keptAliveAt = now
     for (const { feed, followers } of byKey.values()) {
       // Also to those that wait for a reading.
-      sendToAll(followers, HEARTBEAT)
+      for (const follower of followers) follower.keepAlive()
       feed.sendPosition()
     }
   }

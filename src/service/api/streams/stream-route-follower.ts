@@ -7,6 +7,8 @@ import { errorBody, GRPC } from '../http/errors.ts'
 /** Bytes that may wait for a slow client, beyond those that the system has accepted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
+const HEARTBEAT = Buffer.from(': \n\n')
+
 /** Milliseconds for a dropped client to read the bytes sent before, including the reason. */
 const LAST_READ_MS = 10_000
 
@@ -89,6 +91,9 @@ export function createStreamFollower(
         onDropped()
         finish(DROPPED_EVENT)
       } else write(bytes, sharers)
+    },
+    keepAlive: () => {
+      if (!isClosed() && response.writableLength === 0) write(HEARTBEAT, 1)
     },
     drained: async () => {
       if (isClosed() || !response.writableNeedDrain) return
