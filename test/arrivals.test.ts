@@ -21,6 +21,7 @@ import {
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/sampling.ts'
 import { ANY_STORE_KIND, describeOn, openReader, STORE_KINDS } from './fixtures/stores.ts'
 
 const LIMIT = 500
@@ -88,8 +89,8 @@ describeOn(STORE_KINDS, 'reading rows by arrival', (kind) => {
   }
 
   for (const [blocks, pointsOfBlock, calls] of [
-    [30, 800, (30 * 800) / MAX_READ_ROWS - 1],
-    ...(ANY_STORE_KIND.includes(kind) ? [[320, 50, 3] as const] : []),
+    [scaled(30, 40), 800, (scaled(30, 40) * 800) / MAX_READ_ROWS - 1],
+    ...(ANY_STORE_KIND.includes(kind) ? [[scaled(320, 640), 50, 3] as const] : []),
   ] as const) {
     test(`reads a limited number of rows per call, even if few match: of ${blocks} blocks of ${pointsOfBlock}`, async (t) => {
       const reader = await openPoints(t, blocks, pointsOfBlock)

@@ -22,6 +22,8 @@ describeOn(ANY_STORE_KIND, 'a large source', (kind) => {
     // Objects take many times the memory of their text, as do quotes, which are doubled in it.
     for (const [shares, code] of [
       [`[${'{},'.repeat(650_000)}{}]`, 0],
+      [`[${'{},'.repeat(1_500_000)}{}]`, 1],
+      [`"${'"'.repeat(900_000)}"`, 0],
       [`"${'"'.repeat(3_000_000)}"`, 1],
     ] as const) {
       const folder = temporaryFolder(t)

@@ -330,11 +330,15 @@ describe('the unsent bytes of streams', () => {
     // All take turns: once one that reads has everything, the others have had their share.
     const heard = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
     // The thread that reads for streams has a lower priority than other processes.
-    await until(() => heard.events.length === rows, 'the reading client has everything', 180)
+    let most = 0
+    const isWhole = async () => {
+      const { text } = await send(base, '/metrics')
+      most = Math.max(most, Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)![1]))
+      return heard.events.length === rows
+    }
+    await until(isWhole, 'the reading client has everything', 180)
     assert.ok(heard.events.every(({ data }) => data.includes(blockHash)))
-    const { text } = await send(base, '/metrics')
-    const bytes = Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)![1])
-    t.diagnostic(`${Math.round(bytes / 1e6)} MB`)
-    assert.ok(bytes < 350e6, `${bytes} bytes`)
+    t.diagnostic(`${Math.round(most / 1e6)} MB at most`)
+    assert.ok(most < 400e6, `${most} bytes`)
   })
 })

@@ -320,7 +320,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     assert.equal(first.child.exitCode, null, 'the first one is still running')
     first.child.kill('SIGKILL')
     const height = await heightNow()
-    await until(async () => (await heightNow()) !== height, 'the standby')
+    await until(async () => (await heightNow()) !== height, 'the standby', 5)
     await untilStandby(0)
     await second.printed('ingestion ended')
     await end(second)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { checkWithFiles } from './fixtures/check.ts'
-import { dumpStore } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
   content,
   epoch,
@@ -22,7 +22,7 @@ import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { caseOf } from './fixtures/resource-cases.ts'
 import { EPOCHS, MARKET_DATA, PAID_FEES, segmentWithEpochs } from './fixtures/segment-with-epochs.ts'
 import { segmentPaths, writeSegment } from './fixtures/segments.ts'
-import { ingestWell } from './fixtures/service.ts'
+import { ingestWell, storeOf } from './fixtures/service.ts'
 import { MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -161,7 +161,7 @@ describeOn(STORE_KINDS, 'the history of liquidity providers', (kind) => {
 })
 
 describeOn(ANY_STORE_KIND, 'the imported history of liquidity providers', (kind) => {
-  test('is imported from the database of a data node as its events say it, without figures that it has deleted', async (t) => {
+  test('is imported from the database of a data node as its events say it, without figures that it has deleted, and not in blocks from events', async (t) => {
     const month = await loadMonth(t)
     if (month === null) return
     const { database, expected } = month
@@ -192,6 +192,12 @@ describeOn(ANY_STORE_KIND, 'the imported history of liquidity providers', (kind)
     assert.deepEqual(await exported(t, later), left)
     assert.equal(ofLater.first.liquidityProviderHistory, expected.find((row) => !isDeleted(row))!.timestamp)
     assert.deepEqual((await checkWithFiles(later, MONTH)).told, [])
+
+    // Its events are stored before: the import has nothing to add.
+    const whole = await storeOf(t, kind, MONTH)
+    const ofEvents = await dumpStore(whole)
+    await importWhole(whole, database)
+    assertSameDump(await dumpStore(whole), ofEvents, 'of events')
   })
 
   test('is imported from segments as their events say it, also one by one and again', async (t) => {

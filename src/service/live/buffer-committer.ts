@@ -157,7 +157,7 @@ export function createBufferCommitter(
         if (batches.isDue() || buffer.isAtEnd(position)) await commit()
       }
     } catch (error) {
-      // What was read before it is whole.
+      // The whole blocks before it are good.
       if (error instanceof EventStreamError || error instanceof BufferReadError)
         await batches.commit(assembler.coverage)
       throw error
