@@ -12,13 +12,14 @@ import {
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
+import { countIds, IdSequence } from '../events/event-ids.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/arrivals.ts'
 import { type Block, ChainError, GapError, StrictError } from './block.ts'
 import { checkPart, type EndedParts, joinPart } from './block-one.ts'
-import type { OpenBlock } from './open-block.ts'
+import { lastIndexOf, type OpenBlock } from './open-block.ts'
 
 /** The only version of the event format there is. */
 const BUS_EVENT_VERSION = 1
@@ -192,7 +193,8 @@ export function createBlockAssembler(options: AssemblerOptions) {
       hash,
       isHeld,
       idPrefix: `${height}-`,
-      lastIndex: 0,
+      ids: new IdSequence(),
+      indexBefore: 0,
       heldIndex: 0,
       incomplete: false,
       events: [],
@@ -312,12 +314,13 @@ export function createBlockAssembler(options: AssemblerOptions) {
       counts.outsideBlocks++
       return null
     }
-    if (index <= open.lastIndex) {
+    const { ids } = open
+    if (ids.isTaken(index)) {
       counts.repeated++
       return null
     }
-    if (index > open.lastIndex + 1) missEvents(open, index)
-    open.lastIndex = index
+    if (index > ids.next) missEvents(open, index)
+    ids.take(index, countIds(envelope))
     return index
   }
 
@@ -348,7 +351,7 @@ export function createBlockAssembler(options: AssemblerOptions) {
   }
 
   function missEvents(block: OpenBlock, index: number): void {
-    const first = block.lastIndex + 1
+    const first = block.ids.next
     const missing = first === index - 1 ? `event ${first}` : `events ${first} to ${index - 1}`
     markIncomplete(block, `${missing} of block ${block.height}`)
   }
@@ -360,7 +363,8 @@ export function createBlockAssembler(options: AssemblerOptions) {
     const isKnown = gaps.at(height)?.kind === 'incomplete'
     if (!isKnown && !mayMiss(height, height)) {
       throw new GapError(
-        `${missing} missing. Ingest files that contain the complete block, or keep the incomplete one with --allow-gap`,
+        `${missing} missing: block ${height} is needed from its begin to its end, from an event file or from a core ` +
+          `restarted from a snapshot before block ${height}. Or keep the incomplete block with --allow-gap`,
         height,
         height,
         position,
@@ -385,7 +389,7 @@ export function createBlockAssembler(options: AssemblerOptions) {
         position,
       )
     }
-    block.events.push({ index: index + (ended?.block.lastIndex ?? 0), event })
+    block.events.push({ index: index + (ended === null ? 0 : lastIndexOf(ended.block)), event })
   }
 
   /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */

@@ -1,5 +1,5 @@
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
-import type { OpenBlock } from './open-block.ts'
+import { lastIndexOf, type OpenBlock } from './open-block.ts'
 
 /*
  * Block 1 arrives in two parts with different hashes, genesis and the block itself, both of height 1. It is whole once
@@ -30,11 +30,11 @@ export function checkPart(before: readonly string[], hash: string, position: Rec
 export function joinPart(genesis: EndedParts | null, open: OpenBlock): EndedParts {
   if (genesis === null) return { block: open, hashes: [open.hash] }
   const { block, hashes } = genesis
-  open.lastIndex += block.lastIndex
+  open.indexBefore = lastIndexOf(block)
   open.events = [...block.events, ...open.events]
   open.weight += block.weight
   open.longWeight += block.longWeight
   open.incomplete ||= block.incomplete
-  open.heldIndex = block.isHeld ? block.lastIndex : block.heldIndex
+  open.heldIndex = block.isHeld ? lastIndexOf(block) : block.heldIndex
   return { block: open, hashes: [...hashes, open.hash] }
 }

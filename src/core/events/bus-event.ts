@@ -11,8 +11,12 @@ export const EVENT_KIND = {
   checkpoint: 135,
   beginBlock: 148,
   endBlock: 149,
+  protocolUpgradeStarted: 150,
+  protocolUpgradeDataNodeReady: 154,
+  expiredOrders: 156,
   fundingPeriod: 159,
   fundingPeriodDataPoint: 160,
+  cancelledOrders: 187,
 } as const
 
 const FIRST_KIND = 101

@@ -1,14 +1,14 @@
 import { merged } from '#core/domain/coverage'
 import { type BeginBlock, decodeBeginBlock } from '#core/events/block-events'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
+import { countIds, IdSequence } from '#core/events/event-ids'
 import { RECORD_HEADER_BYTES, type RecordSink } from '#core/records/record-framer'
 
 /** A part of a file: `[start, end)`. */
 type FileRange = { file: number; start: number; end: number }
 
 /**
- * A part of a file with only complete blocks of consecutive heights, and the events between them. A block that spans
- * two files is in two stretches.
+ * A part of a file with only complete blocks of consecutive heights. A block that spans two files is in two stretches.
  */
 export type Stretch = FileRange & {
   first: BeginBlock
@@ -40,13 +40,14 @@ export function startOfRuns(
   return { first: start.from, beforeHole: gapless[gapless.indexOf(start) - 1]?.to ?? null }
 }
 
-/** Finds out which parts of files are whole blocks, from their records in order. */
+/**
+ * Finds out which parts of files are whole blocks, from their records in order. Events outside blocks are in no stretch: a
+ * restarted core sends hundreds with the height of its snapshot, behind which a data node accepts nothing.
+ */
 export function createBlockStretches() {
   const all: Stretch[] = []
   const envelope = createEnvelope()
-  let open: { block: BeginBlock; parts: FileRange[]; events: number } | null = null
-  /** The last ended block, while the events that follow may belong to no block. */
-  let ended: BeginBlock | null = null
+  let open: { block: BeginBlock; parts: FileRange[]; ids: IdSequence } | null = null
 
   /** Takes the next record of a file, as a sink of {@link RecordFramer}. */
   function sinkOf(file: number): RecordSink {
@@ -55,23 +56,18 @@ export function createBlockStretches() {
       const part = { file, start: offset, end: offset + (end - start) + RECORD_HEADER_BYTES }
       const [height, index] = numbersOf(bytes, envelope.idStart, envelope.idEnd)
       if (envelope.kind === EVENT_KIND.beginBlock) {
-        open = { block: decodeBeginBlock(envelope), parts: [], events: 0 }
-        ended = null
+        open = { block: decodeBeginBlock(envelope), parts: [], ids: new IdSequence() }
       }
-      if (open !== null) {
-        const { block, parts } = open
-        // A block without some of its events is not whole.
-        if (height !== block.height || index !== ++open.events) {
-          open = null
-          return
-        }
-        extend(parts, part)
-        if (envelope.kind === EVENT_KIND.endBlock) endBlock(block, parts)
-      } else if (ended !== null) {
-        // The rest of a block whose beginning another connection had is not between blocks.
-        if (height === ended.height) add(part, ended, true)
-        else ended = null
+      if (open === null) return
+      const { block, parts, ids } = open
+      // A block without some of its events is not whole.
+      if (height !== block.height || index === null || ids.isTaken(index) || index > ids.next) {
+        open = null
+        return
       }
+      ids.take(index, countIds(envelope))
+      extend(parts, part)
+      if (envelope.kind === EVENT_KIND.endBlock) endBlock(block, parts)
     }
   }
 
@@ -104,7 +100,6 @@ export function createBlockStretches() {
   function endBlock(block: BeginBlock, parts: FileRange[]): void {
     for (const [index, part] of parts.entries()) add(part, block, index > 0)
     open = null
-    ended = block
   }
 
   /** `isRest`: the block has begun in the stretch before. */
