@@ -82,6 +82,7 @@ describeOn(STORE_KINDS, 'the status of a store', (kind) => {
       ready: true,
       reasons: [],
       live: null,
+      upgrade: null,
       forward: null,
       cluster: [],
     })

@@ -309,8 +309,8 @@ export function createBlockAssembler(options: AssemblerOptions) {
     // Of block 1 the second part's places count from the last of the first, whether that is held or not.
     if (open.isHeld && open.height !== 1n) return 0
     const index = indexInBlock(open.idPrefix)
+    // An event of another height, as a restarted core sends: the open block goes on.
     if (index === null) {
-      dropUnfinished(-1n)
       counts.outsideBlocks++
       return null
     }
@@ -363,8 +363,8 @@ export function createBlockAssembler(options: AssemblerOptions) {
     const isKnown = gaps.at(height)?.kind === 'incomplete'
     if (!isKnown && !mayMiss(height, height)) {
       throw new GapError(
-        `${missing} missing: block ${height} is needed from its begin to its end, from an event file or from a core ` +
-          `restarted from a snapshot before block ${height}. Or keep the incomplete block with --allow-gap`,
+        `${missing} missing: the whole of block ${height} is needed. Ingest files that contain the complete block, let the ` +
+          'core send it again, or keep the incomplete one with --allow-gap',
         height,
         height,
         position,

@@ -4,7 +4,7 @@ import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
 import { acceptsGzip } from './http/negotiation.ts'
-import { forwardReport, type IngestionState, unreadiness } from './http/readiness.ts'
+import { forwardReport, type IngestionState, unreadiness, upgradeReport } from './http/readiness.ts'
 import type { Route } from './http/router.ts'
 import { throttled } from './http/throttled.ts'
 import { createNodeAnswers, type NodeAnswers } from './node-answers.ts'
@@ -53,7 +53,11 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
           unreadiness(reader, ingestion),
           clusterFaults(),
         ])
-        const beside = { ...(cluster.length > 0 ? { cluster } : {}), ...forwardReport(ingestion) }
+        const beside = {
+          ...(cluster.length > 0 ? { cluster } : {}),
+          ...upgradeReport(ingestion),
+          ...forwardReport(ingestion),
+        }
         if (storeFault !== null && storeFault !== lastFault) log.error(`store unreachable: ${storeFault}`)
         lastFault = storeFault
         const isEmpty = reasons.some(({ reason }) => reason === 'empty store')

@@ -31,8 +31,8 @@ export type CommitterOptions = {
 }
 
 export type CommitterListener = {
-  /** The store was opened, and holds blocks of this chain. */
-  onChain(chainId: string): void
+  /** The store was opened, and has blocks. */
+  onOpened(coverage: Coverage): void
   onCommit(coverage: Coverage): void
   /** Everything before a position is committed. */
   onRelease(before: BufferPosition): void
@@ -101,7 +101,7 @@ export function createBufferCommitter(
     const held = await writer.coverage()
     if (held !== null) {
       if (chain !== null && held.chainId !== chain) throw otherChain(store.name, chain, held.chainId)
-      listener.onChain(held.chainId)
+      listener.onOpened(held)
     }
     const accepted = await readStore(store, readAcceptedGaps)
     const createAssembler = () =>

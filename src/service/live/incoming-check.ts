@@ -1,5 +1,7 @@
 import { type BlockAssembler, createBlockAssembler } from '#core/blocks/block-assembler'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
+import { decodeUpgradeHeight } from '#core/events/protocol-upgrade'
+import { MalformedMessageError } from '#core/events/wire-reader'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { describePosition, EventStreamError, type RecordPosition } from '#core/records/record-position'
 
@@ -26,6 +28,24 @@ export type PinnedChain = { id: string; pinnedBy: string }
 /** Called with each complete block, except block 1, which may have a second part. */
 export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
 
+/** A message that may be kept. */
+export type CheckedMessage = {
+  /**
+   * Whether it is part of a block. All else is passed over: a restarted core repeats its state with the height of its
+   * snapshot, outside any block, and a receiver that gets this behind the block's end accepts nothing more.
+   */
+  isInBlock: boolean
+  /** Whether it ends the block. */
+  endsBlock: boolean
+  /** The block begun before is of another chain, and can never be completed. */
+  dropsBlock: boolean
+  /** Of the block that it begins, the height. */
+  begins: bigint | null
+  /** Of the last block before a protocol upgrade, the height; the upgrade is announced between two blocks. */
+  upgradeAfter: bigint | null
+  chainId: string
+}
+
 /**
  * Refuses events that could not be read from the buffer, where they would stop the ingestion for good. Assembles each block
  * as the ingestion does, as for an empty store, so that every event is checked.
@@ -38,13 +58,10 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
   let chain: string | null = null
   let connectionChain: string | null = null
   let blockBytes = 0
-  /** Whether the last block of the connection has ended, and none has begun since. */
-  let isBetweenBlocks = false
 
   /** A core has connected: while no chain is pinned, its chain may differ from the previous core's. */
   function connected(): void {
     connectionChain = null
-    isBetweenBlocks = false
   }
 
   /** Forgets the block that has begun. */
@@ -55,37 +72,80 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
   }
 
   /**
-   * Checks a message. `isWhole`: no block is open after it. `dropsBlock`: the block begun before is of another chain,
-   * and can never be completed.
+   * The buffer ends within a block: its events, from its beginning, continue in those to come.
+   */
+  function resume(events: readonly Buffer[]): void {
+    try {
+      for (const event of events) check(event)
+    } catch (error) {
+      if (!(error instanceof RefusedMessageError)) throw error
+      dropOpenBlock()
+    }
+    connectionChain = null
+  }
+
+  /**
+   * Checks a message.
    *
    * @throws {RefusedMessageError} for a message that must not be kept.
    */
-  function check(message: Buffer): { isWhole: boolean; dropsBlock: boolean } {
+  function check(message: Buffer): CheckedMessage {
     const chainId = readChain(message)
     const dropsBlock = chain !== null && chain !== chainId
     if (dropsBlock) dropOpenBlock()
     chain = connectionChain = chainId
-    blockBytes += message.length + RECORD_HEADER_BYTES
+    const { kind } = envelope
+    const upgradeAfter = kind === EVENT_KIND.protocolUpgradeStarted ? readUpgrade() : null
+    const passedOver = countPassedOver()
+    acceptEvent(message)
+    const isInBlock = countPassedOver() === passedOver
+    const begins = kind === EVENT_KIND.beginBlock ? assembler.pendingHeight : null
+    const endsBlock = isInBlock && kind === EVENT_KIND.endBlock
+    const isBetweenBlocks = assembler.pendingHeight === null
+    if (isInBlock) countBytes(message.length + RECORD_HEADER_BYTES)
+    if (endsBlock) dropOpenBlock()
+    return {
+      isInBlock,
+      endsBlock,
+      dropsBlock,
+      begins,
+      upgradeAfter: isBetweenBlocks ? upgradeAfter : null,
+      chainId,
+    }
+  }
+
+  /** Events outside blocks that the assembler has seen. */
+  function countPassedOver(): number {
+    const { beforeFirstBlock, outsideBlocks } = assembler.counts
+    return beforeFirstBlock + outsideBlocks
+  }
+
+  function countBytes(bytes: number): void {
+    blockBytes += bytes
     if (blockBytes > MAX_BLOCK_BYTES) {
       throw new RefusedMessageError(
         `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block; no block is that large`,
         'block too large',
       )
     }
+  }
+
+  function acceptEvent(message: Buffer): void {
     try {
       assembler.accept(message, 0, message.length, position)
     } catch (error) {
       if (!(error instanceof EventStreamError)) throw error
       throw new RefusedMessageError(error.message.slice(`${describePosition(position)}: `.length))
     }
-    const { kind } = envelope
-    if (kind === EVENT_KIND.endBlock) {
-      dropOpenBlock()
-      isBetweenBlocks = true
-    } else if (kind === EVENT_KIND.beginBlock || dropsBlock) {
-      isBetweenBlocks = false
+  }
+
+  function readUpgrade(): bigint {
+    try {
+      return decodeUpgradeHeight(envelope)
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error
+      throw new RefusedMessageError(`not an event: ${error.message}`)
     }
-    return { isWhole: isBetweenBlocks, dropsBlock }
   }
 
   function readChain(message: Buffer): string {
@@ -129,6 +189,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
     pinned,
     connected,
     dropOpenBlock,
+    resume,
     check,
   }
   return self

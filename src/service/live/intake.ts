@@ -18,6 +18,12 @@ export type IntakeOptions = {
   log: Logger
   /** Called when a core has connected or disconnected, or a connection was closed for a fault. */
   onChange: () => void
+  /** The core announces a protocol upgrade after the block of a height. */
+  onUpgrade: (height: bigint, chainId: string, event: Buffer) => void
+  /** A block of this height has begun. */
+  onBegun: (height: bigint) => void
+  /** A core has connected, and may be sent messages. */
+  onConnected: () => void
 }
 
 export type IntakeState = {
@@ -25,6 +31,8 @@ export type IntakeState = {
   peer: string | null
   /** Events received since the start. */
   received: number
+  /** Those outside blocks, which are passed over. */
+  outsideBlocks: number
   /** Connections closed by this side since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
   /** Fault in the core's events; null once a later block is committed. */
@@ -32,15 +40,16 @@ export type IntakeState = {
 }
 
 /** The listening side of live ingestion: checks the core's events, and writes them to the buffer. */
-export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
-  const state: IntakeState = { peer: null, received: 0, faults: {}, failure: null }
+export function createIntake(options: IntakeOptions) {
+  const { buffer, chain, log, onChange, onUpgrade, onBegun, onConnected } = options
+  const state: IntakeState = { peer: null, received: 0, outsideBlocks: 0, faults: {}, failure: null }
   const faultLog = createFaultLog(log)
   const check = createIncomingCheck(chain, ({ height }) => {
     if (state.failure !== null) recoveryHeight ??= height
   })
   /** The first whole block since the failure. */
   let recoveryHeight: bigint | null = null
-  let socket: PairSocket
+  let socket: PairSocket | null = null
 
   /**
    * Listens for the core, and returns the port.
@@ -48,13 +57,14 @@ export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
    * @throws the error of listening (EADDRINUSE, ...).
    */
   async function listen(options: PairOptions): Promise<number> {
-    socket = await listenPair(options, {
+    const listening = await listenPair(options, {
       onConnected: connected,
       onDisconnected: disconnected,
       onMessage: take,
       onRead: write,
       onFault: closedFor,
     })
+    socket = listening
     return socket.port
   }
 
@@ -72,7 +82,7 @@ export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
 
   /** Ends the connection between two messages, and writes all that the core had sent. */
   async function close(): Promise<void> {
-    await socket.close()
+    await socket?.close()
     faultLog.flush(true)
   }
 
@@ -80,6 +90,7 @@ export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
     log.info(`core connected from ${peer}`)
     state.peer = peer
     check.connected()
+    onConnected()
     onChange()
   }
 
@@ -90,16 +101,19 @@ export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
   }
 
   function take(message: Buffer): void {
-    const { isWhole, dropsBlock } = check.check(message)
+    const { isInBlock, endsBlock, dropsBlock, begins, upgradeAfter, chainId } = check.check(message)
     if (dropsBlock) buffer.dropOpenBlock()
     state.received++
-    buffer.append(message, isWhole)
+    if (isInBlock) buffer.append(message, endsBlock)
+    else state.outsideBlocks++
+    if (begins !== null) onBegun(begins)
+    if (upgradeAfter !== null) onUpgrade(upgradeAfter, chainId, message)
   }
 
   /** Nothing more is read before this is written: a killed process loses as little as possible. */
   function write(): void {
     const blocked = buffer.write()
-    if (blocked === null) return
+    if (blocked === null || socket === null) return
     socket.pause()
     void blocked.then(socket.resume)
   }
@@ -122,6 +136,10 @@ export function createIntake({ buffer, chain, log, onChange }: IntakeOptions) {
     listen,
     pinChain,
     committed,
+    /** The buffer ends within a block, which the core may continue: its events. */
+    resume: check.resume,
+    /** Sends a message to the connected core; false if there is none. */
+    send: (message: Buffer): boolean => socket?.send(message) ?? false,
     /** Logs the faults that are counted, not logged one by one; called every second. */
     logFaults: () => faultLog.flush(),
     close,

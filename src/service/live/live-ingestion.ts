@@ -46,7 +46,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   }
   let receiver: Receiver | null = null
   const committer: BufferCommitter = createBufferCommitter(events, options, {
-    onChain: (chainId) => receiver!.post({ type: 'chain', chainId }),
+    onOpened: ({ chainId, height }) => receiver!.post({ type: 'opened', chainId, height }),
     onCommit: (coverage) => {
       const { chainId, height } = coverage
       receiver!.post({ type: 'committed', chainId, height })

@@ -9,6 +9,21 @@ const LIVE_FIGURES: readonly Figure<LiveState>[] = [
   ['live_events_received', 'Events received from the core since the start.', ({ received }) => received],
   ['live_buffer_bytes', 'Bytes of buffered events not yet committed.', ({ bufferedBytes }) => bufferedBytes],
   [
+    'live_events_outside_blocks',
+    'Events outside blocks, as a restarted core sends them, which were passed over since the start.',
+    ({ outsideBlocks }) => outsideBlocks,
+  ],
+  [
+    'live_upgrade_height',
+    'Last block before the protocol upgrade that the core is in; 0 without one.',
+    ({ upgrade }) => Number(upgrade?.height ?? 0),
+  ],
+  [
+    'live_upgrade_wait_seconds',
+    'How long the core has waited to be answered before a protocol upgrade; 0 while it does not wait.',
+    ({ upgrade }) => (upgrade?.waitsFor == null ? 0 : (Date.now() - upgrade.since) / 1000),
+  ],
+  [
     'live_stopped',
     'Whether a fault prevents live ingestion from committing.',
     ({ failures }) => Number(failures.length > 0),

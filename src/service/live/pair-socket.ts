@@ -75,6 +75,8 @@ export type PairSocket = {
   /** Pauses and resumes reading from the peer; while paused, TCP makes the peer wait. */
   pause(): void
   resume(): void
+  /** Sends a message to the core that is connected; false if there is none. */
+  send(message: Buffer): boolean
   /** Ends the connection between two messages, with everything read that the core had sent. */
   close(): Promise<void>
 }
@@ -191,6 +193,10 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       if (core === null) return
       core.lastEventAt = performance.now()
       core.socket.resume()
+    },
+    send: (message) => {
+      core?.socket.write(messageOf(message, 0, message.length))
+      return core !== null
     },
     close: async () => {
       // A core may have connected, shaken hands and sent events while this thread was busy.

@@ -5,8 +5,9 @@ import { takeFolder } from './buffer-folder.ts'
 import { type BufferPosition, bufferPaths, createEventBuffer } from './event-buffer.ts'
 import { startForwarding } from './forward/start-forwarding.ts'
 import { createIntake } from './intake.ts'
+import { ProtocolUpgrade } from './protocol-upgrade.ts'
 import type { FromReceiver, ReceiverTask, ToReceiver } from './receiver.ts'
-import { repairLastFile } from './repair.ts'
+import { readOpenBlock, repairLastFile } from './repair.ts'
 
 /** A buffer file is followed by another one at this size. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -36,13 +37,37 @@ const buffer = createEventBuffer({
   onFile: (file) => post({ type: 'file', file }),
   follower: forwarding?.follower ?? null,
 })
-const intake = createIntake({ buffer, chain: task.chain, log, onChange: report })
+const upgrade = new ProtocolUpgrade({
+  folder: task.buffer,
+  log,
+  forwards: forwarding !== null,
+  send: (message) => intake.send(message),
+  onChange: (pending) => {
+    forwarding?.upgrade(pending)
+    report()
+  },
+})
+const intake = createIntake({
+  buffer,
+  chain: task.chain,
+  log,
+  onChange: report,
+  onUpgrade: (height, chainId, event) => upgrade.announced(height, chainId, event),
+  onBegun: (height) => upgrade.begun(height),
+  onConnected: () => upgrade.connected(),
+})
+intake.resume(await readOpenBlock(bufferPaths(task.buffer)))
+forwarding?.onReady((height, answer) => upgrade.receiverReady(height, answer))
+forwarding?.upgrade(upgrade.pending)
 
 function report(): void {
   const { failure, ...state } = intake.state
   const failures = [buffer.fault, failure].filter((fault) => fault !== null)
   const forward = forwarding?.state() ?? null
-  post({ type: 'state', state: { ...state, failures, bufferedBytes: buffer.bytes, forward } })
+  post({
+    type: 'state',
+    state: { ...state, failures, bufferedBytes: buffer.bytes, forward, upgrade: upgrade.state },
+  })
 }
 
 const port = await intake.listen({ host: task.host, port: task.port, allowed: createAllowList(task.from) })
@@ -50,6 +75,7 @@ post({ type: 'listening', port })
 report()
 const timer = setInterval(() => {
   intake.logFaults()
+  upgrade.upkeep()
   report()
 }, REPORT_INTERVAL_MS)
 forwarding?.start()
@@ -71,11 +97,13 @@ async function stop(committedUpTo: BufferPosition | null): Promise<void> {
 
 parent.on('message', (message: ToReceiver) => {
   switch (message.type) {
-    case 'chain':
+    case 'opened':
       intake.pinChain(message.chainId)
+      upgrade.committed(message.height)
       break
     case 'committed':
       intake.committed(message)
+      upgrade.committed(message.height)
       break
     case 'release':
       buffer.release(message.before)

@@ -5,6 +5,7 @@ import type { BufferPosition, SafeFile } from './event-buffer.ts'
 import type { ForwardSettings, ForwardState } from './forward/forward-state.ts'
 import type { PinnedChain } from './incoming-check.ts'
 import type { IntakeState } from './intake.ts'
+import type { UpgradeState } from './protocol-upgrade.ts'
 
 export type ReceiverTask = {
   host: string
@@ -29,6 +30,8 @@ export type ReceiverState = Omit<IntakeState, 'failure'> & {
   bufferedBytes: number
   /** State of the forwarding; null without it. */
   forward: ForwardState | null
+  /** The protocol upgrade that the core is in; null without one. */
+  upgrade: UpgradeState | null
 }
 
 export type FromReceiver =
@@ -37,8 +40,8 @@ export type FromReceiver =
   | { type: 'state'; state: ReceiverState }
 
 export type ToReceiver =
-  /** The store holds blocks of this chain. */
-  | { type: 'chain'; chainId: string }
+  /** The store was opened, and has blocks up to a height. */
+  | { type: 'opened'; chainId: string; height: bigint }
   | { type: 'committed'; chainId: string; height: bigint }
   /** Everything before a position is committed. */
   | { type: 'release'; before: BufferPosition }

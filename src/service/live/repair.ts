@@ -48,6 +48,50 @@ async function findLastEvent(path: string): Promise<{ goodBytes: number; sequenc
   return found
 }
 
+/**
+ * The events of the block that the last of these buffer files ends in, from its beginning; none if it ends between blocks,
+ * or cannot be read. A block may have begun in a file before, if the process was restarted within it.
+ */
+export async function readOpenBlock(paths: readonly string[]): Promise<Buffer[]> {
+  let open: Buffer[] | null = null
+  for (let first = paths.length - 1; first >= 0; first--) {
+    const { events, hasBoundary } = await readUnfinished(paths[first]!)
+    open = [...events, ...(open ?? [])]
+    if (hasBoundary) return isBegin(open[0]) ? open : []
+  }
+  return []
+}
+
+/** The events after a file's last end of block or from its last beginning of one, and whether it has either. */
+async function readUnfinished(path: string): Promise<{ events: Buffer[]; hasBoundary: boolean }> {
+  const envelope = createEnvelope()
+  let events: Buffer[] = []
+  let hasBoundary = false
+  const framer = new RecordFramer(path, (bytes, start, end) => {
+    readEnvelope(bytes, start, end, envelope)
+    const { kind } = envelope
+    if (kind === EVENT_KIND.beginBlock || kind === EVENT_KIND.endBlock) {
+      hasBoundary = true
+      events = []
+    }
+    if (kind !== EVENT_KIND.endBlock) events.push(Buffer.from(bytes.subarray(start, end)))
+  })
+  try {
+    for await (const chunk of createReadStream(path)) framer.push(chunk as Buffer)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return { events: [], hasBoundary: true }
+  }
+  return { events, hasBoundary }
+}
+
+function isBegin(event: Buffer | undefined): boolean {
+  if (event === undefined) return false
+  const envelope = createEnvelope()
+  readEnvelope(event, 0, event.length, envelope)
+  return envelope.kind === EVENT_KIND.beginBlock
+}
+
 /** Whether a record with an end of block stands anywhere in bytes, of a later sequence number. */
 function hasEndOfBlock(bytes: Buffer, after: bigint): boolean {
   const envelope = createEnvelope()

@@ -57,7 +57,8 @@ export function describeStatus(report: StatusReport): string {
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
 }
 
-function describeService({ ready, reasons, live, forward, cluster }: ServiceStatus): [string, string][] {
+function describeService(service: ServiceStatus): [string, string][] {
+  const { ready, reasons, live, upgrade, forward, cluster } = service
   const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
   for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
   for (const fault of cluster) entries.push(['cluster', printable(fault)])
@@ -71,8 +72,15 @@ function describeService({ ready, reasons, live, forward, cluster }: ServiceStat
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
   ]
   entries.push(['live ingestion', parts.join(', ')])
+  if (upgrade !== null) entries.push(['upgrade', describeUpgrade(upgrade)])
   if (forward) entries.push(['forwarding', describeForward(forward)])
   return entries
+}
+
+function describeUpgrade({ height, answered, waitingFor }: NonNullable<ServiceStatus['upgrade']>): string {
+  if (answered)
+    return `after block ${height}: the core is answered, and goes on once the network has upgraded`
+  return printable(waitingFor ?? `after block ${height}: the core waits to be answered`)
 }
 
 function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {

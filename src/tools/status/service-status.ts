@@ -26,7 +26,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   // One attempt: who asks for a state wants to have it now, also of a service that hangs.
   const ask = serviceAt(base, 0)
   const ready = await ask('/ready', [200, 503])
-  const { status, reasons, forward, cluster } = readinessIn(base, ready)
+  const { status, reasons, upgrade, forward, cluster } = readinessIn(base, ready)
   const metrics = parseMetrics((await ask('/metrics')).text)
   // 503 while the store is empty or cannot be read, which /ready reports.
   const answer = await ask(COVERAGE_PATH, [200, 503])
@@ -41,18 +41,21 @@ export async function statusOfService(address: string): Promise<StatusReport> {
       ready: status === 'ready',
       reasons,
       live: liveOf(metrics),
+      upgrade,
       forward,
       cluster,
     },
   }
 }
 
-type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'forward' | 'cluster'>
+type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'upgrade' | 'forward' | 'cluster'>
 
 /** The answer of `/ready`, as far as it has the expected shape. */
 function readinessIn(base: string, answer: Answer): ReadinessBody {
-  const { status, reasons, forward = null, cluster } = objectIn(parsedAnswer(base, answer))
-  if (!isText(status) || !orNone(isForward)(forward))
+  const body = objectIn(parsedAnswer(base, answer))
+  // Services before version 0.3.0 know nothing of upgrades.
+  const { status, reasons, protocolUpgrade: upgrade = null, forward = null, cluster } = body
+  if (!isText(status) || !orNone(isForward)(forward) || !orNone(isUpgrade)(upgrade))
     throw new ServiceError(`${base}/ready: not a response of a Lyra service of this version`)
   return {
     status,
@@ -62,6 +65,7 @@ function readinessIn(base: string, answer: Answer): ReadinessBody {
         reason: String(reason),
         message: String(message),
       })),
+    upgrade: upgrade as ReadinessBody['upgrade'],
     forward: forward as ReadinessBody['forward'],
     cluster: listIn(cluster).map(String),
   }
@@ -132,6 +136,12 @@ const isForward = isObject({
   ...{ height: orNull(isText), failure: orNull(isText) },
   ...{ lagBytes: isNumber, lagBlocks: isNumber, lagSeconds: isNumber, droppedBytes: isNumber },
   ...{ droppedBlocks: orNone(isObject(RANGE)), missingBlocks: orNone(isObject(RANGE)) },
+})
+
+const isUpgrade = isObject({
+  height: isInteger,
+  answered: (value) => typeof value === 'boolean',
+  waitingFor: orNull(isText),
 })
 
 /** The rows of a resource, or of one of its markets. */

@@ -2,7 +2,7 @@ import type { StoreFacts } from '#core/store/inspection'
 import { readStore } from '#core/store/read-store'
 import { readHoldings } from '#core/store/readings/holdings'
 import type { Store } from '#core/store/store'
-import type { ForwardReport } from '#service/api/http/readiness'
+import type { ForwardReport, UpgradeReport } from '#service/api/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
 
 /** State of a service, without its rows. */
@@ -19,6 +19,8 @@ export type ServiceStatus = {
     /** Connections closed by the service, by reason. */
     connectionFaults: Record<string, number>
   } | null
+  /** The protocol upgrade that the core is in; null without one. */
+  upgrade: NonNullable<UpgradeReport['protocolUpgrade']> | null
   /** State of forwarding; null without it. */
   forward: ForwardReport['forward'] | null
   /** Faults of the cluster that the store is distributed over. */

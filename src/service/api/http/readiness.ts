@@ -3,6 +3,7 @@ import type { Position } from '#core/store/pages/page'
 import { type Reader, StoreOutdatedError } from '#core/store/store'
 import type { ForwardState } from '../../live/forward/forward-state.ts'
 import type { LiveState } from '../../live/live-ingestion.ts'
+import { describeWait, LONG_WAIT_MS, type UpgradeState } from '../../live/protocol-upgrade.ts'
 import type { Metrics } from '../../metrics.ts'
 
 /** Every kind of reason for which a service is not ready. */
@@ -13,6 +14,13 @@ const UNREADY_REASONS = [
   'behind',
   'thread stopped',
 ] as const
+
+/**
+ * How long a protocol upgrade explains that no block comes: until the core must have been answered, and until the network
+ * should have gone on.
+ */
+const ANSWER_MS = 60_000
+const UPGRADE_MS = 600_000
 
 /** Why the service does not serve current data. */
 export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
@@ -63,7 +71,8 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
     return { reasons, storeFault: null }
   }
   const behind = behindSeconds(position)
-  if (ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds) {
+  const isExplained = isUpgradeGoingWell(ingestion.live?.upgrade ?? null)
+  if (ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds && !isExplained) {
     reasons.push({ reason: 'behind', message: `behind by ${describeDuration(behind)}` })
   }
   return { reasons, storeFault: null }
@@ -92,6 +101,39 @@ export function forwardReport({ live }: IngestionState): ForwardReport {
   if (live === null || live.forward === null) return {}
   const { messages: _, ...forward } = live.forward
   return { forward }
+}
+
+/** The protocol upgrade in `/ready`. It does not make the service unready. */
+export type UpgradeReport = {
+  protocolUpgrade?: {
+    /** The last block before the upgrade. */
+    height: string
+    /** Whether the core has been answered that all blocks up to it are safe. */
+    answered: boolean
+    /** Whom the core waits for, if it has waited for 10 s. */
+    waitingFor: string | null
+  }
+}
+
+/** Nothing while the core is in no upgrade. */
+export function upgradeReport({ live }: IngestionState): UpgradeReport {
+  const upgrade = live?.upgrade ?? null
+  if (upgrade === null) return {}
+  const { height, since, waitsFor } = upgrade
+  const isLong = waitsFor !== null && Date.now() - since >= LONG_WAIT_MS
+  return {
+    protocolUpgrade: {
+      height,
+      answered: waitsFor === null,
+      waitingFor: isLong ? describeWait(upgrade) : null,
+    },
+  }
+}
+
+/** Whether a protocol upgrade explains that the last block gets older. */
+function isUpgradeGoingWell(upgrade: UpgradeState | null): boolean {
+  if (upgrade === null) return false
+  return Date.now() - upgrade.since < (upgrade.waitsFor === null ? UPGRADE_MS : ANSWER_MS)
 }
 
 /** The age of a block's time, in seconds. */

@@ -124,8 +124,14 @@ export function createBlockSender(
     return { at: { file, offset: start }, first, upTo }
   }
 
+  /** Sends an event that belongs to no block. */
+  async function sendBetweenBlocks(event: Uint8Array): Promise<void> {
+    await connection.write(messageOf(Buffer.from(event), 0, event.length))
+  }
+
   return {
     connection,
+    sendBetweenBlocks,
     sent: () => sent,
     reading: () => reading,
     blockEnd: () => blockEnd,

@@ -5,7 +5,7 @@ import { HANDSHAKE, TCP_KEEP_ALIVE_MS } from '../pair-socket.ts'
 /** How long a receiver may take until it is connected and has shaken hands. */
 const DIAL_TIMEOUT_MS = 5_000
 
-/** A receiver sends nothing after its handshake; up to this many bytes are discarded. */
+/** A receiver sends only that it is ready for a protocol upgrade: of a connection, at most so many bytes are read. */
 const MAX_RECEIVED_BYTES = 64 * 1024
 
 /** Why a receiver is not connected, or no longer. */
@@ -31,9 +31,16 @@ export type PairConnection = {
 /**
  * Dials a receiver as a core does, over the scalability protocol PAIR on TCP, and shakes hands.
  *
+ * @param onMessage called with each message that the receiver sends
+ *
  * @throws {ConnectionError}
  */
-export async function dialPair(host: string, port: number, signal: AbortSignal): Promise<PairConnection> {
+export async function dialPair(
+  host: string,
+  port: number,
+  signal: AbortSignal,
+  onMessage: (message: Buffer) => void = () => {},
+): Promise<PairConnection> {
   const socket = connect({
     host,
     port,
@@ -55,9 +62,10 @@ export async function dialPair(host: string, port: number, signal: AbortSignal):
   const onAbort = () => close('stopped')
   signal.addEventListener('abort', onAbort, { once: true })
   const timer = setTimeout(() => close('no handshake within 5 s'), DIAL_TIMEOUT_MS)
+  let received: Buffer
   try {
     if (signal.aborted) onAbort()
-    await shakeHands(socket, close, closed.signal)
+    received = await shakeHands(socket, close, closed.signal)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
@@ -65,10 +73,16 @@ export async function dialPair(host: string, port: number, signal: AbortSignal):
   // A receiver that has ended its side reads nothing more.
   socket.once('end', () => close('closed by the receiver'))
   let receivedBytes = 0
-  socket.on('data', (chunk: Buffer) => {
+  const take = (chunk: Buffer) => {
     receivedBytes += chunk.length
-    if (receivedBytes > MAX_RECEIVED_BYTES) close('it sends messages, which a receiver must not')
-  })
+    if (receivedBytes > MAX_RECEIVED_BYTES) {
+      close('it sends more than a receiver may')
+      return
+    }
+    received = takeMessages(Buffer.concat([received, chunk]), onMessage)
+  }
+  take(Buffer.alloc(0))
+  socket.on('data', take)
   return {
     closed: closed.signal,
     close,
@@ -95,11 +109,25 @@ export async function dialPair(host: string, port: number, signal: AbortSignal):
   }
 }
 
+/** Hands over the messages in bytes; returns the rest, the beginning of the next one. */
+function takeMessages(bytes: Buffer, onMessage: (message: Buffer) => void): Buffer {
+  let rest = bytes
+  while (rest.length >= 8) {
+    const length = rest.readBigUInt64BE()
+    if (length > BigInt(rest.length - 8)) break
+    const end = 8 + Number(length)
+    onMessage(rest.subarray(8, end))
+    rest = rest.subarray(end)
+  }
+  return rest
+}
+
+/** Returns what the receiver has sent after its handshake. */
 async function shakeHands(
   socket: Socket,
   close: (reason: string) => void,
   closed: AbortSignal,
-): Promise<void> {
+): Promise<Buffer> {
   socket.write(HANDSHAKE)
   const received = Promise.withResolvers<Buffer>()
   let bytes = Buffer.alloc(0)
@@ -110,7 +138,7 @@ async function shakeHands(
   socket.on('data', onData)
   const answer = await Promise.race([received.promise, rejectionOf(closed)])
   socket.off('data', onData)
-  if (answer.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) return
+  if (answer.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) return answer.subarray(HANDSHAKE.length)
   close(`not the handshake of PAIR version 0: ${answer.toString('hex', 0, 8)}`)
   if (!closed.aborted) await once(closed, 'abort')
   throw closed.reason

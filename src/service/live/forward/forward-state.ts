@@ -38,9 +38,20 @@ export type ToForwarder =
   | { type: 'grown'; number: number; safeBytes: number }
   /** A file was deleted to make room. */
   | { type: 'dropped'; number: number; bytes: number; reason: string }
+  /** The announcement of a protocol upgrade that the receiver has not answered yet; null if there is none. */
+  | { type: 'upgrade'; upgrade: ForwardedUpgrade | null }
   /** All files that an earlier process has left have been named. */
   | { type: 'start' }
   | { type: 'stop' }
+
+/** The last block before a protocol upgrade, and the event that announces it. */
+export type ForwardedUpgrade = { height: bigint; event: Uint8Array }
+
+/** Messages of the thread that forwards. */
+export type FromForwarder =
+  | { type: 'state'; state: ForwardState }
+  /** The receiver is ready for a protocol upgrade after the block of this height: its answer. */
+  | { type: 'ready'; height: bigint; answer: Uint8Array }
 
 /** Start data of the forwarding thread. */
 export type ForwardTask = ForwardSettings & { folder: string; logLevel: string }

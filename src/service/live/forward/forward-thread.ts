@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLogger } from '../../log.ts'
-import type { ForwardTask, ToForwarder } from './forward-state.ts'
+import type { ForwardTask, FromForwarder, ToForwarder } from './forward-state.ts'
 import { createForwarder } from './forwarder.ts'
 
 const UPKEEP_MS = 1_000
@@ -10,7 +10,11 @@ const port = parentPort!
 const task = workerData as ForwardTask
 
 const stop = new AbortController()
-const forwarder = createForwarder(task, createLogger(task.logLevel), () => port.postMessage(forwarder.state))
+const post = (message: FromForwarder) => port.postMessage(message)
+const forwarder = createForwarder(task, createLogger(task.logLevel), {
+  onState: () => post({ type: 'state', state: forwarder.state }),
+  onReady: (height, answer) => post({ type: 'ready', height, answer }),
+})
 
 async function run(): Promise<void> {
   const keepUp = async () => {
@@ -31,6 +35,9 @@ port.on('message', (message: ToForwarder) => {
       break
     case 'dropped':
       forwarder.dropped(message)
+      break
+    case 'upgrade':
+      forwarder.setUpgrade(message.upgrade)
       break
     case 'start':
       running ??= run()

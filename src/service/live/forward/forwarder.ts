@@ -2,11 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeBlocks } from '#core/domain/coverage'
 import type { BeginBlock } from '#core/events/block-events'
+import { readyHeightIn } from '#core/events/protocol-upgrade'
 import type { BufferPosition } from '../event-buffer.ts'
 import { type BlockSender, createBlockSender, type SendPosition, START_POSITION } from './block-sender.ts'
 import { type BlockRun, startOfRuns } from './block-stretches.ts'
 import { ConnectionError, dialPair } from './dial-pair.ts'
-import { type ForwardSettings, noForwardState } from './forward-state.ts'
+import {
+  type ForwardedUpgrade,
+  type ForwardSettings,
+  type ForwardState,
+  noForwardState,
+} from './forward-state.ts'
 import { createKeptFiles, type Dropped, type Trimmed } from './kept-files.ts'
 
 /** Wait before reconnecting to an unreachable receiver: first, and maximum. */
@@ -22,6 +28,13 @@ const LAST_MESSAGE_TIMEOUT_MS = 2_000
 /** Events deleted before they were forwarded are logged once, and once more per such interval. */
 const DROP_LOG_MS = 60_000
 
+export type ForwarderListener = {
+  /** The state has changed. */
+  onState(): void
+  /** The receiver is ready for a protocol upgrade after the block of a height: its answer. */
+  onReady(height: bigint, answer: Buffer): void
+}
+
 /**
  * Forwards a core's events from the kept files. Within a connection blocks are consecutive, as a data node requires: a
  * block that the core sends again is skipped, and a missing one ends the connection. A new connection begins with the
@@ -32,7 +45,7 @@ const DROP_LOG_MS = 60_000
 export function createForwarder(
   settings: ForwardSettings & { folder: string },
   log: Logger,
-  onState: () => void,
+  { onState, onReady }: ForwarderListener,
 ) {
   const { host, port } = settings
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -55,6 +68,19 @@ export function createForwarder(
   /** The height of the oldest block that was ever kept. */
   let oldest: bigint | null = null
   let dropLoggedAt = Number.NEGATIVE_INFINITY
+  /** The protocol upgrade that the receiver has to answer. */
+  let upgrade: ForwardedUpgrade | null = null
+
+  /** Takes a message of the receiver. */
+  function take(message: Buffer): void {
+    const height = readyHeightIn(message)
+    if (height !== null) onReady(height, message)
+  }
+
+  function setUpgrade(pending: ForwardedUpgrade | null): void {
+    upgrade = pending
+    wake()
+  }
 
   function grown(number: number, safeBytes: number): void {
     files.grown(number, safeBytes)
@@ -129,7 +155,7 @@ export function createForwarder(
 
   async function connect(from: SendPosition): Promise<void> {
     const { signal } = stopping
-    const connection = await dialPair(host, port, signal)
+    const connection = await dialPair(host, port, signal, take)
     connection.closed.addEventListener('abort', () => wake(), { once: true })
     // A receiver that reads nothing must not hold up the end of the service.
     const onStop = () => setTimeout(() => connection.close('stopped'), LAST_MESSAGE_TIMEOUT_MS).unref()
@@ -155,11 +181,26 @@ export function createForwarder(
   /** Passes on until it is stopped between two blocks; throws once the connection is closed. */
   async function passOn(opened: BlockSender): Promise<void> {
     const { closed } = opened.connection
+    /** The upgrade that was announced in this connection. */
+    let announced: ForwardedUpgrade | null = null
+    const dueUpgrade = () =>
+      upgrade !== announced && upgrade?.height === opened.sent()?.height && opened.isBetweenBlocks()
+        ? upgrade
+        : null
     for (;;) {
       if (closed.aborted) throw closed.reason
       if (stopping.signal.aborted && opened.isBetweenBlocks()) return
+      // Nothing follows it until the core goes on after the upgrade.
+      const due = dueUpgrade()
+      if (due !== null) {
+        announced = due
+        await opened.sendBetweenBlocks(due.event)
+        state.messages++
+        log.info(`forwarding: the protocol upgrade after block ${due.height} was announced to ${address}`)
+        report()
+      }
       const messages = await opened.sendNext()
-      if (messages === null) await waitForMore(opened)
+      if (messages === null) await waitForMore(opened, () => dueUpgrade() !== null)
       else {
         state.messages += messages
         advance({ ...opened.reading(), block: opened.sent() })
@@ -203,13 +244,13 @@ export function createForwarder(
     return hole
   }
 
-  /** Waits for new events, and finds their blocks. */
-  async function waitForMore(opened: BlockSender): Promise<void> {
+  /** Waits for new events, and finds their blocks; not while something else is due. */
+  async function waitForMore(opened: BlockSender, isElseDue: () => boolean): Promise<void> {
     const reading = opened.reading()
     const before = files.bytesFrom(reading)
     await files.scan()
     if (files.next(reading) !== null || files.bytesFrom(reading) !== before) return
-    if (stopping.signal.aborted || opened.connection.closed.aborted) return
+    if (stopping.signal.aborted || opened.connection.closed.aborted || isElseDue()) return
     await new Promise<void>((resolve) => {
       wake = resolve
     })
@@ -277,7 +318,7 @@ export function createForwarder(
     onState()
   }
 
-  return { state, grown, dropped, stop, upkeep, run }
+  return { state: state as ForwardState, setUpgrade, grown, dropped, stop, upkeep, run }
 }
 
 /** A position as it is written to disk; null if nothing was passed on. */

@@ -5,12 +5,23 @@ import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/module-beside'
 import { type BufferFollower, bufferPath, fileNumbers, PRIVATE_FOLDER } from '../event-buffer.ts'
-import { type ForwardSettings, type ForwardState, noForwardState, type ToForwarder } from './forward-state.ts'
+import type { PendingUpgrade } from '../protocol-upgrade.ts'
+import {
+  type ForwardSettings,
+  type ForwardState,
+  type FromForwarder,
+  noForwardState,
+  type ToForwarder,
+} from './forward-state.ts'
 
 /** A forwarding to another receiver, in a separate thread: nothing that goes wrong with it reaches the ingestion. */
 export type Forwarding = {
   follower: BufferFollower
   state(): ForwardState
+  /** Calls when the receiver is ready for a protocol upgrade after the block of a height, with its answer. */
+  onReady(take: (height: bigint, answer: Buffer) => void): void
+  /** The protocol upgrade that the core is in; the receiver gets its announcement until it is answered. */
+  upgrade(pending: PendingUpgrade | null): void
   /** Begins, once the buffer has named the files that an earlier process has left. */
   start(): void
   stop(): Promise<void>
@@ -52,8 +63,10 @@ export function startForwarding(
     if (failure === null) log.error(`forwarding: ${reason}: ${error.message}`)
     failure = `${reason}; see the log`
   }
-  worker.on('message', (message: ForwardState) => {
-    state = message
+  let take: (height: bigint, answer: Buffer) => void = () => {}
+  worker.on('message', (message: FromForwarder) => {
+    if (message.type === 'state') state = message.state
+    else take(message.height, Buffer.from(message.answer))
   })
   worker.on('error', (error) => fail('stopped', error as Error))
   worker.on('exit', () => {
@@ -99,6 +112,14 @@ export function startForwarding(
       },
     },
     state: () => (failure === null ? state : { ...state, failure }),
+    onReady: (taking) => {
+      take = taking
+    },
+    upgrade: (pending) =>
+      post({
+        type: 'upgrade',
+        upgrade: pending?.answer === null ? { height: pending.height, event: pending.event } : null,
+      }),
     start: () => post({ type: 'start' }),
     stop: async () => {
       post({ type: 'stop' })
