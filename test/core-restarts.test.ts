@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
@@ -7,7 +8,7 @@ import { decodeUpgradeHeight, encodeDataNodeReady, readyHeightIn } from '#core/e
 import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
 import { statusOfService } from '#tools/status/service-status'
-import { dial, eventsOf, type TestCore } from './fixtures/core.ts'
+import { dial, eventsOf, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { busEvent, frame, message, readRecording } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import { kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
@@ -326,7 +327,10 @@ describe('a protocol upgrade without forwarding', () => {
     await sender.core.send(UPGRADE[0]!.slice(0, -1))
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 590, 'the blocks')
     // While a core is connected nobody else is heard.
-    await assert.rejects(dial(sender.port))
+    const second = connect(sender.port, '127.0.0.1')
+    second.on('error', () => {})
+    second.write(HANDSHAKE)
+    await new Promise((resolve) => second.once('close', resolve))
     await sender.core.close()
     const stranger = await dial(sender.port)
     const answers = messagesTo(stranger)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { CoreQueue, describeQueue } from '#service/live/core-queue'
 import { bufferPaths, createEventBuffer } from '#service/live/event-buffer'
 import { assertSays, patternOf } from './fixtures/assert-says.ts'
 import { HANDSHAKE } from './fixtures/core.ts'
@@ -48,16 +49,18 @@ async function startOnFullDisk(t: TestContext, kind: StoreKind) {
   const [store, buffer] = [kind.create(t), join(disk.folder, 'buffer')]
   const { service, core } = await startWithCore(t, store, buffer)
   void core.send(blocks).catch(() => {})
-  await service.program.printed('the event buffer cannot be written ...the core has to wait')
+  await service.program.printed('the event buffer cannot be written')
   return { disk, store, buffer, service, core }
 }
 
 for (const kind of ANY_STORE_KIND) {
-  test(`a full disk under the buffer: the core waits, and continues once there is space (${kind.name})`, async (t) => {
+  test(`a full disk under the buffer: the core keeps its events, and continues once there is space (${kind.name})`, async (t) => {
     const full = await startOnFullDisk(t, kind)
     if (full === null) return skip(t, 'cannot mount a file system')
     const { disk, store, buffer } = full
-    await untilNotReady(full.service, 'intake stopped...the event buffer cannot be written (ENOSPC')
+    const message =
+      '(ENOSPC): free disk space for it; the core keeps its events in memory meanwhile, and ends'
+    await untilNotReady(full.service, `intake stopped...the event buffer cannot be written ${message}`)
     // Killed while it waits: the core only repeats blocks that the store does not have.
     await kill(full.service)
     full.core.socket.destroy()
@@ -130,6 +133,35 @@ for (const kind of ANY_STORE_KIND) {
     await assertEqualStores(store, await storeOf(t, kind, SAMPLE))
   })
 }
+
+test("the seconds that are left of a core's queue follow from the rate before", () => {
+  const queue = new CoreQueue()
+  const message = (seconds: number | null) => describeQueue(seconds)
+  // Blocked before anything was seen.
+  queue.sample(0, true, 0)
+  assert.equal(queue.secondsLeft, Infinity)
+  assert.match(message(Infinity), /ends when they are about a million$/)
+  // 100 events a second, then for the last minute 500.
+  let received = 0
+  for (let second = 0; second <= 200; second++) {
+    queue.sample(received, false, second * 1000)
+    received += second < 100 ? 100 : 500
+  }
+  assert.equal(queue.secondsLeft, null)
+  for (const [waited, left] of [
+    [1, 2_000],
+    [501, 1_500],
+    [2_001, 0],
+    [9_000, 0],
+  ] as const) {
+    queue.sample(received, true, (200 + waited) * 1000)
+    assert.equal(queue.secondsLeft, left, `after ${waited} s`)
+  }
+  assert.match(message(2_000), /at the usual rate in 33 min 20 s$/)
+  assert.match(message(0), /it may have ended$/)
+  queue.sample(received, false, 10_000_000)
+  assert.equal(queue.secondsLeft, null)
+})
 
 test('a buffer that is closed with a full disk is closed once there is space', async (t) => {
   const disk = mountSmallDisk(t, MB)

@@ -284,13 +284,13 @@ export function createEventBuffer(options: EventBufferOptions) {
     return held
   }
 
-  /** A full disk makes the core wait, and loses nothing. */
+  /** While the disk is full nothing is read from the core, which keeps its events in memory. */
   async function untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
     let error = failed as NodeJS.ErrnoException | null
     for (let noticed = false; error !== null; ) {
       if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '')) throw error
       if (!follower?.makeRoom(new Set(files.map(({ number }) => number)))) {
-        fault = `the event buffer cannot be written (${error.code}); the core has to wait. Free disk space for it`
+        fault = `the event buffer cannot be written (${error.code}): free disk space for it`
         if (!noticed) log.error(`${fault}, ${folder}: ${error.message}`)
         noticed = true
         await sleep(DISK_FULL_WAIT_MS)

@@ -9,6 +9,11 @@ const LIVE_FIGURES: readonly Figure<LiveState>[] = [
   ['live_events_received', 'Events received from the core since the start.', ({ received }) => received],
   ['live_buffer_bytes', 'Bytes of buffered events not yet committed.', ({ bufferedBytes }) => bufferedBytes],
   [
+    'live_core_queue_seconds',
+    "While the buffer cannot be written, seconds until the core's queue is full and the core ends; otherwise +Inf.",
+    ({ queueSeconds }) => queueSeconds ?? Infinity,
+  ],
+  [
     'live_events_outside_blocks',
     'Events outside blocks, as a restarted core sends them, which were passed over since the start.',
     ({ outsideBlocks }) => outsideBlocks,

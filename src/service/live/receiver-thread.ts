@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createLogger } from '../log.ts'
 import { createAllowList } from './allow-list.ts'
 import { takeFolder } from './buffer-folder.ts'
+import { CoreQueue, describeQueue } from './core-queue.ts'
 import { type BufferPosition, bufferPaths, createEventBuffer } from './event-buffer.ts'
 import { startForwarding } from './forward/start-forwarding.ts'
 import { createIntake } from './intake.ts'
@@ -60,13 +61,24 @@ intake.resume(await readOpenBlock(bufferPaths(task.buffer)))
 forwarding?.onReady((height, answer) => upgrade.receiverReady(height, answer))
 forwarding?.upgrade(upgrade.pending)
 
+const coreQueue = new CoreQueue()
+
 function report(): void {
   const { failure, ...state } = intake.state
-  const failures = [buffer.fault, failure].filter((fault) => fault !== null)
+  const { fault } = buffer
+  const writeFault = fault === null ? null : `${fault}; ${describeQueue(coreQueue.secondsLeft)}`
+  const failures = [writeFault, failure].filter((some) => some !== null)
   const forward = forwarding?.state() ?? null
   post({
     type: 'state',
-    state: { ...state, failures, bufferedBytes: buffer.bytes, forward, upgrade: upgrade.state },
+    state: {
+      ...state,
+      failures,
+      bufferedBytes: buffer.bytes,
+      queueSeconds: coreQueue.secondsLeft,
+      forward,
+      upgrade: upgrade.state,
+    },
   })
 }
 
@@ -76,6 +88,7 @@ report()
 const timer = setInterval(() => {
   intake.logFaults()
   upgrade.upkeep()
+  coreQueue.sample(intake.state.received, buffer.fault !== null)
   report()
 }, REPORT_INTERVAL_MS)
 forwarding?.start()

@@ -28,6 +28,8 @@ export type ReceiverState = Omit<IntakeState, 'failure'> & {
   failures: string[]
   /** Bytes in the buffer that are not committed. */
   bufferedBytes: number
+  /** While the buffer cannot be written, seconds until the core's queue is full (core-queue.ts); otherwise null. */
+  queueSeconds: number | null
   /** State of the forwarding; null without it. */
   forward: ForwardState | null
   /** The protocol upgrade that the core is in; null without one. */
