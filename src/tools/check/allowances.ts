@@ -37,6 +37,7 @@ export const POINTS = tableOf('funding_period_data_points')
 const PROVIDERS = tableOf('liquidity_providers')
 const PROVIDER_HISTORY = tableOf('liquidity_provider_history')
 const PAID_FEES = tableOf('paid_liquidity_fees')
+const AUCTIONS = tableOf('auctions')
 const PLACE: readonly string[] = ['height', 'event_index']
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
@@ -45,6 +46,10 @@ const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) =>
 
 const isBelow = (value: TextCell | undefined, bound: string | null | undefined) =>
   value != null && bound != null && BigInt(value) < BigInt(bound)
+
+/** Whether a row is the end of an auction with its market, which older versions did not store. */
+const isEndWithMarket = (table: Table, { leave, start_timestamp }: NamedRow) =>
+  table === AUCTIONS && leave === '1' && start_timestamp === '0'
 
 /** Whether a side has the block of the first event that the other one knows of a row. */
 const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
@@ -96,7 +101,9 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       since: ({ table, b, later }) =>
         later === 'files' &&
         store.since.some(
-          (since) => since.resource === NAME_OF.get(table.name) && BigInt(b!.height!) < since.height,
+          ({ resource, height }) =>
+            (resource === NAME_OF.get(table.name) || isEndWithMarket(table, b!)) &&
+            BigInt(b!.height!) < height,
         ),
       pruned: ({ table: { pruned: columns }, a, b }) =>
         a === null &&
