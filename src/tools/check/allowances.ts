@@ -29,7 +29,7 @@ type DifferingCell = { table: Table; name: string; a: NamedRow; b: NamedRow }
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
   table: Table
-  /** The side whose row is from the later event, which replaces an earlier one's; null: both are from one event. */
+  /** The side whose row is from the event that replaces the other one's, usually the later one; null: both are from one. */
   later: 'store' | 'files' | null
 }
 
@@ -118,5 +118,10 @@ export function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePa
   if (table === PROVIDERS) return null
   if (a === null || b === null) return a === null ? 'files' : 'store'
   if (!fields.some((name) => PLACE.includes(name))) return null
+  if (table.fullIf !== undefined && (a[table.fullIf] !== '1' || b[table.fullIf] !== '1')) {
+    const isOfStore =
+      a[table.fullIf] === b[table.fullIf] ? isBefore(placeOfRow(a), placeOfRow(b)) : a[table.fullIf] === '1'
+    return isOfStore ? 'store' : 'files'
+  }
   return isBefore(placeOfRow(a), placeOfRow(b)) ? 'files' : 'store'
 }
