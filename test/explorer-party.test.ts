@@ -156,6 +156,7 @@ describe('the view of a party', () => {
       assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
     }
     assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
+    assertSays(describeNow(at(''), '0.95'), 'Time on book this epoch not known.')
     const { marketId } = own!
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
