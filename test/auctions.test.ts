@@ -2,25 +2,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import type { MarketEvent } from '#core/events/event'
+import { TRADING_IS_OVER } from '#core/events/market-enums'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 import { decodeEvent } from '#core/resources/arrivals'
 import { createLyraClient } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
-import { beginOf, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { checkWithFiles } from './fixtures/check.ts'
+import { beginOf, fileOf, perpetual, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getJson, send, statusOf } from './fixtures/http.ts'
 import {
   createLiveStore,
   LIVE_MARKET,
   OTHER_MARKET,
   openLiveStore,
+  periodEvent,
+  perpetualMarket,
   pointAt,
   serveLive,
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
-import { serve, serveFile } from './fixtures/service.ts'
+import { serve, serveFile, storeOfBytes } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
-import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, fileWith, runSql, STORE_KINDS } from './fixtures/stores.ts'
 
 const SECOND = 1_000_000_000n
 
@@ -41,6 +45,12 @@ function auctionsByBlocks(path: string): Map<string, Interval[]> {
       second = beginOf(record).timestamp - (beginOf(record).timestamp % SECOND)
     readEnvelope(record.bytes, RECORD_HEADER_BYTES, record.bytes.length, envelope)
     const event = decodeEvent(envelope, () => {})
+    if (event?.kind === 'market' && TRADING_IS_OVER.includes(event.state)) {
+      const intervals = found.get(event.marketId) ?? []
+      const last = intervals.at(-1)
+      if (last?.start === second.toString()) intervals.pop()
+      else if (last !== undefined) last.end ??= second.toString()
+    }
     if (event?.kind !== 'auction') continue
     const intervals = found.get(event.marketId) ?? []
     found.set(event.marketId, intervals)
@@ -115,6 +125,63 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
       { start: at(12), end: at(20) },
       { start: at(30), end: at(50) },
     ])
+  })
+
+  test('end with their market in the first block whose state says so, in whatever order blocks arrive', async (t) => {
+    const market = (state: number): MarketEvent => ({ ...perpetualMarket(LIVE_MARKET), state }) as MarketEvent
+    const blocks: [height: number, events: MarketEvent[]][] = [
+      [10, [auction(10, false)]],
+      // A suspension, an end of trading, and then further states.
+      [15, [market(6)]],
+      [20, [market(8)]],
+      [21, [market(7)]],
+      [30, [market(9)]],
+    ]
+    for (const order of [blocks, blocks.toReversed()]) {
+      const { live, base } = await serveLive(t, kind, [pointAt(1)])
+      for (const [height, events] of order) await live.commit(height, events)
+      const ended = [{ start: at(10), end: at(20) }]
+      assert.deepEqual((await auctionsOf(base, LIVE_MARKET)).intervals, ended)
+      assert.deepEqual((await auctionsOf(base, OTHER_MARKET)).intervals, [])
+    }
+    const { live, base } = await serveLive(t, kind, [pointAt(1), market(7)])
+    await live.commit(2, [market(9)])
+    assert.deepEqual((await auctionsOf(base, LIVE_MARKET)).intervals, [])
+  })
+
+  test('of a market whose end an older version stored end with its last period, or by its latest data', async (t) => {
+    const { store, live, base } = await serveLive(t, kind, [
+      ...[pointAt(1), auction(1, false)],
+      periodEvent({ start: timeOf(1) }),
+    ])
+    const ended = perpetualMarket(LIVE_MARKET) as MarketEvent & { kind: 'market' }
+    const intervals = async () => (await auctionsOf(base, LIVE_MARKET)).intervals
+    await live.commit(20, [periodEvent({ start: timeOf(1), end: timeOf(20) }), { ...ended, state: 8 }])
+    await live.commit(21, [{ ...ended, state: 9 }])
+    await runSql(store, 'delete from auctions where leave')
+    assert.deepEqual(await intervals(), [{ start: at(1), end: at(20) }])
+    await runSql(store, 'delete from funding_periods')
+    assert.deepEqual(await intervals(), [{ start: at(1) }])
+    await runSql(
+      store,
+      `insert into market_data select market_id, ${at(22)}, '1', '1', 9, 5, null, null, null, null, 1, 22, 2 from instruments`,
+    )
+    assert.deepEqual(await intervals(), [{ start: at(1), end: at(22) }])
+    await runSql(store, 'update instruments set state = 5')
+    assert.deepEqual(await intervals(), [{ start: at(1) }])
+  })
+
+  test('that end with their market are not missing in a store that an older version began', async (t) => {
+    const events = fileOf({ height: 5, events: [perpetual({ state: 9 })] }, { height: 6 })
+    const store = await storeOfBytes(t, kind, events)
+    await runSql(store, 'delete from auctions')
+    const { told } = await checkWithFiles(store, fileWith(t, events))
+    assert.deepEqual(
+      told.map(({ where }) => where.split(' ')[0]),
+      ['auctions'],
+    )
+    await runSql(store, `insert into since values ('fundingPayments', 6)`)
+    assert.deepEqual((await checkWithFiles(store, fileWith(t, events))).told, [])
   })
 
   test('of too many events are cut off before a time that the answer reports', async (t) => {

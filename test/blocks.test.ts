@@ -3,12 +3,14 @@ import { test } from 'node:test'
 import { ChainError, StrictError } from '#core/blocks/block'
 import { EVENT_KIND } from '#core/events/bus-event'
 import { EventStreamError } from '#core/records/record-position'
+import { createIncomingCheck } from '#service/live/incoming-check'
 import { assertSameDump, dumpOf, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,
   busEvent,
   type Content,
   checkpoint,
+  content,
   dataPoint,
   eventsOf,
   fileOf,
@@ -25,7 +27,8 @@ import {
   timeUpdate,
 } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/service.ts'
-import { ANY_STORE_KIND, describeOn } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, describeOn, fileWith } from './fixtures/stores.ts'
+import { verifyFile } from './fixtures/verify.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
 
@@ -92,6 +95,31 @@ describeOn(ANY_STORE_KIND, 'blocks', (kind) => {
 })
 
 describeOn(ANY_STORE_KIND, 'one chain for each store', (kind) => {
+  test('events of kinds above 2,000 are passed over, by ingestion, by the check of live events and by verify', async (t) => {
+    // From TxErrorEvent to the last number of protobuf; from 2,048 on a tag has three bytes.
+    const others = [2_001, 2_047, 2_048, 70_000, 2 ** 29 - 1].map((kind) => content(kind, { 1: PARTY, 2: 1 }))
+    const points = [1, 2].map((source) => dataPoint({ seq: 0, source, timestamp: 5_000_000_000 }))
+    const streamOf = (added: readonly Content[]): MadeBlock[] => [
+      block(5, fundingPeriod({ seq: 0, start: 5_000_000_000, twap: null }), ...points, ...added),
+      block(6, checkpoint(), ...added),
+    ]
+    const [file, expected] = [streamOf(others), streamOf([])].map((stream) => fileOf(...stream)) as [
+      Buffer,
+      Buffer,
+    ]
+    const store = kind.create(t)
+    const report = await ingestWell(t, store, file)
+    assert.deepEqual([report.leftOut, report.gaps, report.blocks], [{}, [], 2])
+    assertSameDump(await dumpStore(store), await dumpOf(t, kind, expected), 'without them')
+    const whole: bigint[] = []
+    const incoming = createIncomingCheck(null, ({ height }) => whole.push(height))
+    for (const event of eventsOf(streamOf(others))) incoming.check(event)
+    assert.deepEqual(whole, [5n, 6n])
+    const verified = await verifyFile(fileWith(t, file))
+    assert.equal(verified.dataPoints.agree, 2)
+    assert.deepEqual(verified, await verifyFile(fileWith(t, expected)))
+  })
+
   test('events of another chain are an error at that record, whether the store or the input has the first', async (t) => {
     const store = kind.create(t)
     const other = { ...marked(3), chain: 'other' }

@@ -156,6 +156,7 @@ describe('the view of a party', () => {
       assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
     }
     assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
+    assertSays(describeNow(at(''), '0.95'), 'Time on book this epoch not known.')
     const { marketId } = own!
     const page = await client.liquidityProviderHistoryPage({ partyId: PROVIDER, marketId }, { first: 100 })
     const epochs = page.rows.map(({ node }) => node)
@@ -229,6 +230,20 @@ describe('the view of a party', () => {
     const table = render(PaidTable, { payments: missed, unit: null })
     assertSays(textOf(table), 'Received, or paid if below zero Missed: others could not pay')
     assert.deepEqual(rowTexts(table), ['3e6558d0…a21563 +1 -4', '3e6558d0…a21563 +2 0'])
+    assert.ok(!table.includes('data-about="network"'))
+  })
+
+  test('says what the network is, which is not ranked: nobody can see what it really paid', async () => {
+    await visitMonth('/?view=party&party=network')
+    const about = /network is no trader.* so what it really paid cannot be seen\./
+    assert.match(textOf(render(PartyView, {})), about)
+    const paid = [{ ...payment(1n, '-100'), partyId: 'network' }, payment(1n, '5'), payment(1n, '-2')]
+    const table = render(PaidTable, { payments: paid, unit: null })
+    assert.deepEqual(rowTexts(table), [
+      ...['3e6558d0…a21563 -2', '3e6558d0…a21563 +5'],
+      'network as owed -100',
+    ])
+    assert.match(textOf(table), about)
   })
 
   test('asks for an id, and explains why one is invalid', async () => {

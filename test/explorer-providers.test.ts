@@ -185,6 +185,31 @@ describe("the explorer's providers", () => {
     )
   })
 
+  test('have figures that are not known before the market has left its opening auction, and no sum of them', () => {
+    const empty = {
+      ...{ currentEpochFractionOfTimeOnBook: '', lastEpochFractionOfTimeOnBook: '', requiredLiquidity: '' },
+      ...{ lastEpochFeePenalty: '', lastEpochBondPenalty: '', hysteresisPeriodFeePenalties: [] },
+      ...{ notionalVolumeBuys: '', notionalVolumeSells: '' },
+    }
+    const settlementAsset = { id: 'USD', symbol: 'USD', name: 'USD', decimals: '2' }
+    const instrument = { code: 'M', name: '', settlementAsset, sla: null } as unknown as Instrument
+    instruments.value = new Map([[LIVE_MARKET, instrument]])
+    go(`/?view=providers&market=${LIVE_MARKET}&columns=all`)
+    const view = viewOf([made({ sla: empty as unknown as typeof SLA })])
+    // Only its list of earlier penalties is known: it has none.
+    assert.match(
+      rowTexts(view)[0]!,
+      /Past epochs 100 %( – not known){7} none( – not known){2} 100 % 1 0\.01 0\.01$/,
+    )
+    assertSays(view, 'title="Not known: the market was in its opening auction"')
+    assertSays(totalsOf(view), 'Penalised 0 Required liquidity – not known Virtual stake 0.01 USD')
+    const both = viewOf([
+      ...[made({ sla: empty as unknown as typeof SLA }), made({ partyId: 'c'.repeat(64), sla: SLA })],
+      made({ partyId: 'd'.repeat(64) }),
+    ])
+    assertSays(totalsOf(both), 'Required liquidity 123.45 USD without 1 not known Virtual')
+  })
+
   test('have a mark at the required time on book, and a total for each asset', () => {
     const markets = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
     // Two markets in USD, one in EUR, and one without an asset event.
@@ -341,6 +366,20 @@ describe("the explorer's providers", () => {
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, none)])), ['9 1970-01-01 00:00:00 – – – – – 0.00007 –'])
     assertSays(textOf(render(EpochsChart, { rows: [epoch(9, none)], least })), 'Epoch 9: no SLA figures')
+    // The market has not left its opening auction.
+    const empty = {
+      ...{ timeOnBook: '', feePenalty: '', bondPenalty: '', requiredLiquidity: '', feesPaid: '7' },
+    }
+    assert.deepEqual(rowTexts(tableOf([epoch(9, empty)])), [
+      `9 1970-01-01 00:00:00${' – not known'.repeat(3)} – – not known 0.00007 –`,
+    ])
+    const emptyChart = render(EpochsChart, { rows: [epoch(9, empty)], least })
+    assertSays(
+      textOf(emptyChart),
+      'Epoch 9: time on book not known; fee penalty not known; bond penalty (of bond) not known; equity-like share none',
+    )
+    assertSays(textOf(emptyChart.split('data-lane="bondPenalty"')[1]!), 'Bond penalty (of bond) not known')
+    assert.ok(!emptyChart.includes('class="lane-bar"'))
     // The core allocates fees before it takes the penalty.
     assert.equal(lostToPenalty(epoch(9, { feePenalty: '1', feesPaid: '26617260' })), '26617260')
     const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']

@@ -23,8 +23,8 @@ import { runWell } from './fixtures/program.ts'
 import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { segmentPaths } from './fixtures/segments.ts'
-import { ingestWell, serve, serveFile, storeOfBytes } from './fixtures/service.ts'
-import { answersForMonth, MONTH, referencePath, skip } from './fixtures/shared.ts'
+import { ingestWell, serve, serveFile, storeOf, storeOfBytes } from './fixtures/service.ts'
+import { answersForMonth, casePath, MONTH, referencePath, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, describeOn, fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile, verifyStored } from './fixtures/verify.ts'
 
@@ -237,6 +237,58 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
     ])
     const { funding } = await verifyFile(fileWith(t, fileOf({ height: 5, events: [skipping] })))
     assert.deepEqual(funding.partyPayments, { agree: 0, differ: 0, unknown: 1 })
+  })
+
+  test('of a period may be less by what the network owes, which nobody may have paid', async (t) => {
+    const owed = (seq: number, network: string, winner: string, lost: string): Content[] => [
+      payments(
+        [
+          ['network', network],
+          [PARTY, winner],
+        ],
+        { seq },
+      ),
+      ...(lost === '0' ? [] : [loss(lost)]),
+      fundingPeriod({ seq, start: 1, end: 2, payment: '-1' }),
+    ]
+    const rows: [network: string, winner: string, lost: string, isRight: boolean][] = [
+      // The insurance pool paid all of it, nothing, and a part; each with a unit for rounding.
+      ['-100', '102', '0', true],
+      ['-100', '100', '-102', true],
+      ['-100', '100', '-40', true],
+      ['-100', '103', '0', false],
+      ['-100', '100', '-103', false],
+      // It cannot owe what it receives.
+      ['100', '-103', '0', false],
+    ]
+    const file = fileOf(
+      ...rows.map(([network, winner, lost], at) => ({
+        height: at + 5,
+        events: owed(at, network, winner, lost),
+      })),
+    )
+    const store = kind.create(t)
+    await ingestWell(t, store, file)
+    for (const { funding } of [await verifyFile(fileWith(t, file)), await verifyStored(store)]) {
+      const differing = funding.differences.filter(({ of }) => of === 'payments of parties')
+      assert.deepEqual(
+        differing.map(({ seq, values }) => [seq, values[0]!.sent, values[0]!.expected]),
+        [
+          ['3', '3', '0 to -100, which the network owes, or up to 2 apart for rounding'],
+          ['4', '-103', '0 to -100, which the network owes, or up to 2 apart for rounding'],
+          ['5', '-3', '0, or up to 2 apart for rounding'],
+        ],
+      )
+      assert.equal(funding.partyPayments.agree, rows.filter(([, , , isRight]) => isRight).length)
+    }
+  })
+
+  test('of a chain whose network owes more than the insurance pool has are as the core sent them', async (t) => {
+    const path = casePath('loss.evts.gz')
+    if (path === null) return skip(t, 'the recording of losses is missing')
+    const store = await storeOf(t, kind, path)
+    for (const { funding } of [await verifyFile(path), await verifyStored(store)])
+      assert.deepEqual(funding.partyPayments, { agree: 17, differ: 0, unknown: 0 })
   })
 
   test('are those of parties that trade: the network, and numbers that are none, are left out or refused', async (t) => {

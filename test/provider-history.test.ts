@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { liquidityProviderHistory } from '#core/resources/liquidity-provider-history/description'
 import { checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
@@ -10,9 +11,11 @@ import {
   fileOf,
   idOf,
   MARKET,
+  type MadeBlock,
   message,
   PARTY,
 } from './fixtures/event-stream.ts'
+import { StreamFollower } from './fixtures/follow-store.ts'
 import { ndjsonRows, type PageAnswer } from './fixtures/http.ts'
 import { importWhole } from './fixtures/import.ts'
 import { modelOf } from './fixtures/page-model.ts'
@@ -98,16 +101,16 @@ const replaced =
   (entries) =>
     entries.set(name, entries.get(name)!.replace(from, to))
 
-const OF_FEES = ['one 1 10   5', 'two 1 10   6', 'two 3 30   8']
+const OF_FEES = ['one 1 10   5', 'two 1 10   6', 'one 2 15   7', 'two 3 30   8']
 const OF_BOTH = ['liquidityProviderHistory', 'paidLiquidityFees']
 
 /** Segments without some tables: their rows, and the resources reported as missing. */
 const PARTS: [what: string, edit: Edit, rows: string[], lacks?: string[]][] = [
-  ['all tables', () => {}, ['one 1 10 0.5 0.25 5', 'two 1 10   6', 'one 2 20 0.6  ', 'two 3 30   8']],
+  ['all tables', () => {}, ['one 1 10 0.5 0.25 5', 'two 1 10   6', 'one 2 20 0.6  7', 'two 3 30   8']],
   [
     'no row of market data in a block',
     replaced(MARKET_DATA, /^.*0\.6.*\n/m, ''),
-    ['one 1 10 0.5 0.25 5', 'two 1 10   6', 'two 3 30   8'],
+    ['one 1 10 0.5 0.25 5', 'two 1 10   6', 'one 2 15   7', 'two 3 30   8'],
   ],
   ['no market data', without(MARKET_DATA), OF_FEES, ['liquidityProviderHistory']],
   [
@@ -154,9 +157,84 @@ describeOn(STORE_KINDS, 'the history of liquidity providers', (kind) => {
           assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...blocks)))).told, [])
       }
       const rows = await exported(t, store)
-      assert.deepEqual(shown(rows), ['one 1 5 0.2 0.5 ', 'two 1 6   8'])
+      assert.deepEqual(shown(rows), ['one 1 5 0.2 0.5 ', 'two 1 5   8'])
       assert.deepEqual(await exported(t, store, '--party', PARTY_2.slice(0, 5)), rows.slice(1))
     }
+  })
+})
+
+describeOn(STORE_KINDS, 'fees in a block in which no epoch ends', (kind) => {
+  const [OTHER_MARKET, PARTY_3] = [idOf('9'), idOf('f')]
+  const blocks: MadeBlock[] = [
+    {
+      height: 5,
+      events: [
+        fees(MARKET, 34, [
+          [PARTY, '5'],
+          [PARTY_2, '6'],
+        ]),
+        fees(OTHER_MARKET, 34, [[PARTY, '7']]),
+        // Of a market and epoch the first event counts, whoever others name.
+        fees(MARKET, 34, [
+          [PARTY, '50'],
+          [PARTY_3, '1'],
+        ]),
+      ],
+    },
+    {
+      height: 7,
+      events: [
+        fees(MARKET, 34, [
+          [PARTY_2, '60'],
+          [PARTY_3, '1'],
+        ]),
+      ],
+    },
+    // Its epoch ends without the market that has settled; the other one has figures by then.
+    { height: 9, events: [epoch(34), data(OTHER_MARKET, [sla(PARTY, '0.5')], [share(PARTY, '0.25')])] },
+    { height: 11, events: [fees(OTHER_MARKET, 34, [[PARTY, '70']])] },
+  ]
+  const expected = [
+    { marketId: MARKET, partyId: PARTY, atBlock: '5', timeOnBook: null, share: null, feesPaid: '5' },
+    { marketId: MARKET, partyId: PARTY_2, atBlock: '5', timeOnBook: null, share: null, feesPaid: '6' },
+    { marketId: OTHER_MARKET, partyId: PARTY, atBlock: '9', timeOnBook: '0.5', share: '0.25', feesPaid: '7' },
+  ].map(({ share, timeOnBook, ...row }) => ({
+    ...{ ...row, epoch: '34', timestamp: `${row.atBlock}000000000`, timeOnBook },
+    feePenalty: timeOnBook && '0.1',
+    bondPenalty: timeOnBook && '0.2',
+    requiredLiquidity: timeOnBook && '9',
+    equityLikeShare: share,
+  }))
+
+  test('are rows of the epoch that they name, without figures, whatever order blocks arrive in', async (t) => {
+    const inOrder = blocks.map((block) => [block])
+    for (const parts of [[blocks], inOrder, inOrder.toReversed(), [[blocks[1]!, blocks[3]!], blocks]]) {
+      const store = kind.create(t)
+      for (const part of parts) {
+        await ingestWell(t, store, fileOf(...part), { allowGap: true })
+        for (const files of [part, blocks])
+          assert.deepEqual((await checkWithFiles(store, fileWith(t, fileOf(...files)))).told, [])
+      }
+      assert.deepEqual(await exported(t, store), expected)
+      const before = await dumpStore(store)
+      await ingestWell(t, store, fileOf(...blocks))
+      assertSameDump(await dumpStore(store), before, 'replayed')
+    }
+  })
+
+  test('are streamed with the block that they came in, and again with the figures', async (t) => {
+    const store = kind.create(t)
+    const follower = new StreamFollower(store, liquidityProviderHistory, { partyId: PARTY })
+    for (const block of blocks) {
+      await ingestWell(t, store, fileOf(block), { allowGap: true })
+      await follower.look()
+    }
+    const sent = [...follower.sent].map(([row, times]) => [JSON.parse(row), times])
+    assert.deepEqual(sent, [
+      [expected[0], 1],
+      [{ ...expected[0], marketId: OTHER_MARKET, feesPaid: '7' }, 1],
+      [expected[2], 1],
+    ])
   })
 })
 
@@ -288,7 +366,7 @@ describeOn(ANY_STORE_KIND, 'the imported history of liquidity providers', (kind)
     const [others, own] = [rows.filter(isOfOthers), rows.filter((row) => !isOfOthers(row))]
     assert.deepEqual(new Map(others.map((row) => [keyOf(row), row])), expected)
     // Of fees in one block those of the first asset count; of those in several blocks the first.
-    assert.deepEqual(shown(own, ['epoch', 'feesPaid']), ['2 1', '8 '])
+    assert.deepEqual(shown(own, ['epoch', 'feesPaid']), ['2 1'])
     assert.deepEqual(report.leftOut, { 'invalid JSON': 1, 'invalid party ID': 40 })
 
     // Of a few blocks, for the sake of time.

@@ -270,6 +270,19 @@ describe("the core's estimate of a running period", () => {
     })
   }
 
+  test('of a market that ended in an auction counts on in it: the core does not tell its product', async (t) => {
+    const entering = content(EVENT_KIND.auction, { 1: MARKET, 4: BigInt(5 * S), 5: BigInt(60 * S) })
+    const data = { 1: '22', 2: '0.2272727272727273', 3: '150', 4: '100', 6: 0 }
+    const report = await fundingOf(t, [
+      { height: 1, events: [perpetual(), opening(0), ...points(0)] },
+      ...[2, 3, 4, 5, 6, 7, 8, 9].map((height) => ({ height, events: height === 5 ? [entering] : [] })),
+      { height: 10, events: [closing(0, { payment: '25', rate: '0.25' }), perpetual({ state: 8 })] },
+      { height: 11, events: [estimate(message(data))] },
+    ])
+    assert.deepEqual(report.differences, [])
+    assert.deepEqual([report.paidPeriods, report.estimates], [all(1), all(1)])
+  })
+
   test('does not exist if market data have no period', async (t) => {
     assert.deepEqual((await reportOf(t, message({ 5: 1 }))).estimates, all(0))
   })

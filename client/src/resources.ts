@@ -185,7 +185,7 @@ export type LiquidityProviderEpoch = {
   partyId: string
   /** Number of the epoch. Digits. */
   epoch: string
-  /** Time of the block in which the epoch ended, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  /** Time of the block in which the epoch ended, or, if its market settled before, in which its last fees were paid, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   timestamp: string
   /** Height of that block. Digits. */
   atBlock: string

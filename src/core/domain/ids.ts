@@ -9,3 +9,6 @@ export const TRADER_ID = MARKET_ID
 
 /** A party id: 64 hex digits in any case, or the network's own party. */
 export const PARTY_ID = /^(?:[0-9a-fA-F]{64}|network)$/
+
+/** The party of the network itself. */
+export const NETWORK = 'network'

@@ -21,6 +21,9 @@ export const MARKET_STATES = [
   'STATE_SUSPENDED_VIA_GOVERNANCE',
 ] as const
 
+/** States after which a market never trades again: closed, trading terminated, settled. */
+export const TRADING_IS_OVER: readonly number[] = [7, 8, 9]
+
 /** `Market.TradingMode` by number. */
 export const TRADING_MODES = [
   'TRADING_MODE_UNSPECIFIED',

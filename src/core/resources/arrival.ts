@@ -12,6 +12,9 @@ export type ArrivingBlock = {
   isIncomplete?: boolean
 }
 
+/** The context of events that are not from a block of the stream: rows of a state that is imported. */
+export const NO_BLOCK: ArrivingBlock = { timestamp: 0n, events: [] }
+
 /** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
 export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']

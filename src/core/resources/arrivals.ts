@@ -2,7 +2,7 @@ import type { Place } from '../domain/place.ts'
 import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
 import { type LeftOutReason, type LeftOutSink, unlessFault } from '../events/left-out.ts'
-import type { Arrival, ArrivingBlock } from './arrival.ts'
+import { type Arrival, type ArrivingBlock, NO_BLOCK } from './arrival.ts'
 import type { Batch } from './batch.ts'
 import { KEPT } from './kept.ts'
 
@@ -50,9 +50,6 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
 export function faultOf(event: DecodedEvent): LeftOutReason | null {
   return BY_KIND.get(event.kind)!.faultOf(event)
 }
-
-/** A context for events that are not from a block. */
-const NO_BLOCK: ArrivingBlock = { timestamp: 0n, events: [] }
 
 /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
 export function projectEvent(

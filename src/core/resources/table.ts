@@ -60,6 +60,11 @@ export type Table<Row extends TableRow = TableRow> = {
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
    */
   onlyIfDifferent?: true
+  /**
+   * A boolean column: a row in which it is true stands over one in which it is false, whatever their places; of two in which it
+   * is false, the earlier one stands.
+   */
+  fullIf?: string
   /** Whether the rows of a block that came in part go when it comes again whole. */
   goesWithBlock?: true
   /**
@@ -91,9 +96,10 @@ export function defineTable<const Of extends Columns>({
   columns,
   key,
   ...others
-}: Omit<Table, 'columns' | 'keyLength' | 'row'> & {
+}: Omit<Table, 'columns' | 'keyLength' | 'fullIf' | 'row'> & {
   columns: Of
   key: readonly (keyof Of & string)[]
+  fullIf?: keyof Of & string
 }): Table<RowOfColumns<Of>> {
   const named = Object.entries(columns).map(([name, column]): NamedColumn => ({ name, ...column }))
   for (const [index, name] of key.entries()) {

@@ -120,7 +120,7 @@ export function insertText({ name, columns }: Table): string {
 
 /** `on conflict ... do update` of a table: which values of a row that is there stand, column by column. */
 export function onConflict(table: Table): string {
-  const { name, columns, keyLength } = table
+  const { name, columns, keyLength, fullIf } = table
   const key = columns.slice(0, keyLength).map((column) => column.name)
   const others = columns.slice(keyLength)
   const head = `on conflict (${key.join(', ')}) do update set`
@@ -135,7 +135,9 @@ export function onConflict(table: Table): string {
     // Nobody who follows the stream has been sent an unplaced row.
     return `${head} ${all} where ${differs.join(' or ')} or ${noBlockInSql(`${name}.height`)}`
   }
-  if (others.every(({ merge }) => merge === 'newer')) return `${head} ${all} where ${isNewer}`
+  if (others.every(({ merge }) => merge === 'newer')) {
+    return `${head} ${all} where ${fullIf === undefined ? isNewer : standsInSql(name, fullIf)}`
+  }
   const isEarlier = earlierStartInSql('excluded', name)
   const rules: Record<MergeRule, (given: string, known: string) => string> = {
     newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,
@@ -150,6 +152,16 @@ export function onConflict(table: Table): string {
       `${column.name} = ${rules[column.merge](`excluded.${column.name}`, `${name}.${column.name}`)}`,
   )
   return `${head} ${sets.join(', ')}`
+}
+
+/** Whether a row that is to be written stands, in a table with rows that are not full. */
+function standsInSql(table: string, fullIf: string): string {
+  const [given, known] = [`excluded.${fullIf}`, `${table}.${fullIf}`]
+  return `case
+    when ${given} and ${known} then ${notBeforeInSql('excluded', table)}
+    when ${given} or ${known} then ${given}
+    else ${notBeforeInSql(table, 'excluded')}
+  end`
 }
 
 /**

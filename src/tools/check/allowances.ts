@@ -29,7 +29,7 @@ type DifferingCell = { table: Table; name: string; a: NamedRow; b: NamedRow }
 /** A row of the store, `a`, and one of the files, `b`. */
 export type TablePair = Pair<NamedRow> & {
   table: Table
-  /** The side whose row is from the later event, which replaces an earlier one's; null: both are from one event. */
+  /** The side whose row is from the event that replaces the other one's, usually the later one; null: both are from one. */
   later: 'store' | 'files' | null
 }
 
@@ -37,6 +37,7 @@ export const POINTS = tableOf('funding_period_data_points')
 const PROVIDERS = tableOf('liquidity_providers')
 const PROVIDER_HISTORY = tableOf('liquidity_provider_history')
 const PAID_FEES = tableOf('paid_liquidity_fees')
+const AUCTIONS = tableOf('auctions')
 const PLACE: readonly string[] = ['height', 'event_index']
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
@@ -45,6 +46,10 @@ const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) =>
 
 const isBelow = (value: TextCell | undefined, bound: string | null | undefined) =>
   value != null && bound != null && BigInt(value) < BigInt(bound)
+
+/** Whether a row is the end of an auction with its market, which older versions did not store. */
+const isEndWithMarket = (table: Table, { leave, start_timestamp }: NamedRow) =>
+  table === AUCTIONS && leave === '1' && start_timestamp === '0'
 
 /** Whether a side has the block of the first event that the other one knows of a row. */
 const hasStart = ({ fromEvents }: Covered, { start_height: height }: NamedRow) =>
@@ -96,7 +101,9 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
       since: ({ table, b, later }) =>
         later === 'files' &&
         store.since.some(
-          (since) => since.resource === NAME_OF.get(table.name) && BigInt(b!.height!) < since.height,
+          ({ resource, height }) =>
+            (resource === NAME_OF.get(table.name) || isEndWithMarket(table, b!)) &&
+            BigInt(b!.height!) < height,
         ),
       pruned: ({ table: { pruned: columns }, a, b }) =>
         a === null &&
@@ -111,5 +118,10 @@ export function laterOf(table: Table, { a, b, fields }: Pair<NamedRow>): TablePa
   if (table === PROVIDERS) return null
   if (a === null || b === null) return a === null ? 'files' : 'store'
   if (!fields.some((name) => PLACE.includes(name))) return null
+  if (table.fullIf !== undefined && (a[table.fullIf] !== '1' || b[table.fullIf] !== '1')) {
+    const isOfStore =
+      a[table.fullIf] === b[table.fullIf] ? isBefore(placeOfRow(a), placeOfRow(b)) : a[table.fullIf] === '1'
+    return isOfStore ? 'store' : 'files'
+  }
   return isBefore(placeOfRow(a), placeOfRow(b)) ? 'files' : 'store'
 }

@@ -96,11 +96,11 @@ export async function openPostgresSource(
     const chainId = await chainOf(database)
     const [ends] = await database.rows('select min(height)::text, max(height)::text from blocks')
     const progress: SourceProgress = { source: name, bytesRead: 0, rows: 0, withoutBlock: 0 }
-    const lacks = ({ table, columns, besides }: TableQuery): string | null => {
+    const lacks = ({ table, columns, besides, needs = besides?.query }: TableQuery): string | null => {
       const by = besides === undefined ? [] : [besides.by]
       const missing = lackOf(known, { table, columns: [...columns, BLOCK_TIME, ...by] })
       if (missing !== null) return `${name} has no ${missing}`
-      return besides === undefined ? null : lacks(besides.query)
+      return needs === undefined ? null : lacks(needs)
     }
     const part: HistoryPart = {
       name,

@@ -60,7 +60,8 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     if (known === undefined) return `${path} has no entry ${entry}`
     const missing = columnsOf(query).find((column) => !known.includes(column))
     if (missing !== undefined) return `${path}: ${entry} has no column ${missing}`
-    return query.besides === undefined ? null : lacks(query.besides.query)
+    const needed = query.needs ?? query.besides?.query
+    return needed === undefined ? null : lacks(needed)
   }
   const read = (query: TableQuery, onRow: (textOf: TextOf) => void) => {
     const known = columns.get(entryOf(query))!

@@ -34,6 +34,8 @@ export type TableQuery = {
    * of their block, or up to a second more.
    */
   besides?: { query: TableQuery; by: string }
+  /** Another table without which its rows mean nothing. */
+  needs?: TableQuery
 }
 
 /** A run of blocks with their rows: a segment, or a whole database. */

@@ -58,7 +58,7 @@ export const HISTORY = {
     columns: ['market_id', 'epoch_seq', 'fees_paid_per_party', 'asset_id'],
     key: ['market_id', 'epoch_seq', 'asset_id'],
     hasLists: true,
-    besides: { query: EPOCHS, by: 'vega_time' },
+    needs: EPOCHS,
   },
 } as const satisfies Record<string, TableQuery>
 

@@ -73,8 +73,14 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     (provision, place) => projectEvent(batch, provision, place),
   )
   const ends = decode('epochs', epochEndOf)
-  if (ends.length === 0) return
   const fees = decode('paidFees', paidFeesOf)
+  if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
+  if (ends.length === 0) {
+    const events = fees.map((event) => ({ event }))
+    for (const [at, event] of fees.entries())
+      projectEvent(batch, event, { height, index: at + 1 }, { timestamp, events }, at)
+    return
+  }
   const data = decode('epochData', (row, leaveOut) => marketDataOf({ row }, leaveOut))
   data.sort((a, b) => a.index - b.index)
   // The core ends an epoch at the beginning of a block.
@@ -83,6 +89,5 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     const events = [{ event: end }, ...after]
     projectEvent(batch, end, { height, index: at + 1 }, { timestamp, events })
   }
-  if (fees.length > 0) tally.found('paidLiquidityFees', timestamp)
   if (data.length > 0) tally.found('liquidityProviderHistory', timestamp)
 }

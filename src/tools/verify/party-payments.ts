@@ -1,5 +1,15 @@
 import { firstGapFrom } from '#core/domain/coverage'
-import { add, type Decimal, parseDecimal, textOfDecimal, ZERO } from '#core/domain/decimal'
+import {
+  add,
+  compareDecimals,
+  type Decimal,
+  ofInteger,
+  parseDecimal,
+  subtract,
+  textOfDecimal,
+  ZERO,
+} from '#core/domain/decimal'
+import { NETWORK } from '#core/domain/ids'
 import type { Place } from '#core/domain/place'
 import type { TableReader } from '#core/store/table-reader'
 import { rowsUnder, tableOf } from '#core/store/tables'
@@ -10,7 +20,7 @@ import type { FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 const PAYMENTS = tableOf('funding_payments')
 
 /** A payment of a party, as a row of its table has it. */
-type PaidAmounts = { amount: string; loss_amount: string }
+type PaidAmounts = { party_id: string; amount: string; loss_amount: string }
 
 /** The period of a market, and the first of its payments. */
 type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; place: Place }
@@ -19,28 +29,34 @@ type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; place: P
 export function createPeriodPayments(first: FirstPayment) {
   let [count, others] = [0, 0]
   let sum: Decimal | null = ZERO
+  /** What the network owes, 0 or negative: the insurance pool paid an unknown part of it, and no event says which. */
+  let owedByNetwork: Decimal = ZERO
 
   return {
     first,
-    add({ amount, loss_amount }: PaidAmounts): void {
+    add({ party_id, amount, loss_amount }: PaidAmounts): void {
       const [paid, lost] = [parseDecimal(amount), parseDecimal(loss_amount)]
       count++
       if (paid?.digits !== 0n) others++
+      if (party_id === NETWORK && paid !== null && paid.digits < 0n) owedByNetwork = add(owedByNetwork, paid)
       sum = sum && paid && lost && add(add(sum, paid), lost)
     },
 
     /**
-     * Judges them: receipts must equal payments, apart from a unit cut off each; without a payment of the period, nobody pays.
+     * Judges them: receipts must equal payments, apart from a unit cut off each and from what the network did not pay; without a
+     * payment of the period, nobody pays.
      *
      * @param payment the period's, null if it is not known
      */
     judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
       const values: FundingValue[] = []
       if (sum !== null) {
-        const { digits, scale } = sum
-        const most = BigInt(count) * 10n ** BigInt(scale)
-        if (digits > most || digits < -most) {
-          const expected = `0, or up to ${count} apart for rounding`
+        const rounding = ofInteger(BigInt(count))
+        const least = subtract(owedByNetwork, rounding)
+        if (compareDecimals(sum, rounding) > 0 || compareDecimals(sum, least) < 0) {
+          const known =
+            owedByNetwork.digits === 0n ? '0' : `0 to ${textOfDecimal(owedByNetwork)}, which the network owes`
+          const expected = `${known}, or up to ${count} apart for rounding`
           values.push({ name: 'sum of payments and losses', sent: textOfDecimal(sum), expected })
         }
         if (payment !== null && parseDecimal(payment)?.digits === 0n && others > 0)
@@ -83,7 +99,7 @@ export async function verifyStoredPayments(
       if (only !== null && seq !== only) continue
       const first = { marketId, seq, timestamp: BigInt(named.timestamp!), place: placeOfRow(named) }
       const period = periods.getOrInsertComputed(seq, () => createPeriodPayments(first))
-      period.add({ amount: named.amount!, loss_amount: named.loss_amount! })
+      period.add({ party_id: named.party_id!, amount: named.amount!, loss_amount: named.loss_amount! })
     }
   }
   if (periods.size === 0) return

@@ -12,6 +12,7 @@ import { Request } from '../parts/request.tsx'
 import { Empty, Pending } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
+import { AboutNetwork, NETWORK } from '../party/network.tsx'
 import { changeOf } from '../party/payments.ts'
 import type { Period } from '../periods/period.ts'
 import { askLines } from '../service/ask-lines.ts'
@@ -62,9 +63,12 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
   )
 }
 
-/** The payments of a period by party: those that paid most first. */
+/** The payments of a period by party: those that paid most first, and the network, whose real payment is not known, last. */
 export function PaidTable({ payments, unit }: { payments: readonly FundingPayment[]; unit: Unit | null }) {
-  const listed = payments.toSorted((a, b) => compare(changeOf(a), changeOf(b)))
+  const isNetwork = ({ partyId }: FundingPayment) => partyId === NETWORK
+  const listed = payments.toSorted(
+    (a, b) => Number(isNetwork(a)) - Number(isNetwork(b)) || compare(changeOf(a), changeOf(b)),
+  )
   const shown = pageOf('paidPage', listed.length, ROWS)
   const isMissed = payments.some(({ lossAmount }) => lossAmount !== '0')
   const style = { places: 2, signed: true }
@@ -88,6 +92,7 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
                     what="the party id"
                     link={{ view: 'party', params: { party: payment.partyId } }}
                   />
+                  {isNetwork(payment) && <span class="tag">as owed</span>}
                 </th>
                 {[writeDecimal(changeOf(payment)), ...(isMissed ? [payment.lossAmount] : [])].map(
                   (text, index) => (
@@ -102,6 +107,7 @@ export function PaidTable({ payments, unit }: { payments: readonly FundingPaymen
         </table>
       </TablePlace>
       <Pages {...shown} what="parties" />
+      {payments.some(isNetwork) && <AboutNetwork />}
     </>
   )
 }

@@ -111,6 +111,7 @@ export function describeNow({ fees, sla }: ProviderRow, least: string | null): s
   const share = fees.share === null ? 'Fee share not known.' : `Fee share ${showPart(fees.share)}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`
   const time = sla.currentEpochFractionOfTimeOnBook
+  if (time === '') return `${share} Time on book this epoch not known.`
   const [own, minimum] = [parseDecimal(time), parseDecimal(least ?? '')]
   const shown = `Time on book this epoch ${showPart(time)}`
   if (own === null || minimum === null) return `${share} ${shown}.`

@@ -2,6 +2,7 @@ import { param, setParams } from '../location.ts'
 import { CopyLink } from '../parts/request.tsx'
 import { beforeCoverage, Empty } from '../parts/states.tsx'
 import { PARTY_ID, PartyField } from '../providers/party-field.tsx'
+import { AboutNetwork, NETWORK } from './network.tsx'
 import { Payments } from './party-payments.tsx'
 import { Provisions } from './party-provisions.tsx'
 
@@ -38,7 +39,7 @@ export function PartyView() {
         </Empty>
       ) : (
         <>
-          {party !== 'network' && <Payments key={party} partyId={party} />}
+          {party === NETWORK ? <AboutNetwork /> : <Payments key={party} partyId={party} />}
           <Provisions key={`of ${party}`} partyId={party} />
         </>
       )}

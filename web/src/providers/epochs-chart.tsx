@@ -55,6 +55,7 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
       </p>
       {LANES.map(({ name, title, read, full }) => {
         const values = rows.map((row) => partOf(read(row)))
+        const isKnown = rows.some((row) => read(row) !== '')
         const isBook = name === 'book'
         const top = full ?? Math.max(...values)
         const highest = rows.find((row) => partOf(read(row)) === top)
@@ -69,7 +70,7 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
                 {full === undefined && highest !== undefined && top > 0
                   ? `up to ${showPart(read(highest)!)}`
                   : ''}
-                {full === undefined && top === 0 ? 'none' : ''}
+                {full === undefined && top === 0 ? (isKnown ? 'none' : 'not known') : ''}
                 {full === undefined ? '' : '0 to 100 %'}
               </span>
             </span>
@@ -89,7 +90,7 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
                     onPointerEnter={() => row !== null && setChosen(row.epoch)}
                     onPointerDown={() => row !== null && setChosen(row.epoch)}
                   >
-                    {value !== null && top > 0 && (
+                    {value !== null && value !== '' && top > 0 && (
                       <span
                         class={short ? 'lane-bar short' : 'lane-bar'}
                         style={{ height: `${Math.min(1, partOf(value) / top) * 100}%` }}
@@ -113,7 +114,10 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
 
 function describe(row: LiquidityProviderEpoch, least: string | null): string {
   if (row.timeOnBook === null) return `Epoch ${groupDigits(row.epoch)}: no SLA figures`
-  const figures = LANES.map(({ title, read }) => `${title.toLowerCase()} ${showPart(read(row) ?? 'none')}`)
+  const figures = LANES.map(({ title, read }) => {
+    const text = read(row)
+    return `${title.toLowerCase()} ${text === '' ? 'not known' : showPart(text ?? 'none')}`
+  })
   const mark = isBelow(row.timeOnBook, least) ? 'below SLA; ' : ''
   return `Epoch ${groupDigits(row.epoch)}: ${mark}${figures.join('; ')}`
 }

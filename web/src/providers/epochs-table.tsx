@@ -19,7 +19,7 @@ import {
   sumOf,
 } from './epochs.ts'
 import type { ProviderRow } from './fees.ts'
-import { Bar, isBelow, leastTime } from './provider-figure.tsx'
+import { Bar, isBelow, leastTime, NotKnown } from './provider-figure.tsx'
 
 export type EpochsTableProps = {
   marketId: string
@@ -58,6 +58,8 @@ export function EpochsTable({ marketId, rows, now, first, count }: EpochsTablePr
       {name === 'book' && text !== null && isBelow(text, minimum) && <span class="tag">below SLA</span>}{' '}
       {text === null ? (
         '–'
+      ) : text === '' ? (
+        <NotKnown />
       ) : kind === 'amount' ? (
         <Amount text={text} unit={unit} places={2} least={column.least ?? 0} bare name={`epoch-${name}`} />
       ) : (

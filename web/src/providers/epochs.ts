@@ -147,7 +147,7 @@ function whyPenalised(
   earlier: readonly LiquidityProviderEpoch[],
   terms: SlaParameters | null,
 ): string {
-  const time = timeOnBook ?? 'unknown'
+  const time = timeOnBook || 'unknown'
   const said = `Time on book ${showPart(time)}`
   if (terms === null) return `${said}.`
   const least = terms.commitmentMinTimeFraction

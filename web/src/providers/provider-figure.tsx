@@ -8,7 +8,8 @@ import type { ProviderRow } from './fees.ts'
 /** A figure of a provider: exact on hover, with a bar if it is a part of one, marked if it is a penalty. */
 export function ProviderFigure({ column, provider }: { column: Column; provider: ProviderRow }) {
   const text = column.read(provider)
-  if (text === null || text === '') return <span class="quiet">none</span>
+  if (text === null || text === '')
+    return provider.sla === null || column.list ? <span class="quiet">none</span> : <NotKnown />
   const number = parseDecimal(text)
   return (
     <>
@@ -22,6 +23,16 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
         <Bar part={number} least={column.least ? leastTime(provider.marketId) : null} />
       )}
     </>
+  )
+}
+
+/** In place of a figure that the core has left empty: it has none before the market's opening auction ends. */
+export function NotKnown() {
+  return (
+    <span class="quiet" title="Not known: the market was in its opening auction">
+      <span aria-hidden="true">–</span>
+      <span class="visually-hidden">not known</span>
+    </span>
   )
 }
 

@@ -5,8 +5,10 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { Amount } from '../parts/amount.tsx'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { isPenalised } from './columns.ts'
+import { NotKnown } from './provider-figure.tsx'
 
-type Sums = { asset: string; unit: Unit; required: Decimal; stake: Decimal }
+/** `required` is null if no provider's is known; that of `unknown` providers is not in it. */
+type Sums = { asset: string; unit: Unit; required: Decimal | null; unknown: number; stake: Decimal }
 
 /** Totals of providers by asset, for markets whose asset is known. */
 export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
@@ -15,10 +17,13 @@ export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
     const unit = marketUnit(marketId)
     if (unit === null) continue
     const asset = instrumentOf(marketId)?.settlementAsset?.id ?? ''
-    const known = sums.get(asset) ?? { asset, unit, required: ZERO, stake: ZERO }
+    const known = sums.get(asset) ?? { asset, unit, required: null, unknown: 0, stake: ZERO }
+    // Empty in a market that has not left its opening auction.
+    const required = parseDecimal(sla?.requiredLiquidity ?? '0')
     sums.set(asset, {
       ...known,
-      required: add(known.required, parseDecimal(sla?.requiredLiquidity ?? '') ?? ZERO),
+      required: required === null ? known.required : add(known.required ?? ZERO, required),
+      unknown: known.unknown + (required === null ? 1 : 0),
       stake: add(known.stake, parseDecimal(feeShare.virtualStake) ?? ZERO),
     })
   }
@@ -40,7 +45,7 @@ export function Totals({ providers }: { providers: readonly LiquidityProvider[] 
         <Fact name="Penalised" value={providers.filter(isPenalised).length} figure="penalised" />
       </dl>
       <div class="asset-totals">
-        {sumsOf(providers).map(({ asset, unit, required, stake }) => (
+        {sumsOf(providers).map(({ asset, unit, required, unknown, stake }) => (
           <dl
             key={asset}
             class="facts totals"
@@ -50,7 +55,14 @@ export function Totals({ providers }: { providers: readonly LiquidityProvider[] 
             <div>
               <dt>Required liquidity</dt>
               <dd>
-                <Amount text={writeDecimal(required)} unit={unit} places={2} name="total-required" />
+                {required === null ? (
+                  <NotKnown />
+                ) : (
+                  <Amount text={writeDecimal(required)} unit={unit} places={2} name="total-required" />
+                )}
+                {required !== null && unknown > 0 && (
+                  <span class="quiet"> without {groupDigits(`${unknown}`)} not known</span>
+                )}
               </dd>
             </div>
             <div>

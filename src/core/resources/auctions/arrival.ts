@@ -1,8 +1,9 @@
+import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
 import { boolField, decoderOf, int64Field, marketField } from '../../events/message-fields.ts'
-import type { Arrival } from '../arrival.ts'
-import { put } from '../batch.ts'
+import { type Arrival, type ArrivingBlock, NO_BLOCK } from '../arrival.ts'
+import { type Batch, put } from '../batch.ts'
 import { auctionTable } from './table.ts'
 
 const decodeAuction = decoderOf<AuctionEvent>(
@@ -15,6 +16,9 @@ const decodeAuction = decoderOf<AuctionEvent>(
     end: int64Field(5),
   },
 )
+
+/** The start in a row that is not from an auction event: those that the core sends when an auction ends have its start. */
+const NO_START = 0n
 
 export const auctionArrival: Arrival<AuctionEvent> = {
   kind: 'auction',
@@ -33,4 +37,27 @@ export const auctionArrival: Arrival<AuctionEvent> = {
       end_timestamp: end,
     })
   },
+}
+
+/**
+ * Adds the end of a market's auction, if one is in progress then: the core sends no leaving event for a market that ends
+ * while it is suspended. Whether one is depends on other blocks, which may arrive later, so the row is always added; without
+ * an auction it means nothing. The block of a row of a state that was imported is not known.
+ */
+export function putAuctionEnd(
+  batch: Batch,
+  marketId: string,
+  { height, index }: Place,
+  block: ArrivingBlock,
+): void {
+  if (block === NO_BLOCK) return
+  put(batch, auctionTable, {
+    market_id: marketId,
+    height,
+    event_index: index,
+    opening_auction: false,
+    leave: true,
+    start_timestamp: NO_START,
+    end_timestamp: block.timestamp,
+  })
 }

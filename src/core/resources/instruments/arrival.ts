@@ -1,7 +1,8 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AssetEvent, InstrumentEvent } from '../../events/event.ts'
-import { PRODUCTS } from '../../events/market-enums.ts'
+import { PRODUCTS, TRADING_IS_OVER } from '../../events/market-enums.ts'
 import type { Arrival } from '../arrival.ts'
+import { putAuctionEnd } from '../auctions/arrival.ts'
 import { put } from '../batch.ts'
 import { decodeAsset, decodeInstrument, faultOfAsset, faultOfInstrument } from './decode.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
@@ -11,8 +12,8 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
   decode: decodeInstrument,
   faultOf: faultOfInstrument,
-  /** A market's latest event describes it. */
-  project: (batch, event, { height, index }) => {
+  /** A market's latest event describes it; the first one that says that it trades no more ends its auction. */
+  project: (batch, event, { height, index }, block) => {
     const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset } = event
     const { funding, schedule, sla } = event
     put(batch, instrumentTable, {
@@ -46,6 +47,7 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
       height,
       event_index: index,
     })
+    if (TRADING_IS_OVER.includes(state)) putAuctionEnd(batch, marketId, { height, index }, block)
   },
 }
 

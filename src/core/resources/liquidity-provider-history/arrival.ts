@@ -1,12 +1,17 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { DecodedEvent, MarketDataEvent } from '../../events/event.ts'
+import type { DecodedEvent, MarketDataEvent, ProviderSla } from '../../events/event.ts'
 import { decoderOf, uint32Field, uint64Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
-import type { PaidFeesEvent } from '../paid-liquidity-fees/arrival.ts'
+import {
+  decodePaidFees,
+  faultOfPaidFees,
+  isPaidFees,
+  type PaidFeesEvent,
+} from '../paid-liquidity-fees/decode.ts'
 import { paidFeesTable } from '../paid-liquidity-fees/table.ts'
-import { historyTable } from './table.ts'
+import { historyTable, NO_FIGURES } from './table.ts'
 
 /** `EpochEvent.Action`. */
 const EPOCH_END = 2
@@ -47,11 +52,8 @@ export const epochEndArrival: Arrival<EpochEndEvent> = {
       for (const party_id of new Set([...slas.keys(), ...paid.keys()])) {
         const sla = slas.get(party_id)
         put(batch, historyTable, {
-          ...{ market_id, party_id, epoch, timestamp, has_figures: sla !== undefined },
-          time_on_book: sla?.lastEpochFractionOfTimeOnBook ?? '',
-          fee_penalty: sla?.lastEpochFeePenalty ?? '',
-          bond_penalty: sla?.lastEpochBondPenalty ?? '',
-          required_liquidity: sla?.requiredLiquidity ?? '',
+          ...{ market_id, party_id, epoch, timestamp },
+          ...(sla === undefined ? NO_FIGURES : figuresOf(sla)),
           equity_like_share: sla === undefined ? null : (shares.get(party_id) ?? null),
           ...place,
         })
@@ -62,8 +64,41 @@ export const epochEndArrival: Arrival<EpochEndEvent> = {
   },
 }
 
-function isPaidFees(event: DecodedEvent): event is PaidFeesEvent {
-  return event.kind === 'paid-liquidity-fees'
+/**
+ * The end of an epoch takes the fees of its block. Those of a block without one are the last fees of a market that settles: the
+ * epoch ends later, without the market. An incomplete block may not contain its end.
+ */
+export const paidFeesArrival: Arrival<PaidFeesEvent> = {
+  kind: 'paid-liquidity-fees',
+  numbers: [179],
+  decode: decodePaidFees,
+  faultOf: faultOfPaidFees,
+  project: (batch, event, { height, index }, { timestamp, events, isIncomplete }, at) => {
+    if (isIncomplete) return
+    const { marketId: market_id, epoch, paid } = event
+    const isSame = (other: DecodedEvent) =>
+      isPaidFees(other) && other.marketId === market_id && other.epoch === epoch
+    if (events.slice(0, at).some((before) => isSame(before.event))) return
+    if (events.some((other) => other.event.kind === 'epoch-end')) return
+    const place = { height, event_index: index }
+    for (const { partyId: party_id, amount } of paid) {
+      put(batch, historyTable, {
+        ...{ market_id, party_id, epoch, timestamp, ...NO_FIGURES, equity_like_share: null },
+        ...place,
+      })
+      put(batch, paidFeesTable, { market_id, epoch, ...place, party_id, amount })
+    }
+  },
+}
+
+function figuresOf(sla: ProviderSla) {
+  return {
+    has_figures: true,
+    time_on_book: sla.lastEpochFractionOfTimeOnBook,
+    fee_penalty: sla.lastEpochFeePenalty,
+    bond_penalty: sla.lastEpochBondPenalty,
+    required_liquidity: sla.requiredLiquidity,
+  }
 }
 
 function isMarketData(event: DecodedEvent): event is MarketDataEvent {

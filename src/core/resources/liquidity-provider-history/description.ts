@@ -25,10 +25,13 @@ export const liquidityProviderHistory = defineResource({
   dateRange: true,
   storage: {
     table: historyTable,
-    from: `select market_id, party_id, epoch, timestamp, ${FIGURES.map((name) => `case when has_figures then ${name} end as ${name}`).join(', ')},
+    // Neither later events of fees for the same epoch count, nor any after the figures: streams would not send these again.
+    condition: '(has_figures or fees_paid is not null)',
+    from: `select market_id, party_id, epoch, timestamp, has_figures, ${FIGURES.map((name) => `case when has_figures then ${name} end as ${name}`).join(', ')},
         equity_like_share, height, event_index, (
           select fees.amount from paid_liquidity_fees as fees
           where fees.market_id = history.market_id and fees.epoch = history.epoch and fees.party_id = history.party_id
+            and (fees.height, fees.event_index) <= (history.height, history.event_index)
             and (fees.height, fees.event_index) = (
               select first.height, first.event_index from paid_liquidity_fees as first
               where first.market_id = history.market_id and first.epoch = history.epoch
@@ -45,7 +48,8 @@ export const liquidityProviderHistory = defineResource({
     { name: 'epoch', meaning: 'Number of the epoch.', form: 'integer' },
     {
       name: 'timestamp',
-      meaning: 'Time of the block in which the epoch ended, Unix nanoseconds.',
+      meaning:
+        'Time of the block in which the epoch ended, or, if its market settled before, in which its last fees were paid, Unix nanoseconds.',
       form: 'time',
     },
     { name: 'atBlock', meaning: 'Height of that block.', column: 'height', form: 'integer' },

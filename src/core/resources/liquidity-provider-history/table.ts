@@ -1,6 +1,9 @@
 import { boolean, defineTable, integer, marketId, natural, orNull, partyId, place, text } from '../table.ts'
 
-/** The position is that of the epoch's only end: earlier market data may still arrive later. */
+/**
+ * The position is that of the epoch's only end: earlier market data may still arrive later. Fees alone have that of their first
+ * event, which may be in another block.
+ */
 export const historyTable = defineTable({
   name: 'liquidity_provider_history',
   counted: 'liquidityProviderHistory',
@@ -19,6 +22,16 @@ export const historyTable = defineTable({
     ...place,
   },
   key: ['market_id', 'party_id', 'epoch'],
+  fullIf: 'has_figures',
   goesWithBlock: true,
   spread: 'market_id',
 })
+
+/** The figures in a row of fees alone. */
+export const NO_FIGURES = {
+  has_figures: false,
+  time_on_book: '',
+  fee_penalty: '',
+  bond_penalty: '',
+  required_liquidity: '',
+} as const

@@ -1,6 +1,9 @@
 import { decimal, defineTable, marketId, natural, partyId, place } from '../table.ts'
 
-/** All events are kept, with the place of the end of their epoch: of several the first one counts. */
+/**
+ * All events are kept: of several the first one counts. Those in the block of the end of their epoch have its place, those in a
+ * block without an end their own.
+ */
 export const paidFeesTable = defineTable({
   name: 'paid_liquidity_fees',
   columns: { market_id: marketId(), epoch: natural(), ...place, party_id: partyId(), amount: decimal() },

@@ -1,3 +1,4 @@
+import { TRADING_IS_OVER } from '../../events/market-enums.ts'
 import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../../funding/auctions.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
 import type { Position, Reading } from '../pages/page.ts'
@@ -24,6 +25,17 @@ const READ_EVENTS = `
   from auctions where market_id = $1
   order by auctions.height desc, auctions.event_index desc limit ${MAX_AUCTION_EVENTS + 1}`
 
+/**
+ * When a market ended whose auction has no end: in blocks that an older version stored, or that were imported. Its last period
+ * ends in the block in which the market does; other markets have no better time than that of their latest data.
+ */
+const READ_END = `
+  select cast((
+    select end_timestamp from funding_periods
+    where funding_periods.market_id = $1 order by start_timestamp desc, seq desc limit 1
+  ) as text), cast((select timestamp from market_data where market_data.market_id = $1) as text)
+  from instruments where instruments.market_id = $1 and state in (${TRADING_IS_OVER.join(', ')})`
+
 /** The statements that read a market's auctions (docs/twap.md, "Auctions"), in one snapshot. Null in an empty store. */
 export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<AuctionsAt | null> {
   const position = yield* readPosition()
@@ -35,6 +47,12 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<
     // Booleans are numbers in SQLite.
     if (Number(leave) === 1) leaveAuction(state, wholeSecond(BigInt(time!)))
     else enterAuction(state, wholeSecond(BigInt(time!)))
+  }
+  if (state.open !== null) {
+    const [ends = []] = yield { text: READ_END, values: [marketId] }
+    const { open } = state
+    const end = ends.map((time) => wholeSecond(BigInt(time ?? -1))).find((time) => time >= open)
+    if (end !== undefined) leaveAuction(state, end)
   }
   const open = state.open === null ? [] : [{ start: state.open, end: null }]
   const isEmpty = start !== null && end !== null && start >= end

@@ -30,8 +30,13 @@ function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRo
   return false
 }
 
-function mergeTwo({ columns }: Table, known: TableRow, given: TableRow): TableRow {
-  const isNewer = !('event_index' in given) || !isBefore(placeOfWritten(given), placeOfWritten(known))
+function mergeTwo({ columns, fullIf }: Table, known: TableRow, given: TableRow): TableRow {
+  const isNewer =
+    fullIf === undefined || (given[fullIf] === true && known[fullIf] === true)
+      ? !('event_index' in given) || !isBefore(placeOfWritten(given), placeOfWritten(known))
+      : given[fullIf] === known[fullIf]
+        ? !isBefore(placeOfWritten(known), placeOfWritten(given))
+        : given[fullIf] === true
   const isEarlier = 'start_index' in given && isEarlierStart(startPlaceOfRow(given), startPlaceOfRow(known))
   const merged: Record<string, Cell> = {}
   for (const { name, merge } of columns) {
