@@ -1,13 +1,15 @@
-import { enableCompileCache, getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
+import { enableCompileCache } from 'node:module'
+import { compileCacheFolder } from '#service/compile-cache'
 import { openNoDebugger } from '#service/stop-signals'
 
 openNoDebugger()
-// Halves the start-up time: compiled code is cached in the system's temporary folder. Before the imports.
-enableCompileCache()
-const compiled = getCompileCacheDir()
-// Threads and further processes find it there; the folder itself is named after the version of Node.
-if (compiled !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(compiled)
+// Compiled code is cached, which halves the start-up time. Before the imports.
+const compiled = process.env.NODE_COMPILE_CACHE ?? compileCacheFolder()
+if (compiled !== null) {
+  enableCompileCache(compiled)
+  // For threads and further processes.
+  process.env.NODE_COMPILE_CACHE = compiled
+}
 // Before anything else is loaded: what serves for weeks, or moves much, is to give memory back.
 const HEAP_LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   // Of thousands of connections most objects live longer than one collection anyway.

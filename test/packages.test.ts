@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -157,6 +166,7 @@ describe('the packages of npm run packages', () => {
     apt('install', file)
     t.after(() => execFileSync('dpkg', ['--purge', 'lyra'], { stdio: 'ignore' }))
     assert.match(execFileSync('stat', ['--format=%U %a', '/var/lib/lyra']).toString(), /^lyra 750/)
+    assert.match(execFileSync('stat', ['--format=%U %a', '/var/cache/lyra']).toString(), /^lyra 700/)
     assert.match(execFileSync('stat', ['--format=%G %a', '/etc/lyra/lyra.env']).toString(), /^lyra 640/)
     assert.match(
       readFileSync('/usr/lib/systemd/system/lyra.service', 'utf8'),
@@ -164,9 +174,16 @@ describe('the packages of npm run packages', () => {
     )
     const store = '/var/lib/lyra/lyra.db'
     const args = ['--user', 'lyra', '--', '/usr/bin/lyra', 'ingest', '--store', store, NAMED_SAMPLE]
-    execFileSync('install', ['-m', '0644', NAMED_SAMPLE, '/tmp/lyra-sample.evts.gz'])
-    args[args.length - 1] = '/tmp/lyra-sample.evts.gz'
-    assert.match(execFileSync('runuser', args).toString(), /^905 blocks ingested/)
+    const folder = temporaryFolder(t)
+    // The user lyra reads it.
+    chmodSync(folder, 0o755)
+    const sample = join(folder, 'sample.evts.gz')
+    execFileSync('install', ['-m', '0644', NAMED_SAMPLE, sample])
+    args[args.length - 1] = sample
+    // That of the tests is not the user's.
+    const { NODE_COMPILE_CACHE: _, ...env } = process.env
+    assert.match(execFileSync('runuser', args, { env }).toString(), /^905 blocks ingested/)
+    assert.ok(readdirSync('/var/cache/lyra').length > 0, 'compiled code is cached')
     assertSays(
       readFileSync('/usr/lib/systemd/system/lyra.service', 'utf8'),
       'file:///usr/share/doc/lyra/docs/install.md',
@@ -184,6 +201,7 @@ describe('the packages of npm run packages', () => {
     apt('purge', 'lyra')
     assert.ok(!existsSync('/usr/bin/lyra') && !existsSync('/etc/lyra') && !existsSync('/usr/lib/lyra'))
     assert.ok(existsSync(store), 'the store is kept')
-    for (const path of ['/var/lib/lyra', '/tmp/lyra-sample.evts.gz']) execFileSync('rm', ['-rf', path])
+    assert.ok(!existsSync('/var/cache/lyra'), 'compiled code is deleted')
+    execFileSync('rm', ['-rf', '/var/lib/lyra'])
   })
 })
