@@ -34,6 +34,8 @@ export type Reader = {
   log?: StoreLog
   /** Faults of the cluster; null if the store is not distributed. */
   clusterFaults?(): Promise<ClusterFaults | null>
+  /** Of a database, the first table that its user may not read; null if there is none. */
+  deniedTable?(): Promise<string | null>
   /** Rejects if the schema is no longer the program's; the cause is then a {@link StoreNewerError} or the like. */
   checkSchema(): Promise<void>
 }

@@ -36,6 +36,7 @@ export function openWaitingReader(store: Store, options: ReaderOptions): Reader 
     ...(store.log === null ? {} : { log: { ...store.log, shorten: () => {} } }),
     clusterFaults: async () => opened?.clusterFaults?.() ?? null,
     checkSchema: async () => (await current()).checkSchema(),
+    deniedTable: async () => (await (await current()).deniedTable?.()) ?? null,
     close: async () => {
       isClosed = true
       await opened?.close()

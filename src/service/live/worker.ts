@@ -177,8 +177,10 @@ try {
   await Promise.all([ingestEvents(), keep === null ? null : keepUp(keep)])
 } catch (error) {
   stop.abort()
-  if (task.live === null || !(error instanceof StoreRefusedError)) throw error
-  post({ type: 'refused', message: error.message })
+  const { cause } = error as Error
+  const refusal = [error, cause].find((some) => some instanceof StoreRefusedError)
+  if (task.live === null || refusal === undefined) throw error
+  post({ type: 'refused', message: refusal.message })
 } finally {
   commits.close()
   port.close()

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { printable } from '#core/domain/printable'
 import { EventPathError } from '#core/records/event-paths'
 import { EventStreamError } from '#core/records/record-position'
-import { StoreError } from '#core/store/store'
+import { StoreError, StoreUnavailableError } from '#core/store/store'
 import { ExportError } from '#service/export/export-error'
 import { ListenError } from '#service/serve/listen'
 import { commit, PROGRAM_VERSION } from '#service/version'
@@ -27,6 +27,7 @@ const PLAIN_ERRORS = [
   ListenError,
   ServiceError,
   StoreError,
+  StoreUnavailableError,
   TemporaryFileError,
 ]
 
@@ -119,7 +120,10 @@ async function reportErrors(run: () => Promise<unknown>): Promise<void> {
 }
 
 /** Reports what went wrong, in one line if the fault is not ours; returns the exit code. */
-function reportError(error: unknown): number {
+function reportError(thrown: unknown): number {
+  let error = thrown
+  // What could not be closed after a fault, such as a file on a full disk, follows from it.
+  while (error instanceof SuppressedError) error = error.suppressed
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {
     console.error(`lyra: ${printable(error.message)}`)

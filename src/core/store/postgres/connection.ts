@@ -84,13 +84,15 @@ export async function loadDriver(): Promise<NonNullable<typeof driver>> {
   return driver
 }
 
-/** Opens a connection that stays open. @throws if the session does not keep its settings. */
+/**
+ * Opens a connection that stays open.
+ *
+ * @throws if a pooler gives each transaction another session, or the session does not keep its settings.
+ */
 export async function connect(config: SessionConfig): Promise<Client> {
-  const { Client } = await loadDriver()
-  const client = new Client(config)
-  // The next statement notices that an idle connection was lost.
-  client.on('error', () => {})
+  const client = await createClient(config)
   try {
+    await refuseTransactionMode(config)
     await client.connect()
     await prepareSession(client, config.session)
   } catch (error) {
@@ -99,6 +101,60 @@ export async function connect(config: SessionConfig): Promise<Client> {
     throw error
   }
   return client
+}
+
+async function createClient(config: ClientConfig): Promise<Client> {
+  const { Client } = await loadDriver()
+  const client = new Client(config)
+  // The next statement notices that an idle connection was lost.
+  client.on('error', () => {})
+  return client
+}
+
+/** Checks of addresses, by the address: each is made once. */
+const poolChecks = new Map<string, Promise<void>>()
+
+/**
+ * Which of two connections are asked, in turn: without a rhythm, so that a pooler that gives each statement the next of its
+ * sessions is noticed, too.
+ */
+const ASKED = [0, 1, 0, 0, 1, 1, 0, 1, 1, 0] as const
+
+/**
+ * Refuses a pooler in transaction or statement mode before anything is set: settings would reach the sessions of others, and
+ * locks would be shared with them. There one session of the server serves several connections, or several serve one.
+ */
+async function refuseTransactionMode(config: SessionConfig): Promise<void> {
+  const address = String(config.connectionString)
+  let check = poolChecks.get(address)
+  if (check === undefined) {
+    check = checkSessions(config)
+    poolChecks.set(address, check)
+    // After any other fault it is made again.
+    check.catch(() => poolChecks.delete(address))
+  }
+  await check
+}
+
+async function checkSessions({ session: _, ...config }: SessionConfig): Promise<void> {
+  const clients = await Promise.all([createClient(config), createClient(config)])
+  try {
+    await Promise.all(clients.map((client) => client.connect()))
+    const processes: [string | null, string | null] = [null, null]
+    for (const at of ASKED) {
+      const { rows } = await clients[at].query({ text: 'select pg_backend_pid()::text', rowMode: 'array' })
+      const process = String((rows as string[][])[0]![0])
+      if ((processes[at] ?? process) !== process || processes[1 - at] === process) {
+        throw new Error(
+          'a pooler in transaction or statement mode answers there: Lyra needs connections that keep their session. Set ' +
+            'pool_mode = session for this database in pgbouncer, or give the address of the server itself',
+        )
+      }
+      processes[at] = process
+    }
+  } finally {
+    await Promise.all(clients.map((client) => client.end().catch(() => {})))
+  }
 }
 
 /** Changes settings, and checks by another statement whether they persist. */

@@ -74,7 +74,6 @@ const NO_PASSWORD = /client password must be a string/
 const SQLSTATE_CAUSES: Record<string, string> = {
   '28': 'the server rejects this user or password',
   '3D': 'there is no such database',
-  '42501': 'permission denied; have a privileged user run `lyra migrate` and grant usage of the schema',
   '53100': "the server's disk is full",
   '53300': 'the server has too many connections',
   ECONNREFUSED: 'nothing listens there',
@@ -133,6 +132,15 @@ export async function withPostgresErrors<T>(name: string, work: () => Promise<T>
   }
 }
 
+/** Says what a user lacks the right to, and how it is granted. */
+export function deniedCause(message: string): string {
+  const table = /permission denied for (?:table|relation) (\w+)/.exec(message)?.[1]
+  return table === undefined
+    ? 'permission denied; have a privileged user run `lyra migrate`, and grant usage of the schema and rights on all its tables'
+    : `permission denied for table ${table}; have a privileged user grant select, insert, update, delete (for readers select) ` +
+        'on all tables of the schema'
+}
+
 /** A database's error as a {@link StoreError} that says what to do. */
 export function explainPostgresError(name: string, error: unknown): Error {
   if (error instanceof StoreError) return error
@@ -141,7 +149,9 @@ export function explainPostgresError(name: string, error: unknown): Error {
   const known = code ?? (CUT.test(message) ? 'ECONNRESET' : 'ETIMEDOUT')
   const cause = NO_PASSWORD.test(message)
     ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
-    : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
+    : known === '42501'
+      ? deniedCause(message)
+      : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
   const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError

@@ -10,6 +10,7 @@ import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { onConnection, type Queryable, queryRows, writerConfig } from './connection.ts'
 import { withFreshConnections, withPostgresErrors } from './errors.ts'
+import { grantOnNewTables, readSharedGrants } from './grants.ts'
 import { runPostgresSteps } from './run-steps.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 
@@ -44,11 +45,33 @@ async function upgrade(
   await client.query(`create schema if not exists ${address.schema}`)
   await client.query('create table if not exists schema_version (version integer not null)')
   const version = await schemaVersion(client, address)
-  for (const step of stepsFrom(POSTGRES_SCHEMA, version)) await client.query(step)
+  const shared = version === 0 ? null : await readSharedGrants(client, address.schema)
+  await runSchemaSteps(client, stepsFrom(POSTGRES_SCHEMA, version))
   await runPostgresSteps(client, completeUpgrade(POSTGRES_SCHEMA, version, onNotice))
+  if (shared !== null) await grantOnNewTables(client, address.schema, shared, onNotice)
   await client.query('delete from schema_version')
   await client.query('insert into schema_version (version) values ($1)', [newestVersion(POSTGRES_SCHEMA)])
   await client.query('commit')
+}
+
+/**
+ * Runs steps of the schema, each statement by itself: a cluster hands a statement about a distributed table to its machines as
+ * it was sent, and they take one only.
+ */
+export async function runSchemaSteps(
+  client: Pick<Queryable, 'query'>,
+  steps: readonly string[],
+): Promise<void> {
+  for (const step of steps) for (const statement of statementsOf(step)) await client.query(statement)
+}
+
+/** The statements of a step, without comments, in which there may be semicolons. In its texts there is neither. */
+function statementsOf(step: string): string[] {
+  return step
+    .replaceAll(/--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
 }
 
 /**

@@ -16,6 +16,7 @@ import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
 import { onConnection, type Queryable, queryRows, readerConfig, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost, withPostgresErrors } from './errors.ts'
+import { readDeniedTable } from './grants.ts'
 import { schemaVersion } from './migrate.ts'
 import { columnsStatement, isReadAsColumns, openColumns, rowsStatement } from './page-statements.ts'
 import { createReaderConnections } from './reader-connections.ts'
@@ -106,6 +107,7 @@ export async function openPostgresReader(
       openPostgresSnapshot(address, config, (client, query) => readPageWithin(client, query, markets)),
     ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
     checkSchema: () => askShared(checkSchema),
+    deniedTable: () => askShared((client) => readDeniedTable(client, address.schema)),
     close: async () => {
       await connections.close()
     },

@@ -60,6 +60,13 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   let position: Position | null
   try {
     position = (await reader.freshness(null)).position
+    const table = (await reader.deniedTable?.()) ?? null
+    if (table !== null) {
+      reasons.push({
+        reason: 'store unreachable',
+        message: `permission denied for table ${table}; grant select on all tables of the schema`,
+      })
+    }
   } catch (error) {
     const { cause, message } = error as Error
     const fault = cause instanceof StoreOutdatedError ? cause.fault : 'the store cannot be read; see the log'

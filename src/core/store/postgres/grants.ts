@@ -1,0 +1,61 @@
+import type { Client } from 'pg'
+import { TABLES } from '../tables.ts'
+import { type Queryable, queryRows } from './connection.ts'
+
+/** What a role, quoted, may do with all tables of a schema: `select, insert`. */
+type Grant = { role: string; rights: string }
+
+/** The tables of a schema, and what others than their owner may do with all of them. */
+export type SharedGrants = { tables: readonly string[]; grants: readonly Grant[] }
+
+const READ_TABLES = `
+  select relname::text from pg_class
+  where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') order by 1`
+
+const READ_GRANTS = `
+  select role, string_agg(privilege_type, ', ' order by privilege_type)
+  from (
+    select case when grantee = 0 then 'public' else quote_ident(rolname) end role, privilege_type
+    from pg_class, aclexplode(relacl) left join pg_roles on pg_roles.oid = grantee
+    where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and grantee <> relowner
+      and (grantee = 0 or rolname is not null)
+    group by 1, 2
+    having count(distinct pg_class.oid) = $2::int
+  ) granted
+  group by role order by role`
+
+/** Reads what others may do with all tables of a schema, before an upgrade adds some. */
+export async function readSharedGrants(client: Queryable, schema: string): Promise<SharedGrants> {
+  const tables = (await queryRows(client, READ_TABLES, [schema])).map(([name]) => String(name))
+  // The table of the version was made by whoever upgraded first, perhaps before the others were granted.
+  const rows = await queryRows(client, READ_GRANTS, [schema, String(tables.length)])
+  return { tables, grants: rows.map(([role, rights]) => ({ role: String(role), rights: String(rights) })) }
+}
+
+/** Grants on new tables what others may do with all that were there before. */
+export async function grantOnNewTables(
+  client: Client,
+  schema: string,
+  { tables, grants }: SharedGrants,
+  onNotice: (message: string) => void,
+): Promise<void> {
+  const added = (await queryRows(client, READ_TABLES, [schema]))
+    .map(([name]) => String(name))
+    .filter((name) => !tables.includes(name))
+  if (added.length === 0) return
+  for (const { role, rights } of grants) {
+    for (const name of added) await client.query(`grant ${rights} on ${schema}.${name} to ${role}`)
+    onNotice(`granted ${rights.toLowerCase()} on the new tables to ${role}, as on the others`)
+  }
+}
+
+const READ_DENIED = `
+  select name from unnest(string_to_array($1, ' ')) name
+  where not has_table_privilege(to_regclass($2 || '.' || name), 'select') order by 1 limit 1`
+
+/** The first table of a store that its user may not read; null if there is none. */
+export async function readDeniedTable(client: Queryable, schema: string): Promise<string | null> {
+  const names = TABLES.map(({ name }) => name).join(' ')
+  const [row] = await queryRows(client, READ_DENIED, [names, schema])
+  return row === undefined ? null : String(row[0])
+}
