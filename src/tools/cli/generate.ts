@@ -43,7 +43,11 @@ export function command(): Command {
         String(DEFAULTS.points),
       ),
     )
-    .addOption(numberOption('--events <n>', 'records of other kinds per block').default(DEFAULTS.events))
+    .addOption(
+      numberOption('--events <n>', 'records of other kinds per block, besides those of large blocks').default(
+        DEFAULTS.events,
+      ),
+    )
     .addOption(numberOption('--seed <n>', 'seed of the random generator').default(DEFAULTS.seed))
     .addOption(
       numberOption(

@@ -11,7 +11,10 @@ export type GenerateOptions = {
    * takes one internal point a second.
    */
   points?: number
-  /** Records a block of kinds that the service does not keep, on average; may be fractional; 0 to 100,000. */
+  /**
+   * Records a block of kinds that the service does not keep, on average; may be fractional; 0 to 100,000. Cancelled and
+   * expired orders and those of large blocks come besides, but with 0 there are none.
+   */
   events?: number
   /** Chooses ids, prices and everything else that is random; 0 to 2^53 - 1. */
   seed?: number
