@@ -17,6 +17,7 @@ export const EVENT_TYPES = {
   checkpoint: { kind: 135, type: 35 },
   beginBlock: { kind: 148, type: 49 },
   endBlock: { kind: 149, type: 50 },
+  protocolUpgradeStarted: { kind: 150, type: 51 },
   fundingPeriod: { kind: 159, type: 61 },
   fundingPeriodDataPoint: { kind: 160, type: 62 },
   fundingPayments: { kind: 178, type: 80 },

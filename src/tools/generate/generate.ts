@@ -17,7 +17,7 @@ import { createPointFeed } from './points.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { createRecordWriter } from './record-writer.ts'
-import type { SentBlock } from './send-to.ts'
+import type { SentBlock } from './sent-blocks.ts'
 import { createTraders } from './traders.ts'
 
 const CHECKPOINT_BLOCKS = 25

@@ -72,7 +72,8 @@ export function resolveOptions(options: GenerateOptions): ResolvedOptions {
   return resolved
 }
 
-function checkInteger(name: string, value: number, least: number, most: number): void {
+/** @throws {GenerateOptionError} for a value that is not a whole number within the limits. */
+export function checkInteger(name: string, value: number, least: number, most: number): void {
   checkRange(name, value, least, most)
   if (!Number.isInteger(value))
     throw new GenerateOptionError(`--${name} must be a whole number, not ${value}`)
