@@ -6,21 +6,25 @@ import { generateRecords } from '#tools/generate/generate'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '#tools/generate/options'
 import { writeTo } from '#tools/generate/write-to'
 import { assertSound } from './fixtures/check.ts'
+import { readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf } from './fixtures/import-blocks.ts'
 import { ingestWell } from './fixtures/service.ts'
+import { recorded } from './fixtures/shared.ts'
 import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 import { verifyFile } from './fixtures/verify.ts'
-import { type Fields, fieldsOf } from './fixtures/wire-fields.ts'
+import { type Fields, fieldsOf, numberIn, textIn } from './fixtures/wire-fields.ts'
 
-type RawEvent = { kind: number; body: Fields }
+type RawEvent = { id: string; kind: number; body: Fields }
 
-function rawEvents(options: GenerateOptions): RawEvent[] {
-  const bytes = Buffer.concat([...generateRecords(options)])
+const rawEvents = (options: GenerateOptions) => rawEventsOf(Buffer.concat([...generateRecords(options)]))
+
+function rawEventsOf(bytes: Buffer): RawEvent[] {
   const events: RawEvent[] = []
   for (let at = 0; at < bytes.length; ) {
     const end = at + 4 + bytes.readUInt32BE(at)
-    const [kind, [body]] = [...fieldsOf(bytes.subarray(at + 12, end))].at(-1)! as [number, [Uint8Array]]
-    events.push({ kind, body: fieldsOf(body) })
+    const event = fieldsOf(bytes.subarray(at + 12, end))
+    const [kind, [body]] = [...event].at(-1)! as [number, [Uint8Array]]
+    events.push({ id: textIn(event, 1), kind, body: fieldsOf(body) })
     at = end
   }
   return events
@@ -37,7 +41,7 @@ describe('the bytes of a generated stream', () => {
 
   test('are the same for the same options, on every machine', () => {
     // Update this when the generator is changed on purpose.
-    assert.equal(digest(options), '669e0b53a38bf4579000c0bb6a78df331f15d0aeb4fcf6605a7292e1f3650f0b')
+    assert.equal(digest(options), 'f62280dfcb1ccaec96e32f120b1db5f8072a2da64c27e0799e0efce9ffc479ff')
   })
 
   test('come in chunks of about 256 KB of whole records', () => {
@@ -55,20 +59,22 @@ describe('the bytes of a generated stream', () => {
 })
 
 describe('the blocks of a generated stream', () => {
-  const options = { blocks: 200, events: 12, chain: 'test chain 7' }
+  const options = { blocks: 700, events: 12, chain: 'test chain 7' }
 
   test('are ingested strictly, and leave nothing that the check finds', async (t) => {
     const store = STORE_KINDS[0]!.create(t)
     const report = await ingestWell(t, store, Buffer.concat([...generateRecords(options)]), { strict: true })
-    assert.deepEqual([report.blocks, report.height, report.gaps, report.leftOut], [200, '200', [], {}])
+    assert.deepEqual([report.blocks, report.height, report.gaps, report.leftOut], [700, '700', [], {}])
     assert.deepEqual(report.passedOver, { beforeFirstBlock: 0, outsideBlocks: 0, repeated: 0 })
-    assert.equal(report.rows.checkpoints, 8)
+    assert.equal(report.rows.checkpoints, 28)
     await assertSound(store)
   })
 })
 
-/** The kinds that Lyra reads. */
-const OWN = new Set([101, 111, 116, 117, 121, 124, 125, 131, 135, 148, 149, 159, 160, 178, 179])
+/** The kinds that Lyra reads; of cancelled and expired orders the number. */
+const OWN = new Set([
+  ...[101, 111, 113, 116, 117, 121, 124, 125, 131, 135, 148, 149, 156, 159, 160, 178, 179, 187],
+])
 
 /**
  * Fields of the messages whose kinds Lyra skips, by the published definitions (vega v0.79.0): `t` a text, `i` an
@@ -100,6 +106,81 @@ test('events that Lyra skips are complete messages by the published definitions'
   assert.equal(seen.size, Object.keys(PUBLISHED).length)
 })
 
+describe('the events of a block', () => {
+  const events = rawEvents({ blocks: 1_500, events: 20 })
+  const orderCount = ({ kind, body }: RawEvent) =>
+    kind === 156 ? (body.get(2)?.length ?? 0) : kind === 187 ? (body.get(3)?.length ?? 0) : null
+  const placeOf = ({ id }: RawEvent) => id.split('-').map(Number) as [height: number, index: number]
+
+  test('are numbered as the core numbers them: cancelled and expired orders take an id for each order', () => {
+    let next = 1
+    for (const event of events) {
+      const [, index] = placeOf(event)
+      if (event.kind === 148) next = 1
+      assert.equal(index, next, event.id)
+      next += orderCount(event) ?? 1
+    }
+  })
+
+  test('are cancelled and expired orders at many places, with 0 to 40 orders each', () => {
+    for (const kind of [156, 187]) {
+      const counts = events.filter((event) => event.kind === kind).map((event) => orderCount(event)!)
+      assert.deepEqual([Math.min(...counts), Math.max(...counts)], [0, 40], `kind ${kind}`)
+    }
+    const before = new Set<number>()
+    for (const [at, event] of events.entries()) {
+      if (orderCount(event) !== null) before.add(events[at - 1]!.kind)
+    }
+    for (const kind of [101, 104, 111, 118, 160]) assert.ok(before.has(kind), `after kind ${kind}`)
+    const blocks = new Set(events.filter((e) => orderCount(e) !== null).map((event) => placeOf(event)[0]))
+    assert.ok(blocks.size > 1_000, String(blocks.size))
+  })
+
+  test('are thousands now and then', () => {
+    const counts = Map.groupBy(events, (event) => placeOf(event)[0])
+    const large = [...counts.values()].filter(({ length }) => length > 1_000)
+    assert.ok(large.length >= 2 && large.length <= 7, String(large.length))
+    assert.ok(large.some(({ length }) => length > 5_000))
+  })
+
+  test('are no others for orders and large blocks: without records of other kinds, there are neither', () => {
+    const kinds = new Set(rawEvents({ blocks: 700, events: 0 }).map(({ kind }) => kind))
+    assert.deepEqual([kinds.has(156), kinds.has(187), kinds.has(118)], [false, false, false])
+  })
+})
+
+/** The numbers of the fields of a perpetual market's event, with those in them, as "2.1.102"; numbers of 0 are no fields. */
+function pathsIn(bytes: Uint8Array, prefix = ''): string[] {
+  return [...fieldsOf(bytes)].flatMap(([no, values]) =>
+    values.flatMap((value) => {
+      const path = `${prefix}${no}`
+      if (typeof value === 'bigint') return value === 0n ? [] : [path]
+      const isText = /^[ -~]+$/.test(Buffer.from(value).toString('latin1'))
+      return isText ? [path] : pathsIn(value, `${path}.`)
+    }),
+  )
+}
+
+test('market and asset events have the fields of a core, without which a data node refuses them or ends', () => {
+  const bodiesIn = (bytes: Buffer, kind: number) =>
+    recordsOf(bytes).flatMap((record) => {
+      const body = fieldsOf(record.bytes.subarray(12)).get(kind)?.[0] as Uint8Array | undefined
+      return body === undefined ? [] : [body]
+    })
+  // Its third market is no perpetual one.
+  const sent = readRecording(recorded('restart-2'))
+  const markets = bodiesIn(sent, 116).slice(0, 2)
+  const generated = Buffer.concat([...generateRecords({ blocks: 1 })])
+  for (const [expected, kind] of [
+    [markets, 116],
+    [bodiesIn(sent, 117), 117],
+  ] as const) {
+    const paths = new Set(bodiesIn(generated, kind).flatMap((body) => pathsIn(body)))
+    const missing = expected.flatMap((body) => pathsIn(body)).filter((path) => !paths.has(path))
+    assert.deepEqual([expected.length > 1, missing], [true, []], `kind ${kind}`)
+  }
+})
+
 describe('the markets of a generated stream', () => {
   const OPTIONS = { blocks: 3_000, points: 3, events: 0, seed: 1 }
   const bytes = Buffer.concat([...generateRecords(OPTIONS)])
@@ -114,6 +195,41 @@ describe('the markets of a generated stream', () => {
       assert.ok(funding.paidPeriods.agree > 20 && funding.estimates.agree > 8_500)
     })
   }
+
+  test('have losses at some payments: of payers first, then of receivers, who together lose what is missing', () => {
+    type Payments = { amounts: Map<string, bigint>; losses: [party: string, amount: bigint][] }
+    const all: Payments[] = []
+    const events = rawEventsOf(bytes)
+    for (const [at, { kind, body }] of events.entries()) {
+      if (kind !== 178) continue
+      // Between the payments and the event of the period that closes.
+      const closing = events.findIndex((event, later) => later > at && event.kind === 159)
+      const losses = events.slice(at + 1, closing).map((loss): [string, bigint] => {
+        assert.deepEqual([loss.kind, textIn(loss.body, 1)], [113, textIn(body, 1)])
+        assert.equal(numberIn(loss.body, 4), 2n)
+        return [textIn(loss.body, 2), BigInt(textIn(loss.body, 3))]
+      })
+      const amounts = body.get(3)!.map((element) => {
+        const payment = fieldsOf(element as Uint8Array)
+        return [textIn(payment, 1), BigInt(textIn(payment, 2))] as const
+      })
+      all.push({ amounts: new Map(amounts), losses })
+    }
+    const count = all.reduce((sum, { losses }) => sum + losses.length, 0)
+    assert.equal(count, events.filter(({ kind }) => kind === 113).length)
+    const withLosses = all.filter(({ losses }) => losses.length > 0)
+    assert.ok(withLosses.length > 3 && withLosses.length < all.length / 2, String(withLosses.length))
+    for (const { amounts, losses } of withLosses) {
+      const isReceiver = losses.map(([, amount]) => amount < 0n)
+      assert.deepEqual(isReceiver, isReceiver.toSorted(), 'payers come first')
+      for (const [party, amount] of losses) {
+        const paid = amounts.get(party)!
+        assert.ok(amount > 0n ? amount <= -paid : -amount <= paid, `${amount} of ${paid}`)
+      }
+      const rest = losses.reduce((sum, [, amount]) => sum + amount, 0n)
+      assert.ok(rest >= 0n && rest < losses.length, String(rest))
+    }
+  })
 
   test('have providers whose provisions are amended, undeployed, cancelled, and come back', () => {
     const provisions = blocksOf(bytes).blocks.flatMap(({ events }) =>

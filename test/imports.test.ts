@@ -125,9 +125,12 @@ test('What another layer has is imported by its name', () => {
 /** What tools take from core and service, apart from core/domain: with each entry a change of these may break a tool. */
 const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/blocks/block-assembler': 'createBlockAssembler',
+  'core/events/bus-event': 'EVENT_KIND createEnvelope readEnvelope',
   'core/events/byte-writer': 'ByteWriter encoded',
   'core/events/left-out': 'isKeptNumber',
   'core/events/market-enums': 'MARKET_STATES TRADING_MODES',
+  'core/events/protocol-upgrade': 'readyHeightIn',
+  'core/events/wire-reader': 'LENGTH_DELIMITED WireReader bytesOf',
   'core/funding/auctions': 'enterAuction forgetClosedAuctions leaveAuction noAuctions timeOutsideAuctions',
   'core/funding/estimate': 'estimateFromTwaps',
   'core/funding/market-verifier': 'createMarketVerifier',

@@ -2,7 +2,13 @@ import { Command, InvalidArgumentError, type Option } from 'commander'
 import { findEventFiles } from '#core/records/event-paths'
 import { createLogger } from '#service/log'
 import { generateBlocks } from '../generate/generate.ts'
-import { DEFAULTS, GenerateOptionError, type GenerateOptions, resolveOptions } from '../generate/options.ts'
+import {
+  checkInteger,
+  DEFAULTS,
+  GenerateOptionError,
+  type GenerateOptions,
+  resolveOptions,
+} from '../generate/options.ts'
 import { replay } from '../generate/replay.ts'
 import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
@@ -22,7 +28,11 @@ With --dial it acts as a core for a service started with --listen; the blocks ha
 
 It can also send the blocks of a recording, here a quarter of an hour of it each second:
 
-  lyra generate --replay events.evts.gz --speed 900 --dial 127.0.0.1:3005`
+  lyra generate --replay events.evts.gz --speed 900 --dial 127.0.0.1:3005
+
+Here it restarts like a core after 25, 50 and 75 blocks, and is upgraded after block 60:
+
+  lyra generate --blocks 100 --restart-every 25 --upgrade 60 --dial 127.0.0.1:3005`
 
 /** Maximum time of the first block after its given time. */
 const MOST_AHEAD_SECONDS = 3
@@ -43,7 +53,11 @@ export function command(): Command {
         String(DEFAULTS.points),
       ),
     )
-    .addOption(numberOption('--events <n>', 'records of other kinds per block').default(DEFAULTS.events))
+    .addOption(
+      numberOption('--events <n>', 'records of other kinds per block, besides those of large blocks').default(
+        DEFAULTS.events,
+      ),
+    )
     .addOption(numberOption('--seed <n>', 'seed of the random generator').default(DEFAULTS.seed))
     .addOption(
       numberOption(
@@ -58,6 +72,18 @@ export function command(): Command {
         'connect to this address as a core would, and send one block per second',
         'lyra generate',
       ).argParser(addressLike('127.0.0.1:3005')),
+    )
+    .addOption(
+      numberOption(
+        '--restart-every <n>',
+        'with --dial, restart whenever n blocks were sent: connect anew, repeat the state outside blocks, and the blocks since a snapshot',
+      ),
+    )
+    .addOption(
+      numberOption(
+        '--upgrade <height>',
+        'with --dial, a protocol upgrade after this block: wait until the service is ready for it, then restart',
+      ),
     )
     .addOption(
       setting(
@@ -87,28 +113,41 @@ type Options = Omit<GenerateOptions, 'blocks'> & {
   dial?: { host: string; port: number }
   replay?: string
   speed?: number
+  restartEvery?: number
+  upgrade?: number
 }
 
-async function generate({ dial, replay: recording, speed, blocks, ...options }: Options): Promise<void> {
+async function generate({
+  dial,
+  replay: recording,
+  speed,
+  restartEvery,
+  upgrade,
+  blocks,
+  ...options
+}: Options): Promise<void> {
   if (speed !== undefined && !(speed > 0 && speed <= 1_000_000))
     throw new GenerateOptionError(`--speed must be more than 0 and at most 1000000, not ${speed}`)
+  checkRestarts({ dial, restartEvery, upgrade })
+  const core = { start: options.start, restartEvery, upgrade, report: writeLine }
   const signal = stopOnSignals()
   if (recording !== undefined) {
     if (dial === undefined) throw new GenerateOptionError('--replay sends a recording: it needs --dial')
     const { files } = findEventFiles([recording])
     const log = createLogger('warn')
-    await sendTo(dial, { speed: speed ?? 1, start: options.start }, signal, (send) =>
-      replay(files, { log, signal, send }),
-    )
+    await sendTo(dial, { ...core, speed: speed ?? 1 }, signal, (send) => replay(files, { log, signal, send }))
   } else {
     if (speed !== undefined)
       throw new GenerateOptionError('--speed is that of a recording: it needs --replay')
     if (blocks === undefined) throw new GenerateOptionError('--blocks or --replay is missing')
     const made = resolveOptions({ ...options, blocks })
+    if (upgrade !== undefined && blocks < 2)
+      throw new GenerateOptionError('--upgrade needs a block after it: give --blocks 2 or more')
+    if (upgrade !== undefined) checkInteger('upgrade', upgrade, made.start, made.start + blocks - 2)
     if (dial === undefined) await writeTo(process.stdout, made, signal)
     else {
       const now = Math.floor(Date.now() / 1000) - MOST_AHEAD_SECONDS
-      await sendTo(dial, { speed: 1, start: made.start }, signal, async (send) => {
+      await sendTo(dial, { ...core, speed: 1 }, signal, async (send) => {
         for (const block of generateBlocks(made, now)) {
           if (signal.aborted) return
           await send(block)
@@ -117,4 +156,27 @@ async function generate({ dial, replay: recording, speed, blocks, ...options }: 
     }
   }
   if (signal.aborted) process.exitCode = EXIT.interrupted
+}
+
+/** @throws {GenerateOptionError} for a value out of its range, and for a restart of nothing. */
+function checkRestarts({
+  dial,
+  restartEvery,
+  upgrade,
+}: {
+  dial: Options['dial'] | undefined
+  restartEvery: number | undefined
+  upgrade: number | undefined
+}): void {
+  if (restartEvery !== undefined) checkInteger('restart-every', restartEvery, 1, 1_000_000_000)
+  if (upgrade !== undefined) checkInteger('upgrade', upgrade, 1, 1_000_000_000)
+  if (dial !== undefined) return
+  if (restartEvery !== undefined)
+    throw new GenerateOptionError('--restart-every restarts the connection of a core: it needs --dial')
+  if (upgrade !== undefined)
+    throw new GenerateOptionError("--upgrade waits for a service's answer: it needs --dial")
+}
+
+function writeLine(line: string): void {
+  process.stderr.write(`${line}\n`)
 }

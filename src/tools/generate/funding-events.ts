@@ -10,6 +10,9 @@ export type SentSource = typeof EXTERNAL | typeof INTERNAL
 export const EXTERNAL = 1
 export const INTERNAL = 2
 
+/** `LossSocialization.Type`. */
+const FUNDING_PAYMENT = 2
+
 /** A period's TWAPs in its event; `end` null: the period begins. */
 export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
 
@@ -41,18 +44,30 @@ export function writePeriod(context: Context, market: Market, funding: Funding, 
   })
 }
 
-/** Writes a `FundingPayments` event: longs pay a positive payment to shorts. */
+/**
+ * Writes a `FundingPayments` event, in which longs pay a positive payment to shorts, and a `LossSocialization` event for each
+ * who cannot pay or does not get everything.
+ */
 function writePayments(
   { out, transaction }: Context,
-  { id, positions }: Market,
+  { id, positions, lossesOf }: Market,
   seq: number,
   payment: bigint,
 ): void {
+  const payments = positions.map(({ party, units }) => ({ party, amount: -payment * BigInt(units) }))
   out.write(EVENT_TYPES.fundingPayments, transaction, {
     1: id,
     2: seq,
-    3: positions.map(({ party, units }) => ({ 1: party, 2: String(-payment * BigInt(units)) })),
+    3: payments.map(({ party, amount }) => ({ 1: party, 2: String(amount) })),
   })
+  for (const { party, amount } of lossesOf(payments)) {
+    out.write(EVENT_TYPES.lossSocialization, transaction, {
+      1: id,
+      2: party,
+      3: String(amount),
+      4: FUNDING_PAYMENT,
+    })
+  }
 }
 
 /** Writes a `FundingPeriodDataPoint` event. */

@@ -2,18 +2,22 @@ import { enterOpeningAuction, runAuction } from './auction.ts'
 import { writeBegin, writeCheckpoint, writeEnd } from './block-frame.ts'
 import { type BlockHead, createClock, FIRST_SECOND } from './clock.ts'
 import { type Context, createContext, nextTransaction } from './context.ts'
+import { createDataSources } from './data-sources.ts'
 import { createEpochs } from './epochs.ts'
 import { endDuePeriod } from './funding.ts'
 import { createAssets } from './instruments.ts'
+import { createLargeBlocks } from './large-blocks.ts'
+import { createLosses } from './losses.ts'
 import { createMarket } from './market.ts'
 import { writeAsset } from './market-events.ts'
 import { type GenerateOptions, resolveOptions } from './options.ts'
+import { createOrderFeed } from './orders.ts'
 import { createOtherKindsFeed } from './other-kinds.ts'
 import { createPointFeed } from './points.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { createRecordWriter } from './record-writer.ts'
-import type { SentBlock } from './send-to.ts'
+import type { SentBlock } from './sent-blocks.ts'
 import { createTraders } from './traders.ts'
 
 const CHECKPOINT_BLOCKS = 25
@@ -63,13 +67,22 @@ function createGenerator(options: GenerateOptions, startSecond?: number) {
   const clock = createClock(start, random, startSecond ?? FIRST_SECOND + start - 1)
   const assets = createAssets(random)
   const positionsOf = createTraders(seed)
+  const nextDataSources = createDataSources(seed)
+  const lossesOf = createLosses(seed)
   const markets = Array.from({ length: rest.markets }, (_, number) =>
-    createMarket(number, assets, positionsOf(number), random),
+    createMarket(
+      number,
+      assets,
+      { positions: positionsOf(number), dataSources: nextDataSources(), lossesOf },
+      random,
+    ),
   )
   const providers = createProviders(markets, parties, random)
   const sendEpochs = createEpochs()
   const sendPoints = createPointFeed(markets, points)
-  const sendOtherKinds = createOtherKindsFeed(events, random)
+  const sendOrders = createOrderFeed(markets, events, seed)
+  const sendOtherKinds = createOtherKindsFeed(events, random, sendOrders)
+  const enlarge = createLargeBlocks(events, seed, sendOrders)
   const marketDataPerBlock = Math.min(
     markets.length,
     Math.max(MARKETS_IN_EVERY_BLOCK, MARKET_DATA_RATIO * (FRAME_EVENTS + points + events)),
@@ -101,19 +114,26 @@ function createGenerator(options: GenerateOptions, startSecond?: number) {
     const context = createContext(out, random, block)
     writeBegin(context)
     if (first) for (const asset of assets) writeAsset(context, asset)
+    sendOrders(context)
     for (const market of markets) {
       if (first) enterOpeningAuction(context, market)
       else runAuction(context, market)
     }
+    sendOrders(context)
     const ended = sendEpochs(context)
     if (ended === null) sendMarketData(context)
     else providers.endEpoch(context, ended)
+    sendOrders(context)
     nextTransaction(context)
     sendOtherKinds(context)
+    enlarge(context)
     for (const market of markets) endDuePeriod(context, market)
+    sendOrders(context)
     sendPoints(context)
+    sendOrders(context)
     providers.sendProvisions(context)
     if (block.height % CHECKPOINT_BLOCKS === 0) writeCheckpoint(context)
+    sendOrders(context)
     writeEnd(context)
   }
 

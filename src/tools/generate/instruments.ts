@@ -9,6 +9,8 @@ export type Asset = { id: Uint8Array; symbol: string; name: string; decimals: nu
 export type Instrument = {
   code: string
   name: string
+  /** Symbol of the coin whose price the market follows. */
+  coin: string
   /** Decimals of prices. */
   decimals: number
   /** A usual price in them. */
@@ -53,6 +55,7 @@ export function nthInstrument(number: number, assets: readonly Asset[]): Instrum
   return {
     code: `${coin.symbol}/${asset.symbol}-PERP${series}`,
     name: `${coin.name} perpetual${series}`,
+    coin: coin.symbol,
     decimals: coin.decimals,
     price: coin.price,
     asset,

@@ -3,7 +3,7 @@ import { estimateFromTwaps } from '#core/funding/estimate'
 import { fromSeconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
-import { type Funding, type Market, tradingOf } from './market.ts'
+import { type Funding, type Market, PRICE_TRIGGER, tradingOf } from './market.ts'
 import type { ProviderLists } from './provider-lists.ts'
 
 /** Writes a market's `MarketData`, its fields filled as those of a perpetual market are. */
@@ -54,7 +54,7 @@ function priceBounds({ markPrice }: Market): Message {
   return {
     1: String(markPrice - Math.ceil(markPrice / 20)),
     2: String(markPrice + Math.ceil(markPrice / 20)),
-    3: { 1: 60, 2: '0.99999', 3: 7 },
+    3: PRICE_TRIGGER,
     4: String(markPrice),
     5: true,
   }

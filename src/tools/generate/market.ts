@@ -1,7 +1,9 @@
 import { type Auctions, noAuctions } from '#core/funding/auctions'
 import { type FundingTerms, fundingTerms } from '#core/funding/payment'
 import type { SourceTwap, TwapPeriod } from '#core/funding/source-twap'
+import type { DataSources } from './data-sources.ts'
 import { type Asset, type Instrument, nthInstrument } from './instruments.ts'
+import type { LossesOf } from './losses.ts'
 import type { Random } from './random.ts'
 import type { TraderPosition } from './traders.ts'
 
@@ -34,6 +36,8 @@ export type Market = {
   instrument: Instrument
   terms: FundingTerms
   positions: readonly TraderPosition[]
+  dataSources: DataSources
+  lossesOf: LossesOf
   /** Zeros that convert a price from the market's decimals to the asset's. */
   zeros: string
   /** The time of its first block, in Unix nanoseconds. */
@@ -52,6 +56,9 @@ export type Market = {
 const LEAST_PRICE = 1_000
 const MOST_PRICE = 99_999_999
 
+/** `PriceMonitoringTrigger` of every market: seconds ahead, probability, seconds of the auction. */
+export const PRICE_TRIGGER = { 1: 60, 2: '0.99999', 3: 7 }
+
 /** `Market.TradingMode` and `Market.State` as they go together. */
 const CONTINUOUS = { mode: 1, state: 5 }
 const OPENING_AUCTION = { mode: 3, state: 3 }
@@ -61,7 +68,7 @@ const MONITORING_AUCTION = { mode: 4, state: 6 }
 export function createMarket(
   number: number,
   assets: readonly Asset[],
-  positions: readonly TraderPosition[],
+  parts: Pick<Market, 'positions' | 'dataSources' | 'lossesOf'>,
   random: Random,
 ): Market {
   const instrument = nthInstrument(number, assets)
@@ -70,7 +77,7 @@ export function createMarket(
     id: Buffer.from(random.hex(), 'latin1'),
     instrument,
     terms: fundingTerms(instrument.funding)!,
-    positions,
+    ...parts,
     createdAt: 0n,
     markPrice: price,
     spotPrice: price,

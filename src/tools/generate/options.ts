@@ -11,7 +11,10 @@ export type GenerateOptions = {
    * takes one internal point a second.
    */
   points?: number
-  /** Records a block of kinds that the service does not keep, on average; may be fractional; 0 to 100,000. */
+  /**
+   * Records a block of kinds that the service does not keep, on average; may be fractional; 0 to 100,000. Cancelled and
+   * expired orders and those of large blocks come besides, but with 0 there are none.
+   */
   events?: number
   /** Chooses ids, prices and everything else that is random; 0 to 2^53 - 1. */
   seed?: number
@@ -69,7 +72,8 @@ export function resolveOptions(options: GenerateOptions): ResolvedOptions {
   return resolved
 }
 
-function checkInteger(name: string, value: number, least: number, most: number): void {
+/** @throws {GenerateOptionError} for a value that is not a whole number within the limits. */
+export function checkInteger(name: string, value: number, least: number, most: number): void {
   checkRange(name, value, least, most)
   if (!Number.isInteger(value))
     throw new GenerateOptionError(`--${name} must be a whole number, not ${value}`)

@@ -77,19 +77,33 @@ const EVENTS_PER_TRANSACTION = 3
 
 /**
  * Creates the function that sends a block's share of events of kinds that are none of the service's: `events` a block on
- * average, their bodies made once and sent again and again.
+ * average. `afterEach` is called after each of them.
  */
-export function createOtherKindsFeed(events: number, random: Random): (context: Context) => void {
-  const table = createTable(random)
+export function createOtherKindsFeed(
+  events: number,
+  random: Random,
+  afterEach: (context: Context) => void,
+): (context: Context) => void {
+  const send = createOtherKinds(random)
   let due = 0
 
   return (context) => {
     for (due += events; due >= 1; due--) {
-      const { event, bodies } = table[context.random.below(table.length)]!
-      if (context.random.onceIn(EVENTS_PER_TRANSACTION)) nextTransaction(context)
-      const template = bodies[context.random.below(bodies.length)]!
-      context.out.write(event, context.transaction, template)
+      send(context)
+      afterEach(context)
     }
+  }
+}
+
+/** Creates the function that sends one such event: their bodies are made once, and sent again and again. */
+export function createOtherKinds(random: Random): (context: Context) => void {
+  const table = createTable(random)
+
+  return (context) => {
+    const { event, bodies } = table[context.random.below(table.length)]!
+    if (context.random.onceIn(EVENTS_PER_TRANSACTION)) nextTransaction(context)
+    const template = bodies[context.random.below(bodies.length)]!
+    context.out.write(event, context.transaction, template)
   }
 }
 

@@ -22,11 +22,17 @@ export type Random = {
   hex(): string
 }
 
-/** Creates the generator "sfc32" (Chris Doty-Humphrey's PractRand), seeded with a whole number below 2^53. */
-export function createRandom(seed: number): Random {
+/** Names of independent sequences of random numbers: a part of a stream that has its own leaves the others unchanged. */
+const SEQUENCES = ['main', 'data sources', 'losses', 'orders', 'large blocks'] as const
+
+/**
+ * Creates the generator "sfc32" (Chris Doty-Humphrey's PractRand), seeded with a whole number below 2^53 and the name
+ * of the sequence.
+ */
+export function createRandom(seed: number, sequence: (typeof SEQUENCES)[number] = 'main'): Random {
   let a = seed | 0
   let b = Math.floor(seed / 0x1_0000_0000) | 0
-  let c = 0x9e3779b9 | 0
+  let c = (0x9e3779b9 + SEQUENCES.indexOf(sequence)) | 0
   let counter = 1
 
   function next(): number {

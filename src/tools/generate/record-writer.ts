@@ -16,7 +16,7 @@ const BUS_EVENT_VERSION = 1
 
 /**
  * Writes framed records: 4-byte big-endian size of the rest, 8-byte big-endian sequence number, BusEvent
- * (docs/events.md, event files). Numbers the records and, within a block, the events.
+ * (docs/events.md, event files). Numbers the records and, within a block, the events, as the core counts them.
  */
 export function createRecordWriter(chainId: string) {
   const out = new ByteWriter(BUFFER_BYTES)
@@ -26,13 +26,14 @@ export function createRecordWriter(chainId: string) {
   let full: Buffer[] = []
   let sequence = 0n
   let blockHeight = 0
-  let index = 0
+  /** The index of the block's next event. */
+  let index = 1
 
   /** Events from here on belong to this block; their ids count from 1. */
   function beginBlock(height: number, upperCaseHash: Uint8Array): void {
     blockHeight = height
     blockHash.set(upperCaseHash)
-    index = 0
+    index = 1
   }
 
   /**
@@ -41,11 +42,26 @@ export function createRecordWriter(chainId: string) {
    * @param parts the event's fields: as such, or as bytes
    */
   function write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void {
+    writeRecord(event, txHash, parts)
+    index++
+  }
+
+  /** Writes expired or cancelled orders as {@link write} does; they take as many ids as they have orders, so none if they have none. */
+  function writeOrders(event: EventType, txHash: Uint8Array | null, body: Message, orders: number): void {
+    writeRecord(event, txHash, [body])
+    index += orders
+  }
+
+  function writeRecord(
+    event: EventType,
+    txHash: Uint8Array | null,
+    parts: readonly (Message | Uint8Array)[],
+  ): void {
     out.reserve(USUAL_RECORD_BYTES)
     const recordStart = out.length
     out.length += HEADER_BYTES
     // One by one, because most records are of this kind.
-    out.field(1, `${blockHeight}-${++index}`)
+    out.field(1, `${blockHeight}-${index}`)
     out.field(2, blockHash)
     out.field(3, event.type)
     out.field(4, BUS_EVENT_VERSION)
@@ -80,7 +96,7 @@ export function createRecordWriter(chainId: string) {
     return chunks
   }
 
-  return { beginBlock, write, takeFull, takeAll }
+  return { beginBlock, write, writeOrders, takeFull, takeAll }
 }
 
 export type RecordWriter = ReturnType<typeof createRecordWriter>

@@ -3,7 +3,7 @@ import { createBlockAssembler } from '#core/blocks/block-assembler'
 import type { EventPath } from '#core/records/event-paths'
 import { readEventFiles } from '#core/records/read-records'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
-import type { SendBlock } from './send-to.ts'
+import type { SendBlock } from './sent-blocks.ts'
 
 /**
  * Sends the blocks of event files in their order, each with the records since the block before it ended.
