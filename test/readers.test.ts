@@ -82,7 +82,7 @@ for (const kind of ANY_STORE_KIND) {
       [['--max-behind', '60'], 503],
     ] as const) {
       const { base } = await startService(t, ['--store', store, ...args])
-      const started = async () => !(await send(base, '/ready')).text.includes('thread stopped')
+      const started = async () => !/starting|thread stopped/.test((await send(base, '/ready')).text)
       await until(started, 'all threads run')
       const answer = await send(base, '/ready')
       assert.equal(answer.status, status, answer.text)

@@ -193,12 +193,23 @@ export function otherChain(name: string, chain: string, held: string): StoreRefu
   )
 }
 
-/** A store that is temporarily unavailable. */
-export class StoreUnavailableError extends Error {
-  override name = 'StoreUnavailableError'
+/** The database says that its own files are damaged: retrying does not help. */
+export class StoreDamagedError extends StoreError {
+  override name = 'StoreDamagedError'
 }
 
-/** Converts a reader's error: an unusable store counts as temporarily unavailable. */
+/** A store that cannot be read: temporarily, unless it is damaged. */
+export class StoreUnavailableError extends Error {
+  override name = 'StoreUnavailableError'
+  readonly isDamaged: boolean
+
+  constructor(message: string, options: ErrorOptions & { isDamaged?: boolean } = {}) {
+    super(message, options)
+    this.isDamaged = options.isDamaged ?? options.cause instanceof StoreDamagedError
+  }
+}
+
+/** Converts a reader's error: an unusable store counts as unavailable. */
 export function asUnavailable(error: unknown): unknown {
   return error instanceof StoreError ? new StoreUnavailableError(error.message, { cause: error }) : error
 }

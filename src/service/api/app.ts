@@ -19,7 +19,7 @@ import { createHttpServer } from './http/http-server.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
 import { createParserErrors } from './http/parser-errors.ts'
 import { createRequestCount } from './http/rate-limit.ts'
-import { addReadinessMetrics, type IngestionState } from './http/readiness.ts'
+import { addReadinessMetrics, type IngestionState, type StoreHealth } from './http/readiness.ts'
 import { createRouter } from './http/router.ts'
 import { staticRoutes } from './http/static-routes.ts'
 import { addStoreMetrics } from './http/store-metrics.ts'
@@ -77,7 +77,7 @@ export type App = {
   /** The parts that gRPC shares with this application. */
   shared: Pick<
     GrpcOptions,
-    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError' | 'known'
+    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError' | 'health' | 'known'
   >
 }
 
@@ -86,7 +86,8 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics()
   const clusterFaults = watchCluster(reader, log, metrics)
   addStoreMetrics(metrics, reader)
-  addReadinessMetrics(metrics, reader, ingestion)
+  const health: StoreHealth = { isDamaged: false }
+  addReadinessMetrics(metrics, reader, ingestion, health)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
   const account = createAccount((address) => {
@@ -100,7 +101,9 @@ export function createApp(options: AppOptions): App {
     addressOf: (request) => clientAddress(request, options.trustProxy),
   })
   const countRequest = createRequestCount(options.rateLimit)
-  const explainError = createExplainError(log)
+  const explainError = createExplainError(log, () => {
+    health.isDamaged = true
+  })
   const cache = createAnswerCache(reader, options.cacheBytes)
   const turns = {
     usual: createTurns(account, PAGES_AT_ONCE),
@@ -134,6 +137,7 @@ export function createApp(options: AppOptions): App {
       ...options,
       metrics,
       storeName: options.storeName,
+      health,
       clusterFaults,
     }),
   ]
@@ -179,6 +183,6 @@ export function createApp(options: AppOptions): App {
       server.close()
       await closed
     },
-    shared: { answers, connections, backlog, countRequest, account, explainError, known },
+    shared: { answers, connections, backlog, countRequest, account, explainError, health, known },
   }
 }

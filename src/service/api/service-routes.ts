@@ -4,7 +4,13 @@ import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
 import { acceptsGzip } from './http/negotiation.ts'
-import { forwardReport, type IngestionState, unreadiness, upgradeReport } from './http/readiness.ts'
+import {
+  forwardReport,
+  type IngestionState,
+  type StoreHealth,
+  unreadiness,
+  upgradeReport,
+} from './http/readiness.ts'
 import type { Route } from './http/router.ts'
 import { throttled } from './http/throttled.ts'
 import { createNodeAnswers, type NodeAnswers } from './node-answers.ts'
@@ -20,6 +26,8 @@ export type ServiceRoutesOptions = {
   metrics: Metrics
   version: string
   storeName: string | undefined
+  /** What answers have found out about the store. */
+  health: StoreHealth
   clusterFaults: () => Promise<string[]>
   log: Logger
 }
@@ -28,7 +36,7 @@ const NOT_STORED = { 'cache-control': 'no-store' }
 
 /** The routes that report on the service and describe its API. */
 export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
-  const { reader, ingestion, metrics, version, storeName, clusterFaults, log } = options
+  const { reader, ingestion, metrics, version, storeName, health, clusterFaults, log } = options
   const document = () => openApiDocument(version)
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
@@ -50,7 +58,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       isUnlimited: true,
       answer: async (exchange) => {
         const [{ reasons, storeFault }, cluster] = await Promise.all([
-          unreadiness(reader, ingestion),
+          unreadiness(reader, ingestion, health),
           clusterFaults(),
         ])
         const beside = {

@@ -33,7 +33,13 @@ export type ThreadOptions = {
 }
 
 /** An error as it is sent between threads. */
-type SentError = { name: string; message: string; stack: string | undefined; isUnavailable: boolean }
+type SentError = {
+  name: string
+  message: string
+  stack: string | undefined
+  isUnavailable: boolean
+  isDamaged: boolean
+}
 
 type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
 
@@ -135,15 +141,16 @@ export function answerCalls<Asked, Answer>(
       (error: Error) => {
         const { name, message: text, stack } = error
         const isUnavailable = error instanceof StoreUnavailableError
-        say({ type: 'error', id, error: { name, message: text, stack, isUnavailable } })
+        const isDamaged = error instanceof StoreUnavailableError && error.isDamaged
+        say({ type: 'error', id, error: { name, message: text, stack, isUnavailable, isDamaged } })
       },
     )
   })
   say({ type: 'running' })
 }
 
-function errorOf({ name, message, stack, isUnavailable }: SentError): Error {
-  if (isUnavailable) return new StoreUnavailableError(message)
+function errorOf({ name, message, stack, isUnavailable, isDamaged }: SentError): Error {
+  if (isUnavailable) return new StoreUnavailableError(message, { isDamaged })
   const error = Object.assign(new Error(message), { name })
   if (stack !== undefined) error.stack = stack
   return error

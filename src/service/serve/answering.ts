@@ -41,12 +41,18 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   const longReads = store.isEmbedded ? startLongReads(store.name, log, { isReadOnly }) : longReadsOf(reader)
   const publicFault = hidePaths(store)
   /** Whether the thread that ingests and prunes has loaded its code, if there is one. */
+  let haveAllRun = false
   let ingestionRuns = isReadOnly
   const state: IngestionState = {
     failure: null,
     live: null,
     maxBehindSeconds: settings.maxBehind,
-    threadsRun: () => ingestionRuns && maker.isRunning() && longReads.isRunning(),
+    threadsRun: () => {
+      const allRun = ingestionRuns && maker.isRunning() && longReads.isRunning()
+      haveAllRun ||= allRun
+      return allRun
+    },
+    hasStarted: () => haveAllRun,
   }
 
   /** Loaded if it is asked for: most services speak no gRPC. */

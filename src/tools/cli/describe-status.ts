@@ -39,6 +39,8 @@ export function describeStatus(report: StatusReport): string {
   if (coverage === null || lastBlock === null) {
     const isUnknown = (store?.cluster?.workersDown.length ?? 0) > 0
     if (isUnknown) entries.push(['blocks', 'unknown while a worker is unreachable'])
+    else if (service !== null && !service.reasons.some(({ reason }) => reason === 'empty store'))
+      entries.push(['blocks', 'unknown while the store cannot be read'])
     else if (store === null || store.schemaVersion === store.programSchemaVersion)
       entries.push(['blocks', 'none'])
     return table(entries).join('\n')

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreAwayError, StoreError, StoreRefusedError } from '../store.ts'
+import { StoreAwayError, StoreDamagedError, StoreError, StoreRefusedError } from '../store.ts'
 
 /** Attempts on new connections, and the waits between them. */
 const CONNECT_ATTEMPTS = 5
@@ -64,6 +64,9 @@ const CUT_CODES = [
 
 /** SQLSTATEs, or their first two characters, of a wrong user or password, a missing database, and missing rights. */
 const REFUSALS = ['28', '3D', '42501']
+
+/** SQLSTATEs of damaged tables and indexes. */
+const DAMAGE = ['XX001', 'XX002']
 
 /** Pseudo-code if the driver gives up a connection without one: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
@@ -154,6 +157,13 @@ export function explainPostgresError(name: string, error: unknown): Error {
       : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
-  const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError
+  const isDamaged = DAMAGE.includes(code ?? '')
+  const Kind = isRefused
+    ? StoreRefusedError
+    : isDamaged
+      ? StoreDamagedError
+      : isPassing(error)
+        ? StoreAwayError
+        : StoreError
   return new Kind(`${name}: ${cause ?? message.trim().replaceAll(/\s+/g, ' ')}`, { cause: error })
 }

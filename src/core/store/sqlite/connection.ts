@@ -10,7 +10,7 @@ import {
   refuseUnknownVersion,
   stepsFrom,
 } from '../schema-version.ts'
-import { StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
+import { StoreDamagedError, StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
 import { checkLog } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
@@ -46,6 +46,7 @@ const NO_FILE = 'no such file; lyra migrate, lyra ingest and lyra serve --listen
 
 const SQLITE_BUSY = 5
 const SQLITE_READONLY = 8
+const SQLITE_CORRUPT = 11
 const SQLITE_READONLY_DIRECTORY = 1544
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
@@ -360,6 +361,7 @@ export function explainSqliteError(path: string, error: unknown): unknown {
   const cause =
     (errcode === undefined ? undefined : (SQLITE_CAUSES[errcode] ?? SQLITE_CAUSES[errcode & 0xff])) ?? message
   const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
-  const Kind = isReadOnly ? StoreRefusedError : StoreError
+  const isDamaged = errcode !== undefined && (errcode & 0xff) === SQLITE_CORRUPT
+  const Kind = isReadOnly ? StoreRefusedError : isDamaged ? StoreDamagedError : StoreError
   return new Kind(`${path}: ${cause}`, { cause: error })
 }

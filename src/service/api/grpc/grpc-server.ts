@@ -54,7 +54,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   const reflection = createReflection(options.countRequest)
   const methods = new Map<string, MethodHandler>([
     ...tradingDataMethods(options),
-    ...healthMethods(reader, options.ingestion),
+    ...healthMethods(reader, options.ingestion, options.health),
     ...['v1', 'v1alpha'].map((version): [string, MethodHandler] => [
       `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
       reflection,

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reader } from '#core/store/store'
 import { invalidParameter, unknownService } from '../http/errors.ts'
-import type { IngestionState } from '../http/readiness.ts'
-import { unreadiness } from '../http/readiness.ts'
+import { type IngestionState, type StoreHealth, unreadiness } from '../http/readiness.ts'
 import { HEALTH, methodsOf, TRADING_DATA } from '../protos.ts'
 import { framed, type MethodHandler, readRequest } from './call.ts'
 
@@ -15,7 +14,11 @@ const KEPT_MS = 500
 type Status = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN'
 
 /** `grpc.health.v1.Health`, by path: the server and its service are SERVING while `/ready` answers 200. */
-export function healthMethods(reader: Reader, ingestion: IngestionState): [path: string, MethodHandler][] {
+export function healthMethods(
+  reader: Reader,
+  ingestion: IngestionState,
+  health: StoreHealth,
+): [path: string, MethodHandler][] {
   const { Check, Watch } = methodsOf(HEALTH) as Record<
     'Check' | 'Watch',
     ReturnType<typeof methodsOf>[string]
@@ -28,7 +31,7 @@ export function healthMethods(reader: Reader, ingestion: IngestionState): [path:
       setTimeout(() => {
         state = null
       }, KEPT_MS).unref()
-      state = unreadiness(reader, ingestion).then(({ reasons }) =>
+      state = unreadiness(reader, ingestion, health).then(({ reasons }) =>
         reasons.length === 0 ? 'SERVING' : 'NOT_SERVING',
       )
     }

@@ -7,7 +7,7 @@ import type { Connections } from '../http/connections.ts'
 import type { ExplainError } from '../http/errors.ts'
 import type { KnownPosition } from '../http/exchange.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
-import type { IngestionState } from '../http/readiness.ts'
+import type { IngestionState, StoreHealth } from '../http/readiness.ts'
 
 /** State shared by REST and gRPC: both serve the same pages, and count clients together. */
 export type GrpcOptions = {
@@ -19,6 +19,8 @@ export type GrpcOptions = {
   explainError: ExplainError
   metrics: Metrics
   ingestion: IngestionState
+  /** What answers have found out about the store. */
+  health: StoreHealth
   trustProxy: boolean
   account: Account
   known: KnownPosition

@@ -1,6 +1,6 @@
 import { describeDuration } from '#core/domain/duration'
 import type { Position } from '#core/store/pages/page'
-import { type Reader, StoreOutdatedError } from '#core/store/store'
+import { type Reader, StoreDamagedError, StoreOutdatedError } from '#core/store/store'
 import type { ForwardState } from '../../live/forward/forward-state.ts'
 import type { LiveState } from '../../live/live-ingestion.ts'
 import { describeWait, LONG_WAIT_MS, type UpgradeState } from '../../live/protocol-upgrade.ts'
@@ -11,8 +11,10 @@ const UNREADY_REASONS = [
   'empty store',
   'intake stopped',
   'store unreachable',
+  'store damaged',
   'behind',
   'thread stopped',
+  'starting',
 ] as const
 
 /**
@@ -35,6 +37,14 @@ export type IngestionState = {
   maxBehindSeconds: number | null
   /** Whether all threads of the service run. */
   threadsRun(): boolean
+  /** Whether they all have run; until then the service starts. */
+  hasStarted?(): boolean
+}
+
+/** What answers have found out about the store. */
+export type StoreHealth = {
+  /** Whether one has met damage: until the service is started again. */
+  isDamaged: boolean
 }
 
 /** Why a service is not ready. */
@@ -46,15 +56,27 @@ export type Unreadiness = {
 }
 
 /** Finds out whether the service serves current data. */
-export async function unreadiness(reader: Reader, ingestion: IngestionState): Promise<Unreadiness> {
+export async function unreadiness(
+  reader: Reader,
+  ingestion: IngestionState,
+  health: StoreHealth,
+): Promise<Unreadiness> {
   const reasons: UnreadyReason[] = []
   for (const failure of [ingestion.failure, ...(ingestion.live?.failures ?? [])]) {
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
   }
   if (!ingestion.threadsRun()) {
+    reasons.push(
+      (ingestion.hasStarted?.() ?? true)
+        ? { reason: 'thread stopped', message: 'a thread has ended; see the log' }
+        : { reason: 'starting', message: 'the service starts' },
+    )
+  }
+  if (health.isDamaged) {
     reasons.push({
-      reason: 'thread stopped',
-      message: 'a thread has not started yet, or has ended; see the log',
+      reason: 'store damaged',
+      message:
+        'the store is damaged: some answers cannot be given. See the log, restore a backup and restart Lyra',
     })
   }
   let position: Position | null
@@ -69,6 +91,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
     }
   } catch (error) {
     const { cause, message } = error as Error
+    if (cause instanceof StoreDamagedError) health.isDamaged = true
     const fault = cause instanceof StoreOutdatedError ? cause.fault : 'the store cannot be read; see the log'
     reasons.push({ reason: 'store unreachable', message: fault })
     return { reasons, storeFault: message }
@@ -86,13 +109,18 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
 }
 
 /** Adds the reasons as figures. */
-export function addReadinessMetrics({ gauge }: Metrics, reader: Reader, ingestion: IngestionState): void {
+export function addReadinessMetrics(
+  { gauge }: Metrics,
+  reader: Reader,
+  ingestion: IngestionState,
+  health: StoreHealth,
+): void {
   gauge(
     'lyra_unready',
     'Whether the service is not ready for this reason; all 0 while it is ready.',
     ['reason'],
     async (unready) => {
-      const { reasons } = await unreadiness(reader, ingestion)
+      const { reasons } = await unreadiness(reader, ingestion, health)
       for (const kind of UNREADY_REASONS) {
         unready.set({ reason: kind }, Number(reasons.some(({ reason }) => reason === kind)))
       }

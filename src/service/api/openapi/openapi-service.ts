@@ -17,7 +17,9 @@ const REASONS: Record<UnreadyReason['reason'], string> = {
   'intake stopped': 'ingestion stopped at an error, or at missing blocks',
   'store unreachable': 'the store cannot be read',
   behind: 'the last block is too old',
-  'thread stopped': 'a thread of the service has not started yet, or has ended',
+  'store damaged': 'the database file is damaged, and some answers cannot be given',
+  'thread stopped': 'a thread of the service has ended',
+  starting: 'the service has begun to start',
 }
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
@@ -62,6 +64,24 @@ const FORWARD = object(
   },
 )
 
+const PROTOCOL_UPGRADE = object(
+  {
+    height: { type: 'string', description: 'last block before the upgrade' },
+    answered: {
+      type: 'boolean',
+      description: 'whether the core has been told that all blocks up to it are safe',
+    },
+    waitingFor: {
+      type: ['string', 'null'],
+      description: 'for whom the core waits, if it has waited for 10 s',
+    },
+  },
+  {
+    description:
+      'The protocol upgrade that the core is in. Only present from its announcement to the next block. Does not affect readiness.',
+  },
+)
+
 const CLUSTER = {
   type: 'array',
   description: 'problems of the database cluster; only present if there are any; does not affect readiness',
@@ -69,8 +89,8 @@ const CLUSTER = {
 }
 
 const READY = object(
-  { status: STATUS('ready'), cluster: CLUSTER, forward: FORWARD },
-  { optional: ['cluster', 'forward'] },
+  { status: STATUS('ready'), cluster: CLUSTER, protocolUpgrade: PROTOCOL_UPGRADE, forward: FORWARD },
+  { optional: ['cluster', 'protocolUpgrade', 'forward'] },
 )
 
 const NOT_READY = object(
@@ -96,9 +116,10 @@ const NOT_READY = object(
         'name of the empty store: the SQLite file name without its folder, or the PostgreSQL database and schema',
     },
     cluster: CLUSTER,
+    protocolUpgrade: PROTOCOL_UPGRADE,
     forward: FORWARD,
   },
-  { optional: ['store', 'cluster', 'forward'] },
+  { optional: ['store', 'cluster', 'protocolUpgrade', 'forward'] },
 )
 
 const DOCUMENT = object({ openapi: TEXT, info: { type: 'object' }, paths: { type: 'object' } })

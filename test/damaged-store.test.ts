@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { explainPostgresError } from '#core/store/postgres/errors'
+import { StoreDamagedError } from '#core/store/store'
+import { describeStatus } from '#tools/cli/describe-status'
+import { statusOfService } from '#tools/status/service-status'
+import { assertSays } from './fixtures/assert-says.ts'
+import { metricsOf, send } from './fixtures/http.ts'
+import { end, startService } from './fixtures/program.ts'
+import { storeOf } from './fixtures/service.ts'
+import { CHECKPOINTS, NAMED_SAMPLE, PERIODS, POINTS, PROVIDERS } from './fixtures/shared.ts'
+import { sqlite, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+/** Requests that together read every page of a small store. */
+const TARGETS = [CHECKPOINTS, POINTS, PERIODS, PROVIDERS, '/api/v2/instruments', '/api/v2/coverage']
+
+test('a damaged page met by an answer makes the service not ready until it is started again', async (t) => {
+  const made = await storeOf(t, sqlite, NAMED_SAMPLE)
+  const store = join(temporaryFolder(t), 'lyra.db')
+  copyFileSync(made, store)
+  const bytes = readFileSync(store)
+  // The first pages are those without which no store is opened.
+  for (let page = 60; page < bytes.length / 4096; page += 2) bytes.fill(0xee, page * 4096, page * 4096 + 600)
+  writeFileSync(store, bytes)
+  const { service, base } = await startService(t, `--store ${store}`)
+  const ready = () => send(base, '/ready')
+  await until(async () => (await ready()).status === 200, 'that it is ready before damage was met')
+  const answers = await Promise.all(TARGETS.map((target) => send(base, target)))
+  const refused = answers.filter(({ status }) => status === 503)
+  assert.ok(refused.length > 0, `${answers.map(({ status }) => status)}`)
+  for (const { text } of refused) {
+    assertSays(text, 'the store is damaged, and cannot give this answer')
+    assert.doesNotMatch(text, /try again/)
+  }
+  for (let look = 0; look < 3; look++) {
+    const { status, text } = await ready()
+    assert.equal(status, 503)
+    assertSays(text, '"reason":"store damaged"')
+  }
+  assert.match(await metricsOf(base), /^lyra_unready\{reason="store damaged"\} 1$/m)
+  assert.match(service.output.stderr, /"level":50.*store damaged: .*the file is damaged; restore a backup/)
+  assert.doesNotMatch(describeStatus(await statusOfService(base)), /^blocks +none/m)
+  await end(service)
+})
+
+test('damage that PostgreSQL reports is known as such', () => {
+  for (const code of ['XX001', 'XX002']) {
+    const error = Object.assign(new Error('invalid page in block 7 of relation base/1/2'), { code })
+    assert.ok(explainPostgresError('postgres://a', error) instanceof StoreDamagedError)
+  }
+})
+
+test('the status of a service that cannot read its store says that its blocks are not known', () => {
+  const service = {
+    ready: false,
+    live: null,
+    upgrade: null,
+    forward: null,
+    cluster: [],
+  }
+  const report = { of: 'http://a', lastBlock: null, coverage: null, store: null }
+  const blocks = (reason: string) =>
+    /^blocks +(.*)$/m.exec(
+      describeStatus({ ...report, service: { ...service, reasons: [{ reason, message: 'why' }] } }),
+    )![1]
+  assert.equal(blocks('store unreachable'), 'unknown while the store cannot be read')
+  assert.equal(blocks('empty store'), 'none')
+})
