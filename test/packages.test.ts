@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -31,10 +32,9 @@ function packed(t: Parameters<typeof skip>[0], ending: string): string | null {
 }
 
 /** Upgrades the package as on a machine with systemd, with a substitute for `systemctl`. */
-function upgradesAsUnderSystemd(t: TestContext, store: string): void {
+async function upgradesAsUnderSystemd(t: TestContext, store: string): Promise<void> {
   const folder = temporaryFolder(t)
   const log = join(folder, 'log')
-  writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> ${log}\n`, { mode: 0o755 })
   const had = existsSync('/run/systemd/system')
   mkdirSync('/run/systemd/system', { recursive: true })
   const run = (script: string, action: string, from = '0.2.0') => {
@@ -44,6 +44,27 @@ function upgradesAsUnderSystemd(t: TestContext, store: string): void {
     const { status, stdout, stderr } = spawnSync(path, [action, from], { env, encoding: 'utf8' })
     return { status, stdout, stderr, asked: readFileSync(log, 'utf8') }
   }
+  /** A reader that is ready once it has been asked three times, and notes it in the log. */
+  const reader = spawn(
+    process.execPath,
+    [
+      '-e',
+      `let asked = 0; const { appendFileSync } = require('node:fs')
+      require('node:http').createServer((_, answer) => {
+        answer.writeHead(++asked < 3 ? 503 : 200).end()
+        if (asked === 3) appendFileSync(${JSON.stringify(log)}, 'reader ready\\n')
+      }).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  t.after(() => reader.kill())
+  const [port] = (await once(reader.stdout, 'data')) as [Buffer]
+  const unit = `lyra-reader@${String(port).trim()}.service`
+  writeFileSync(
+    join(folder, 'systemctl'),
+    `#!/bin/sh\necho "$@" >> ${log}\nif [ "$1" = list-units ]; then echo "${unit} loaded"; fi\n`,
+    { mode: 0o755 },
+  )
   try {
     const older = gunzipSync(readFileSync(join(import.meta.dirname, 'fixtures/store-0.2.0/lyra.db.gz')))
     writeFileSync(store, older)
@@ -53,7 +74,7 @@ function upgradesAsUnderSystemd(t: TestContext, store: string): void {
     const after = run('postinst', 'configure')
     assert.equal(after.status, 0, after.stderr)
     assert.match(after.stdout, /upgraded the schema from version 7 to \d+/)
-    assertSays(after.asked, 'start lyra.service')
+    assertSays(after.asked, `start lyra.service...try-restart ${unit}...reader ready`)
     // A later version that is replaced by this one leaves the backup as it is.
     assert.equal(run('preinst', 'upgrade', '99.0.0-1').status, 0)
     assert.ok(existsSync('/var/lib/lyra/before-downgrade.db'))
@@ -73,7 +94,7 @@ function upgradesAsUnderSystemd(t: TestContext, store: string): void {
     assert.equal(failed.status, 1)
     assert.match(
       failed.stderr,
-      /install version 0\.2\.0 .*\n.*install -o lyra -g lyra -m 600 \S+before-upgrade\.db/,
+      /install version 0\.2\.0 .*\n.*runuser --user lyra -- install -m 600 '\/var\/lib\/lyra\/before-upgrade\.db'/,
     )
     assert.doesNotMatch(failed.asked, /start lyra\.service/)
     assert.match(
@@ -196,8 +217,15 @@ describe('the packages of npm run packages', () => {
     writeFileSync('/etc/lyra/lyra.env', database)
     const away = spawnSync('runuser', ['--user', 'lyra', '--', 'lyra', 'status'], { encoding: 'utf8' })
     assertSays(away.stderr, 'postgres://lyra@127.0.0.1:1/markets...nothing listens there')
+    // Who may not read them is told so, and writes no store of its own.
+    const other = spawnSync('runuser', ['--user', 'nobody', '--', 'lyra', 'ingest', sample], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    assert.equal(other.status, 2)
+    assertSays(other.stderr, 'nobody may not read /etc/lyra/lyra.env...sudo -u lyra lyra ingest')
     writeFileSync('/etc/lyra/lyra.env', '')
-    upgradesAsUnderSystemd(t, store)
+    await upgradesAsUnderSystemd(t, store)
     apt('purge', 'lyra')
     assert.ok(!existsSync('/usr/bin/lyra') && !existsSync('/etc/lyra') && !existsSync('/usr/lib/lyra'))
     assert.ok(existsSync(store), 'the store is kept')

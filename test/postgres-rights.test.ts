@@ -5,6 +5,8 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { Client } from 'pg'
+import { parsePostgresAddress } from '#core/store/postgres/address'
+import { explainPostgresError } from '#core/store/postgres/errors'
 import { runSchemaSteps } from '#core/store/postgres/migrate'
 import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -72,6 +74,40 @@ test('a schema is made by one statement a query, since a cluster hands only one 
     assert.match(statement, /^(create|alter|drop|insert|update|delete|truncate)\s/)
     assert.doesNotMatch(statement, /;|--/)
   }
+})
+
+test('a fault of TLS, of the address or of the user is explained by its message', () => {
+  const fault = (code: string, message = 'of the driver') =>
+    explainPostgresError('postgres://a', Object.assign(new Error(message), { code })).message
+  for (const code of [
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ])
+    assertSays(fault(code), "name the authority's certificate with sslrootcert=FILE")
+  assertSays(fault('ERR_TLS_CERT_ALTNAME_INVALID'), 'is for another host')
+  assertSays(fault('28P01', 'password authentication failed'), 'rejects this user or password')
+  const demand =
+    'pg_hba.conf rejects connection for host "10.0.0.7", user "lyra", database "markets", no encryption'
+  assertSays(fault('28000', demand), 'host "10.0.0.7"...demands TLS: add sslmode=verify-full')
+  assertSays(fault('28000', 'role "nobody" does not exist'), 'role "nobody" does not exist')
+  assert.throws(() => parsePostgresAddress('postgres://u:a#b@c/d@host:x/markets'), /write @ : .* as %40 %3A/)
+  assert.equal(
+    decodeURIComponent(
+      new URL(String(parsePostgresAddress('postgres://u:a%23b%40c@host/m').config.connectionString)).password,
+    ),
+    'a#b@c',
+  )
+})
+
+test('of an address only parameters that are known to be harmless are shown', () => {
+  const { name, publicName } = parsePostgresAddress(
+    'postgres://u:one@host/m?user=lyra&password=two&sslpassword=three&sslmode=require&passfile=four&other=five',
+  )
+  for (const secret of ['one', 'two', 'three', 'four', 'five']) {
+    assert.ok(!name.includes(secret) && !publicName.includes(secret), `${secret}: ${name}`)
+  }
+  assertSays(name, 'user=lyra&sslmode=require&schema=lyra')
 })
 
 describe('a user with the least rights (postgres)', { skip: POSTGRES === undefined }, () => {

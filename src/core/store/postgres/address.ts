@@ -18,11 +18,28 @@ export function isPostgresAddress(name: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(name)
 }
 
-/** The name of an address for people. */
+/** Parameters of an address that anyone may see; all others may hold a secret. */
+const SHOWN_PARAMETERS = [
+  'application_name',
+  'channel_binding',
+  'connect_timeout',
+  'host',
+  'port',
+  'schema',
+  'sslmode',
+  'sslrootcert',
+  'target_session_attrs',
+  'user',
+  'uselibpqcompat',
+]
+
+/** The name of an address for people, without what may be secret. */
 export function withoutPassword(address: URL): string {
   const url = new URL(address)
   url.password = ''
-  url.searchParams.delete('password')
+  for (const name of [...url.searchParams.keys()]) {
+    if (!SHOWN_PARAMETERS.includes(name)) url.searchParams.delete(name)
+  }
   return url.toString()
 }
 
@@ -34,7 +51,10 @@ export function withoutPassword(address: URL): string {
  */
 export function parsePostgresAddress(text: string): PostgresAddress {
   if (!URL.canParse(text)) {
-    throw new StoreError('the PostgreSQL address is malformed; use postgres://user@host/database')
+    throw new StoreError(
+      'the PostgreSQL address is malformed; use postgres://user:password@host/database. In a user or password write ' +
+        '@ : / ? # [ ] and % as %40 %3A %2F %3F %23 %5B %5D and %25; for a socket use postgres:///database?host=FOLDER&user=NAME',
+    )
   }
   const url = new URL(text)
   const schema = url.searchParams.get('schema') ?? 'lyra'

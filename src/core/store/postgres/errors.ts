@@ -71,11 +71,14 @@ const DAMAGE = ['XX001', 'XX002']
 /** Pseudo-code if the driver gives up a connection without one: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
+/** The server's message if it takes this user from this host over TLS only, or not at all. */
+const NO_ENCRYPTION = /pg_hba\.conf.*(?:no encryption|SSL off)/
+
 /** The driver's message if the server asks for a password and none was given. */
 const NO_PASSWORD = /client password must be a string/
 
 const SQLSTATE_CAUSES: Record<string, string> = {
-  '28': 'the server rejects this user or password',
+  '28P01': 'the server rejects this user or password',
   '3D': 'there is no such database',
   '53100': "the server's disk is full",
   '53300': 'the server has too many connections',
@@ -84,6 +87,18 @@ const SQLSTATE_CAUSES: Record<string, string> = {
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the host name cannot be resolved',
   ETIMEDOUT: 'the server does not respond',
+  ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host; use the name that it has",
+  ...Object.fromEntries(
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    ].map((code) => [
+      code,
+      "the server's certificate is of an authority that is not known here; name the authority's certificate with sslrootcert=FILE in the address",
+    ]),
+  ),
 }
 
 /** Whether the same work may succeed later, or on a new connection. */
@@ -154,7 +169,9 @@ export function explainPostgresError(name: string, error: unknown): Error {
     ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
     : known === '42501'
       ? deniedCause(message)
-      : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
+      : NO_ENCRYPTION.test(message)
+        ? `${message.trim()}; the server demands TLS: add sslmode=verify-full to the address`
+        : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
   const isDamaged = DAMAGE.includes(code ?? '')

@@ -1,4 +1,13 @@
-import { existsSync, realpathSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import type { Coverage } from '../../domain/coverage.ts'
 import { lockFile } from '../../file-lock.ts'
 import type { Batch } from '../../resources/batch.ts'
@@ -10,13 +19,7 @@ import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
 import { coverageStatements, writtenCoverage } from '../writing/write-coverage.ts'
-import {
-  type Connection,
-  createPrivately,
-  openMigrated,
-  refuseReadOnly,
-  withSqliteErrors,
-} from './connection.ts'
+import { type Connection, openMigrated, refuseReadOnly, withSqliteErrors } from './connection.ts'
 import { logBytes, MAX_LOG_BYTES } from './log-check.ts'
 import { runSqliteReading, runSqliteSteps } from './run-steps.ts'
 
@@ -45,9 +48,15 @@ type Known = {
  */
 export async function openSqliteWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
   refuseReadOnly(path)
-  const unlock = await awaitLock(path, options, () => tryLock(path))
+  let lockFault: Error | null = null
+  const unlock = await awaitLock(path, options, () =>
+    tryLock(path, (error) => {
+      lockFault = error
+    }),
+  )
   try {
     const connection = openMigrated(path, options.onNotice)
+    if (lockFault !== null) options.onNotice?.(describeLockFault(path, lockFault))
     // A commit then returns only once it is safe from a loss of power.
     if (options.durable) connection.exec('pragma synchronous = full')
     const writer = createSqliteWriter(path, connection)
@@ -59,15 +68,43 @@ export async function openSqliteWriter(path: string, options: WriterOptions = {}
 }
 
 /** Returns what unlocks it; null if another writer has locked it. */
-function tryLock(path: string): (() => void) | null {
+function tryLock(path: string, onFault: (error: Error) => void): (() => void) | null {
   try {
-    const lock = `${existsSync(path) ? realpathSync(path) : path}-lock`
-    // Another user who could read it could lock it.
-    createPrivately(lock)
+    const lock = lockOf(path)
+    createOwnedLike(path, lock)
     return lockFile(lock)
-  } catch {
+  } catch (error) {
     // The folder may be missing, or this user's only to read: opening the store says so. Commits notice another writer, too.
+    onFault(error as Error)
     return () => {}
+  }
+}
+
+const lockOf = (path: string) => `${existsSync(path) ? realpathSync(path) : path}-lock`
+
+const describeLockFault = (path: string, { message }: Error) =>
+  `${lockOf(path)} cannot be locked (${message}): another writer is only noticed when it commits. Give the file to the store's user`
+
+/**
+ * Makes a file for its user alone, since another one who could read it could lock it: for the store's user if the store is
+ * there, even if root makes it, who follows no link of that user.
+ */
+function createOwnedLike(store: string, path: string): void {
+  const { O_CREAT, O_EXCL, O_WRONLY } = constants
+  let descriptor: number
+  try {
+    descriptor = openSync(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (process.geteuid?.() === 0 && lstatSync(path).isSymbolicLink()) throw new Error('it is a link')
+    return
+  }
+  try {
+    if (process.geteuid?.() !== 0 || !existsSync(store)) return
+    const { uid, gid } = statSync(store)
+    fchownSync(descriptor, uid, gid)
+  } finally {
+    closeSync(descriptor)
   }
 }
 
