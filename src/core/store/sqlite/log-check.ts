@@ -17,6 +17,9 @@ const CHECK_ATTEMPTS = 3
 /** How long the check waits for another connection's lock, in milliseconds. */
 const LOCK_WAIT_MS = 1_000
 
+/** `lower(hex(randomblob(16)))` (schema.ts). */
+const STORE_ID = /^[0-9a-f]{32}$/
+
 /** SQLite's result code for a statement that names a missing table. */
 const NO_SUCH_TABLE = 1
 
@@ -39,6 +42,10 @@ export function logBytes(path: string): number {
 /**
  * Rejects a file whose WAL belongs to a different file. Changes neither.
  *
+ * A file into which the WAL is being copied, or was when a program or the power ended, is no database by itself: some of
+ * its pages are new, the others old. SQLite reads it together with its WAL, which still has all the new ones. A file that
+ * was replaced or restored is whole.
+ *
  * @throws {StoreError} if the file and its WAL do not belong together.
  */
 export function checkLog(path: string): void {
@@ -47,10 +54,13 @@ export function checkLog(path: string): void {
     const own = readFileState(path, 'without log')
     const logged = readFileState(path, 'with log')
     if (logged === null || belongs(own, logged)) return
+    // A row that can be read tells another store at once, however large the file is.
+    if (own === null && !isWhole(path)) return
   }
   throw new StoreError(
     `${logPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
-      `were left behind. Delete these two files, or restore the original ${path}`,
+      'were left behind. Stop every program that uses it, and make a copy of all three files. Then restore the original ' +
+      `${path}, or delete its -wal and -shm files, with which the commits in them are lost`,
   )
 }
 
@@ -60,25 +70,45 @@ function belongs(own: FileState | null, logged: FileState): boolean {
   return own.storeId === logged.storeId && logged.logFrom <= own.commits && own.commits <= logged.commits
 }
 
-/** The state of the file alone, or with its WAL; null if Lyra has not written it yet. */
+/** The state of the file alone, or with its WAL; null if it has none that can be read. */
 function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
-  const location = pathToFileURL(realpathSync(path))
-  if (how === 'without log') location.searchParams.set('immutable', '1')
-  using database = new DatabaseSync(location, {
-    readOnly: true,
-    timeout: LOCK_WAIT_MS,
-    defensive: false,
-  })
+  using database = openUnchanged(path, how)
   try {
     // A file that was being copied to when its process was killed is shorter than its first page says.
     database.exec('pragma writable_schema = on')
     const statement = database.prepare('select store_id, commits, log_from from store_file')
     statement.setReadBigInts(true)
-    const row = statement.get() as { store_id: string; commits: bigint; log_from: bigint } | undefined
-    return row === undefined ? null : { storeId: row.store_id, commits: row.commits, logFrom: row.log_from }
+    return fileStateOf(statement.get())
   } catch (error) {
     const code = (error as { errcode?: number }).errcode
     if (code === NO_SUCH_TABLE || how === 'without log') return null
     throw error
   }
+}
+
+/** The row as it is stored; null if there is none, or one made of the pages of two moments. */
+function fileStateOf(row: Record<string, unknown> | undefined): FileState | null {
+  const { store_id: storeId, commits, log_from: logFrom } = row ?? {}
+  if (typeof storeId !== 'string' || !STORE_ID.test(storeId)) return null
+  if (typeof commits !== 'bigint' || typeof logFrom !== 'bigint') return null
+  return { storeId, commits, logFrom }
+}
+
+/**
+ * Whether the file alone is a database without faults. In one that is being copied to, SQLite mostly finds a fault in the
+ * first pages.
+ */
+function isWhole(path: string): boolean {
+  try {
+    using database = openUnchanged(path, 'without log')
+    return database.prepare('pragma quick_check(1)').get()!.quick_check === 'ok'
+  } catch {
+    return false
+  }
+}
+
+function openUnchanged(path: string, how: 'with log' | 'without log'): DatabaseSync {
+  const location = pathToFileURL(realpathSync(path))
+  if (how === 'without log') location.searchParams.set('immutable', '1')
+  return new DatabaseSync(location, { readOnly: true, timeout: LOCK_WAIT_MS, defensive: false })
 }
