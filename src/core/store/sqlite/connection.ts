@@ -11,7 +11,7 @@ import {
   stepsFrom,
 } from '../schema-version.ts'
 import { StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
-import { checkLog } from './log-check.ts'
+import { checkLog, flushLog } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 
@@ -217,21 +217,30 @@ function connect(path: string, { readOnly = false, isAlone = false }: Connection
   }
 
   /**
-   * Copies the WAL to the file, empties it and closes. If others use the store, the WAL stays and is copied later.
+   * Copies the WAL to the file, empties it and closes. If others use the store, the WAL stays and is copied later; all
+   * that is committed is on disk in any case.
    *
-   * @throws {StoreError} if committed data cannot be written to the file.
+   * @throws {StoreError} if committed data cannot be written to disk.
    */
   function closeWritten(): void {
     withSqliteErrors(path, () => {
       try {
-        // Readers keep the file open: SQLite would leave the WAL as it is.
-        if (isInPlace()) truncateLog()
-      } catch (error) {
-        if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
+        // Readers keep the file open: SQLite would leave the WAL as it is. A copy that they prevent flushes nothing.
+        if (isInPlace() && !mayTruncateLog()) flushLog(path)
       } finally {
         close()
       }
     })
+  }
+
+  /** As {@link truncateLog}; false also if another connection is in the way. */
+  function mayTruncateLog(): boolean {
+    try {
+      return truncateLog()
+    } catch (error) {
+      if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
+      return false
+    }
   }
 
   function pragma(name: string): number {

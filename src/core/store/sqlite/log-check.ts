@@ -1,6 +1,8 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { flushFile, flushFolder } from '../../flush.ts'
 import { StoreError } from '../store.ts'
 
 /* Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it finds there: one left by a killed process, beside a store replaced or restored since, would overwrite parts of the new store with the old one. So each commit increments a counter, and stores the counter's value when the present WAL began (`log_from`). A file belongs to its WAL if both are of the same store and the file has at least `log_from` commits, and no more than the WAL. */
@@ -37,6 +39,14 @@ export function hasLog(path: string): boolean {
 export function logBytes(path: string): number {
   if (!existsSync(path)) return 0
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Waits until all commits in the WAL are on disk: SQLite flushes it with each commit only if asked to, or to copy it. */
+export function flushLog(path: string): void {
+  if (!hasLog(path)) return
+  const log = logPath(path)
+  flushFile(log)
+  flushFolder(dirname(log))
 }
 
 /**

@@ -20,7 +20,7 @@ export function sqliteStore(path: string): Store {
     openWriter: (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
     schemaVersion: async () => (existsSync(path) ? withSqliteErrors(path, () => schemaVersionIn(path)) : 0),
-    migrate: async (onNotice) => openMigrated(path, onNotice).close(),
+    migrate: async (onNotice) => openMigrated(path, onNotice).closeWritten(),
     openTableReader: async () => openSqliteTableReader(path),
     openUpkeep: async () => openSqliteUpkeep(path),
     inspect: async () => inspectSqlite(path),
