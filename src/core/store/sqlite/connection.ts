@@ -11,7 +11,7 @@ import {
   stepsFrom,
 } from '../schema-version.ts'
 import { StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
-import { checkLog, flushLog } from './log-check.ts'
+import { checkLog, flushLog, HAS_JOURNAL } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 
@@ -112,9 +112,19 @@ export function openAlone(path: string): Connection {
 }
 
 /** The schema version of a file; 0 for an empty one. */
-export function schemaVersionIn(path: string): number {
-  using connection = connect(path, { readOnly: true })
+export function schemaVersionIn(path: string, readOnly = true): number {
+  using connection = connect(path, { readOnly })
   return connection.schemaVersion()
+}
+
+/** As {@link schemaVersionIn}, of a file to be written to: a change that was cut off is undone first, as by every writer. */
+export function schemaVersionToWrite(path: string): number {
+  try {
+    return schemaVersionIn(path)
+  } catch (error) {
+    if ((error as SqliteError).errcode !== HAS_JOURNAL) throw error
+    return schemaVersionIn(path, false)
+  }
 }
 
 /** `isAlone`: nothing else can open the file. */

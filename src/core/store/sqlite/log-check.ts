@@ -25,6 +25,12 @@ const STORE_ID = /^[0-9a-f]{32}$/
 /** SQLite's result code for a statement that names a missing table. */
 const NO_SUCH_TABLE = 1
 
+/**
+ * SQLite's result code for a file with a journal of an unfinished change, which a reader cannot undo. Only the first
+ * change of a new file has one, before there is a WAL; a loss of power may leave both.
+ */
+export const HAS_JOURNAL = 776
+
 /** The log of a store's file. SQLite puts it beside the file itself, not beside a link to it. */
 function logPath(path: string): string {
   return `${realpathSync(path)}-wal`
@@ -55,6 +61,8 @@ export function flushLog(path: string): void {
  * A file into which the WAL is being copied, or was when a program or the power ended, is no database by itself: some of
  * its pages are new, the others old. SQLite reads it together with its WAL, which still has all the new ones. A file that
  * was replaced or restored is whole.
+ *
+ * A journal beside the file is left to the opening that follows: a writer undoes the change with it, a reader is refused.
  *
  * @throws {StoreError} if the file and its WAL do not belong together.
  */
@@ -91,7 +99,7 @@ function readFileState(path: string, how: 'with log' | 'without log'): FileState
     return fileStateOf(statement.get())
   } catch (error) {
     const code = (error as { errcode?: number }).errcode
-    if (code === NO_SUCH_TABLE || how === 'without log') return null
+    if (code === NO_SUCH_TABLE || code === HAS_JOURNAL || how === 'without log') return null
     throw error
   }
 }
