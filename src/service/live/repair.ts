@@ -1,7 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { truncate, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { MalformedMessageError } from '#core/events/wire-reader'
+import { flushFile, flushFolder } from '#core/flush'
 import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import { StoreRefusedError } from '#core/store/store'
@@ -30,7 +32,9 @@ export async function repairLastFile(path: string, earlier: readonly string[] = 
       `${path}: ${tail.length} bytes after the last complete event cannot be moved to ${keptIn} (${error.message})`,
     )
   })
+  flushFolder(dirname(path))
   await truncate(path, goodBytes)
+  flushFile(path)
   return { bytes: tail.length, keptIn }
 }
 
