@@ -35,6 +35,14 @@ function flush(path: string, flags: string): void {
   const descriptor = openSync(path, flags)
   try {
     fsyncSync(descriptor)
+  } catch (error) {
+    // The system names the operation, not the file.
+    const { code, syscall, message } = error as NodeJS.ErrnoException
+    const explained = new Error(
+      `${path}: cannot be written to disk (${message}); check for a full or failing disk`,
+      { cause: error },
+    )
+    throw Object.assign(explained, { code, syscall })
   } finally {
     closeSync(descriptor)
   }
