@@ -6,9 +6,10 @@ import { describe, test } from 'node:test'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { bufferPath } from '#service/live/event-buffer'
 import { describeStatus } from '#tools/cli/describe-status'
+import { generateRecords } from '#tools/generate/generate'
 import { statusOfService } from '#tools/status/service-status'
 import { assertSays, patternOf } from './fixtures/assert-says.ts'
-import { dial, HANDSHAKE } from './fixtures/core.ts'
+import { dial, eventsIn, HANDSHAKE } from './fixtures/core.ts'
 import { assertEqualStores } from './fixtures/digest-store.ts'
 import { eventsOf, frame } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
@@ -57,13 +58,17 @@ const shortOf = (after: number, to: number) => short(blocks.slice(after, to).fla
 
 const heightOf = (message: Buffer) => Number(/^(\d+)-/.exec(message.toString('latin1', 2, 30))![1])
 
+function kindOf(message: Buffer): number {
+  const envelope = createEnvelope()
+  readEnvelope(message, 0, message.length, envelope)
+  return envelope.kind
+}
+
 /** Each connection begins with the first event of a block, its heights only rise, and no message is repeated. */
 function assertInOrder(receiver: TestReceiver): void {
-  const envelope = createEnvelope()
   for (const [index, { messages }] of receiver.connections.entries()) {
     if (messages.length === 0) continue
-    readEnvelope(messages[0]!, 0, messages[0]!.length, envelope)
-    assert.equal(envelope.kind, EVENT_KIND.beginBlock, `connection ${index} begins within a block`)
+    assert.equal(kindOf(messages[0]!), EVENT_KIND.beginBlock, `connection ${index} begins within a block`)
     const texts = messages.map((message) => message.toString('latin1'))
     assert.equal(new Set(texts).size, texts.length, `connection ${index} repeats a message`)
     const heights = messages.map(heightOf)
@@ -140,6 +145,21 @@ describe('a receiver of forwarded events', () => {
     await sender.core.send(blocks.slice(29, 40))
     await untilBlock(receiver, 40)
     assert.deepEqual(received(receiver), [short([...sent, ...blocks.slice(10, 40).flat()])])
+  })
+
+  test('gets each of the two parts of block 1 once in a connection, however often a core repeats them', async (t) => {
+    const receiver = await startReceiver(t)
+    const { core } = await startIngestion(t, { port: receiver.port })
+    const events = eventsIn(Buffer.concat([...generateRecords({ blocks: 8, markets: 1, points: 1 })]))
+    const parts = events.filter((event) => heightOf(event) === 1)
+    const others = events.slice(parts.length)
+    const end = others.at(-1)!
+    assert.equal(parts.filter((event) => kindOf(event) === EVENT_KIND.beginBlock).length, 2)
+    await core.send([parts, parts, others.filter((event) => heightOf(event) === 2)])
+    await until(() => heightOf(receiver.connections[0]?.messages.at(-1) ?? parts[0]!) === 2, 'block 2')
+    await core.send([parts, others])
+    await untilLast(receiver, end)
+    assert.deepEqual(received(receiver), [short(events)])
   })
 
   test('gets the first copy of a block that the core did not repeat completely', async (t) => {

@@ -275,6 +275,29 @@ describe('a damaged buffer', () => {
       assert.ok(read(`${names[1]}.damaged`).equals(tail))
     })
   }
+
+  /** Block 7 up to a data point whose last bytes are zero: the size of the file was written before its last page. */
+  const pointAt = 5
+  const point = Buffer.from(blocks[6]![pointAt]!)
+  const torn = frame([point.fill(0, point.length - 50)], BigInt(pointAt))
+  const part = (from: number, to: number) => frame(blocks[6]!.slice(from, to), BigInt(from))
+  const halves: [what: string, contents: Buffer[]][] = [
+    ['in a block of the same file', [one, Buffer.concat([two, part(0, pointAt), torn])]],
+    [
+      'in a block that began in the file before',
+      [Buffer.concat([one, two, part(0, 3)]), Buffer.concat([part(3, pointAt), torn])],
+    ],
+  ]
+  for (const [what, contents] of halves) {
+    test(`an event with zeros at its end, ${what}, is cut off, and the core goes on`, async (t) => {
+      const { ingestion, store, read } = await start(t, contents)
+      await until(async () => (await heightIn(store)) === 6, 'the blocks before')
+      assert.ok(read(`${names[1]}.damaged`).equals(torn))
+      await ingestion.core.send(blocks.slice(5, 9))
+      await until(async () => (await heightIn(store)) === 9, 'the blocks of a core started again')
+      assert.deepEqual(ingestion.live.failures, [])
+    })
+  }
 })
 
 test('A buffer folder that cannot be made, or is of another service, is refused, and free once that is killed', async (t) => {

@@ -31,9 +31,12 @@ import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
 import {
   assertFails,
+  end,
+  ended,
   MAIN,
   type Outcome,
   runLyra,
+  runWell,
   startLyra,
   startProgram,
   startService,
@@ -128,6 +131,24 @@ async function holdLocked(test: TestContext, store: string, sql: string): Promis
   }
 }
 
+/** What a loss of power may leave of a first start: the name of a deleted journal, the file of one page, and the WAL. */
+async function leftByFirstStart(store: string): Promise<{ page: Buffer; journal: Buffer; wal: Buffer }> {
+  const database = new DatabaseSync(store)
+  database.exec('pragma journal_mode = wal')
+  const page = readFileSync(store)
+  // Keeps the WAL of the first tables from being copied.
+  database.exec('begin; select * from sqlite_schema')
+  await openStore(store).migrate()
+  const wal = readFileSync(`${store}-wal`)
+  database.close()
+  // Its beginning, no pages as there were none before, a number, sizes of the file, of a sector and of a page.
+  const journal = Buffer.alloc(512)
+  Buffer.from('d9d505f920a163d7', 'hex').copy(journal)
+  for (const [index, number] of [0, 7, 0, 512, page.length].entries())
+    journal.writeUInt32BE(number, 8 + 4 * index)
+  return { page, journal, wal }
+}
+
 /** Ingests a file into a store and leaves the WAL beside it, as a killed process does. */
 async function leaveLog(store: string, file: string): Promise<void> {
   // An open reader keeps the writer from moving the WAL into the file when it closes.
@@ -185,6 +206,27 @@ describe('an unusable store file', options, () => {
     store.close()
     const killed = 'a program was killed ...run lyra migrate'
     await assertFails(t, `status --store ${path('killed.db')}`, killed, 1)
+    // As the message says: the change is undone, and what is left turns out to be another program's.
+    await assertFails(t, `migrate --store ${path('killed.db')}`, 'a database of another program', 1)
+  })
+
+  test('a first start cut short by a loss of power, with a journal and a WAL, is opened by whoever writes', async (t) => {
+    const { path } = storeFolder(t)
+    const { page, journal, wal } = await leftByFirstStart(path('first.db'))
+    for (const command of ['ingest more.evts', 'migrate', 'serve --port 0 more.evts']) {
+      const store = path(`${command.split(' ')[0]}.db`)
+      writeFileSync(store, page)
+      writeFileSync(`${store}-journal`, journal)
+      writeFileSync(`${store}-wal`, wal)
+      await assertFails(t, `status --store ${store}`, 'a program was killed ...run lyra migrate', 1)
+      const program = startLyra(t, `${command} --store ${store}`, { cwd: path('') })
+      if (command.startsWith('serve')) {
+        await program.printed('ingestion ended')
+        await end(program)
+      } else await ended(program)
+      if (command !== 'migrate') assert.equal(await heightIn(store), 9)
+      await runWell(t, `check --store ${store}`)
+    }
   })
 
   test('damaged pages end an ingestion with one line', async (t) => {

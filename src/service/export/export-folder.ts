@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Coverage } from '#core/domain/coverage'
+import { flushFolder, makeFolder } from '#core/flush'
 import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { readCoverage } from '#core/store/readings/coverage'
@@ -30,7 +31,8 @@ export type FolderReport = { rows: number; files: number; height: bigint }
 
 /**
  * Writes all rows of every resource into a folder, as Parquet by market. It is written beside the folder and replaces it
- * once complete; until then an earlier export remains. The next run removes the remains of an interrupted one.
+ * once it is complete and on disk; until then an earlier export remains. The next run removes the remains of an interrupted
+ * one.
  *
  * @throws {ExportError} if the folder contains something else than an earlier export of the store, or a number does not fit
  * its decimal.
@@ -40,7 +42,7 @@ export async function exportFolder(options: FolderOptions): Promise<FolderReport
   const [fresh, old] = [`${folder}.new`, `${folder}.old`]
   const coverage = await options.snapshot.read(readCoverage())
   if (coverage === null) throw new ExportError('the store is empty: there is nothing to export')
-  mkdirSync(dirname(folder), { recursive: true })
+  makeFolder(dirname(folder))
   const unlock = lockFolder(folder)
   try {
     // An earlier run ended between its two renames.
@@ -51,8 +53,14 @@ export async function exportFolder(options: FolderOptions): Promise<FolderReport
     const report = await writeResources({ ...options, folder: fresh })
     const manifest: Manifest = { chainId: coverage.chainId, height: String(coverage.height) }
     writeFileSync(join(fresh, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`, { flush: true })
-    if (existsSync(folder)) renameSync(folder, old)
+    flushFolder(fresh)
+    if (existsSync(folder)) {
+      renameSync(folder, old)
+      // One of the two names is on disk at any time.
+      flushFolder(dirname(folder))
+    }
     renameSync(fresh, folder)
+    flushFolder(dirname(folder))
     rmSync(old, { recursive: true, force: true })
     return { ...report, height: coverage.height }
   } finally {

@@ -1,7 +1,8 @@
-import { createWriteStream, mkdirSync } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { flushFolder, makeFolder } from '#core/flush'
 import type { Resource, Selection } from '#core/resources/resource'
 import type { Snapshot } from '#core/store/store'
 import { type ExportedRow, exportRows } from './export-rows.ts'
@@ -23,7 +24,10 @@ export type PartOptions = ParquetOptions & {
   onRows?: (count: number) => void
 }
 
-/** Writes the rows of a resource, or of one of its markets, into the files of a folder; returns how many files there are. */
+/**
+ * Writes the rows of a resource, or of one of its markets, into the files of a folder, and flushes both; returns how many
+ * files there are.
+ */
 export async function writeParts(options: PartOptions): Promise<number> {
   const { folder, resource, selection, snapshot, asText, signal, onRows, partRows = PART_ROWS } = options
   const chunks = exportRows({ resource, selection, descending: false, cursor: null }, snapshot, signal)
@@ -38,7 +42,7 @@ export async function writeParts(options: PartOptions): Promise<number> {
   const withoutMarket = selection.marketId !== undefined
   let parts = 0
   for (; !chunk.done; parts++) {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     const bytes = parquetOf(ofPart(), resource, { asText, withoutMarket, remedy: 'export with --text' })
     const path = join(folder, `part-${String(parts).padStart(5, '0')}.parquet`)
     await pipeline(
@@ -47,5 +51,6 @@ export async function writeParts(options: PartOptions): Promise<number> {
       signal === undefined ? {} : { signal },
     )
   }
+  if (parts > 0) flushFolder(folder)
   return parts
 }

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFile } from '#core/file-lock'
+import { makeFolder } from '#core/flush'
 import { explainPathError } from '#core/records/event-paths'
 import { PRIVATE_FOLDER } from './event-buffer.ts'
 
@@ -17,7 +17,7 @@ export const BUFFER_FAULT = 'ERR_LYRA_BUFFER'
  */
 export function takeFolder(folder: string): () => void {
   try {
-    mkdirSync(folder, PRIVATE_FOLDER)
+    makeFolder(folder, PRIVATE_FOLDER)
     const leave = lockFile(join(folder, '.lock'))
     if (leave !== null) return leave
   } catch (error) {

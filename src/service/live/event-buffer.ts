@@ -2,9 +2,7 @@ import {
   closeSync,
   existsSync,
   fdatasync,
-  fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -18,6 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
+import { flushFile, flushFolder, makeFolder } from '#core/flush'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 
 const flush = promisify(fdatasync)
@@ -31,7 +30,7 @@ const DISK_FULL_WAIT_MS = 1_000
 export const PIECE_BYTES = 1024 * 1024
 
 /** Received events are readable by the operator only. */
-export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
+export const PRIVATE_FOLDER = 0o700
 export const PRIVATE_FILE = 0o600
 
 export type EventBufferOptions = {
@@ -93,7 +92,10 @@ export type BufferPiece = {
 /**
  * An append-only buffer of event files on disk, between a core that sends everything once and a store that may be slow
  * or unreachable. Written events survive the process immediately, within a block too. They are flushed, and may be read, at
- * the end of each block.
+ * the end of each block. Files of an earlier process are flushed first: if that was killed, some of their bytes may be in
+ * the system's memory alone.
+ *
+ * @throws the error of a disk that cannot flush these.
  */
 export function createEventBuffer(options: EventBufferOptions) {
   const { folder, archive, maxFileBytes, log, onFile, follower } = options
@@ -116,9 +118,14 @@ export function createEventBuffer(options: EventBufferOptions) {
   let committed: BufferPosition = { file: 0, offset: 0 }
   let isClosed = false
 
-  if (archive !== null) mkdirSync(archive, PRIVATE_FOLDER)
+  if (archive !== null) {
+    makeFolder(archive, PRIVATE_FOLDER)
+    flushFolder(archive)
+  }
+  flushFolder(folder)
   for (const number of fileNumbers(folder)) {
     const path = bufferPath(folder, number)
+    flushFile(path)
     const file = newFile(number, path, null, statSync(path).size)
     files.push(file)
     follower?.opened(number, path)
@@ -184,15 +191,17 @@ export function createEventBuffer(options: EventBufferOptions) {
     const isReleased = ({ number, safeBytes, descriptor }: BufferFile) =>
       descriptor === null &&
       (number < before.file || (isClosed && number === before.file && safeBytes <= before.offset))
-    while (files[0] !== undefined && isReleased(files[0])) {
-      const { path, number } = files.shift()!
-      if (archive === null) rmSync(path, { force: true })
-      else {
-        // Its folder may have been deleted with the files that were in it.
-        mkdirSync(archive, PRIVATE_FOLDER)
-        renameSync(path, bufferPath(archive, number))
-      }
+    const released: BufferFile[] = []
+    while (files[0] !== undefined && isReleased(files[0])) released.push(files.shift()!)
+    if (released.length === 0) return
+    if (archive === null) {
+      for (const { path } of released) rmSync(path, { force: true })
+      return
     }
+    // Its folder may have been deleted with the files that were in it.
+    makeFolder(archive, PRIVATE_FOLDER)
+    for (const { path, number } of released) renameSync(path, bufferPath(archive, number))
+    flushFolder(archive)
   }
 
   /** Flushes everything, the block that is open too. */
@@ -310,7 +319,7 @@ export function createEventBuffer(options: EventBufferOptions) {
     const number = ++lastNumber
     const path = bufferPath(folder, number)
     const descriptor = openSync(path, 'w+', PRIVATE_FILE)
-    syncFolder(folder)
+    flushFolder(folder)
     follower?.opened(number, path)
     const file = newFile(number, path, descriptor, 0)
     files.push(file)
@@ -352,14 +361,6 @@ export function fileNumbers(folder: string): number[] {
     .flatMap((name) => Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN))
     .filter((number) => !Number.isNaN(number))
     .sort((a, b) => a - b)
-}
-
-/** A new file's name is safe once its folder is flushed. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return
-  const descriptor = openSync(folder, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
 }
 
 function rewrite(descriptor: number, start: number, end: number): void {

@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { encodeDataNodeReady } from '#core/events/protocol-upgrade'
+import { flushFolder } from '#core/flush'
 import { PRIVATE_FILE } from './event-buffer.ts'
 
 /** File of the buffer's folder with the upgrade that the core waits in: it says so once. */
@@ -211,11 +212,5 @@ function writePending(path: string, folder: string, pending: PendingUpgrade | nu
   })
   writeFileSync(`${path}.new`, text, { mode: PRIVATE_FILE, flush: true })
   renameSync(`${path}.new`, path)
-  if (process.platform === 'win32') return
-  const descriptor = openSync(folder, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  flushFolder(folder)
 }

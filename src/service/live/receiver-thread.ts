@@ -25,8 +25,9 @@ const forwarding =
   task.forward === null
     ? null
     : startForwarding(task.forward, { buffer: task.buffer, logLevel: task.logLevel, log })
-const last = bufferPaths(task.buffer).at(-1)
-const cut = last === undefined ? null : await repairLastFile(last)
+const left = bufferPaths(task.buffer)
+const last = left.at(-1)
+const cut = last === undefined ? null : await repairLastFile(last, left.slice(0, -1))
 if (cut !== null) {
   log.warn(`${last}: removed ${cut.bytes} bytes after the last complete event; they are in ${cut.keptIn}`)
 }

@@ -1,11 +1,14 @@
 import { createReadStream } from 'node:fs'
 import { truncate, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { MalformedMessageError } from '#core/events/wire-reader'
+import { flushFile, flushFolder } from '#core/flush'
 import { MAX_RECORD_SIZE, RECORD_HEADER_BYTES, RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import { StoreRefusedError } from '#core/store/store'
 import { PRIVATE_FILE, readFileRange } from './event-buffer.ts'
+import { createIncomingCheck, RefusedMessageError } from './incoming-check.ts'
 
 /** The bytes that were cut off and moved to another file. */
 export type CutTail = { bytes: number; keptIn: string }
@@ -15,10 +18,12 @@ export type CutTail = { bytes: number; keptIn: string }
  * the bytes after the last flush may be cut off, zero or anything; everything up to an end of block is before them. If
  * a whole end of block follows, events that were flushed are damaged: then nothing is cut, and reading stops there.
  *
+ * @param earlier the buffer files before it, in which its first block may have begun
+ *
  * @throws {StoreRefusedError} if the rest cannot be written: nothing is cut then.
  */
-export async function repairLastFile(path: string): Promise<CutTail | null> {
-  const { goodBytes, sequence } = await findLastEvent(path)
+export async function repairLastFile(path: string, earlier: readonly string[] = []): Promise<CutTail | null> {
+  const { goodBytes, sequence } = await findLastEvent(path, await readOpenBlock(earlier))
   const tail = await readFileRange(path, goodBytes, Number.MAX_SAFE_INTEGER)
   if (tail.length === 0 || hasEndOfBlock(tail, sequence)) return null
   const keptIn = `${path}.damaged`
@@ -27,23 +32,36 @@ export async function repairLastFile(path: string): Promise<CutTail | null> {
       `${path}: ${tail.length} bytes after the last complete event cannot be moved to ${keptIn} (${error.message})`,
     )
   })
+  flushFolder(dirname(path))
   await truncate(path, goodBytes)
+  flushFile(path)
   return { bytes: tail.length, keptIn }
 }
 
-/** The end of a file's last complete event, and its sequence number; -1 before the first. */
-async function findLastEvent(path: string): Promise<{ goodBytes: number; sequence: bigint }> {
-  const envelope = createEnvelope()
+/**
+ * The end of a file's last complete event, and its sequence number; -1 before the first. Every event is decoded as when
+ * it arrived: one whose last bytes are zero may still be framed correctly, and would stop the ingestion for good.
+ *
+ * @param begun the events of the block in which the file begins
+ */
+async function findLastEvent(
+  path: string,
+  begun: readonly Buffer[],
+): Promise<{ goodBytes: number; sequence: bigint }> {
+  const check = createIncomingCheck(null)
+  check.resume(begun)
   const found = { goodBytes: 0, sequence: -1n }
   const framer = new RecordFramer(path, (record, start, end, { offset }) => {
-    readEnvelope(record, start, end, envelope)
+    // Each event may be of another connection, whose core may have been of another chain.
+    check.connected()
+    check.check(record.subarray(start, end))
     found.goodBytes = offset + end - start + RECORD_HEADER_BYTES
     found.sequence = record.readBigUInt64BE(start - 8)
   })
   try {
     for await (const chunk of createReadStream(path)) framer.push(chunk as Buffer)
   } catch (error) {
-    if (!isDamage(error)) throw error
+    if (!isDamage(error) && !(error instanceof RefusedMessageError)) throw error
   }
   return found
 }

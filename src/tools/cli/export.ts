@@ -1,8 +1,10 @@
 import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { count, wordsOfName } from '#core/domain/words'
+import { flushFolder } from '#core/flush'
 import { FILTERS, type Filter } from '#core/resources/filters'
 import type { Resource } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
@@ -151,7 +153,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
         yield* shownBytes(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
         if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
       }
-      await write(out, all())
+      await writeOut(out, all())
       return true
     }),
   )
@@ -248,8 +250,11 @@ async function* shownBytes(
   }
 }
 
-/** Writes to standard output, or to a file that gets its name once it is whole. */
-async function write(out: string | undefined, bytes: AsyncIterable<string | Uint8Array>): Promise<void> {
+/** Writes to standard output, or to a file that gets its name once it is whole and on disk. */
+export async function writeOut(
+  out: string | undefined,
+  bytes: AsyncIterable<string | Uint8Array>,
+): Promise<void> {
   const source = Readable.from(bytes, { objectMode: false })
   if (out === undefined) {
     await pipeline(source, process.stdout, { end: false }).catch(ignoreClosedPipe)
@@ -259,6 +264,7 @@ async function write(out: string | undefined, bytes: AsyncIterable<string | Uint
   try {
     await pipeline(source, createWriteStream(partial, { flush: true }))
     renameSync(partial, out)
+    flushFolder(dirname(out))
   } catch (error) {
     rmSync(partial, { force: true })
     const { syscall, message } = error as NodeJS.ErrnoException

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { printable } from '../../domain/printable.ts'
+import { flushFile, flushFolder } from '../../flush.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import {
@@ -46,9 +47,9 @@ export async function backupSqlite(
       },
     })
     signal?.throwIfAborted()
-    sync(partial)
+    flushFile(partial)
     renameSync(partial, file)
-    if (process.platform !== 'win32') sync(dirname(file))
+    flushFolder(dirname(file))
   } catch (error) {
     for (const ending of ['', '-journal']) rmSync(`${partial}${ending}`, { force: true })
     throw explainSqliteError(file, error)
@@ -86,10 +87,4 @@ function refuseFile(path: string, file: string, force: boolean): void {
       `${file}: has a write-ahead log (${file}-wal), so it may be a store in use; name another file`,
     )
   }
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
 }

@@ -11,7 +11,7 @@ import {
   stepsFrom,
 } from '../schema-version.ts'
 import { StoreDamagedError, StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
-import { checkLog } from './log-check.ts'
+import { checkLog, flushLog, HAS_JOURNAL } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
 
@@ -113,9 +113,19 @@ export function openAlone(path: string): Connection {
 }
 
 /** The schema version of a file; 0 for an empty one. */
-export function schemaVersionIn(path: string): number {
-  using connection = connect(path, { readOnly: true })
+export function schemaVersionIn(path: string, readOnly = true): number {
+  using connection = connect(path, { readOnly })
   return connection.schemaVersion()
+}
+
+/** As {@link schemaVersionIn}, of a file to be written to: a change that was cut off is undone first, as by every writer. */
+export function schemaVersionToWrite(path: string): number {
+  try {
+    return schemaVersionIn(path)
+  } catch (error) {
+    if ((error as SqliteError).errcode !== HAS_JOURNAL) throw error
+    return schemaVersionIn(path, false)
+  }
 }
 
 /** `isAlone`: nothing else can open the file. */
@@ -218,21 +228,30 @@ function connect(path: string, { readOnly = false, isAlone = false }: Connection
   }
 
   /**
-   * Copies the WAL to the file, empties it and closes. If others use the store, the WAL stays and is copied later.
+   * Copies the WAL to the file, empties it and closes. If others use the store, the WAL stays and is copied later; all
+   * that is committed is on disk in any case.
    *
-   * @throws {StoreError} if committed data cannot be written to the file.
+   * @throws {StoreError} if committed data cannot be written to disk.
    */
   function closeWritten(): void {
     withSqliteErrors(path, () => {
       try {
-        // Readers keep the file open: SQLite would leave the WAL as it is.
-        if (isInPlace()) truncateLog()
-      } catch (error) {
-        if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
+        // Readers keep the file open: SQLite would leave the WAL as it is. A copy that they prevent flushes nothing.
+        if (isInPlace() && !mayTruncateLog()) flushLog(path)
       } finally {
         close()
       }
     })
+  }
+
+  /** As {@link truncateLog}; false also if another connection is in the way. */
+  function mayTruncateLog(): boolean {
+    try {
+      return truncateLog()
+    } catch (error) {
+      if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
+      return false
+    }
   }
 
   function pragma(name: string): number {

@@ -1,6 +1,8 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { flushFile, flushFolder } from '../../flush.ts'
 import { StoreError } from '../store.ts'
 
 /* Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it finds there: one left by a killed process, beside a store replaced or restored since, would overwrite parts of the new store with the old one. So each commit increments a counter, and stores the counter's value when the present WAL began (`log_from`). A file belongs to its WAL if both are of the same store and the file has at least `log_from` commits, and no more than the WAL. */
@@ -17,8 +19,17 @@ const CHECK_ATTEMPTS = 3
 /** How long the check waits for another connection's lock, in milliseconds. */
 const LOCK_WAIT_MS = 1_000
 
+/** `lower(hex(randomblob(16)))` (schema.ts). */
+const STORE_ID = /^[0-9a-f]{32}$/
+
 /** SQLite's result code for a statement that names a missing table. */
 const NO_SUCH_TABLE = 1
+
+/**
+ * SQLite's result code for a file with a journal of an unfinished change, which a reader cannot undo. Only the first
+ * change of a new file has one, before there is a WAL; a loss of power may leave both.
+ */
+export const HAS_JOURNAL = 776
 
 /** The log of a store's file. SQLite puts it beside the file itself, not beside a link to it. */
 function logPath(path: string): string {
@@ -36,8 +47,22 @@ export function logBytes(path: string): number {
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
 }
 
+/** Waits until all commits in the WAL are on disk: SQLite flushes it with each commit only if asked to, or to copy it. */
+export function flushLog(path: string): void {
+  if (!hasLog(path)) return
+  const log = logPath(path)
+  flushFile(log)
+  flushFolder(dirname(log))
+}
+
 /**
  * Rejects a file whose WAL belongs to a different file. Changes neither.
+ *
+ * A file into which the WAL is being copied, or was when a program or the power ended, is no database by itself: some of
+ * its pages are new, the others old. SQLite reads it together with its WAL, which still has all the new ones. A file that
+ * was replaced or restored is whole.
+ *
+ * A journal beside the file is left to the opening that follows: a writer undoes the change with it, a reader is refused.
  *
  * @throws {StoreError} if the file and its WAL do not belong together.
  */
@@ -47,10 +72,13 @@ export function checkLog(path: string): void {
     const own = readFileState(path, 'without log')
     const logged = readFileState(path, 'with log')
     if (logged === null || belongs(own, logged)) return
+    // A row that can be read tells another store at once, however large the file is.
+    if (own === null && !isWhole(path)) return
   }
   throw new StoreError(
     `${logPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
-      `were left behind. Delete these two files, or restore the original ${path}`,
+      'were left behind. Stop every program that uses it, and make a copy of all three files. Then restore the original ' +
+      `${path}, or delete its -wal and -shm files, with which the commits in them are lost`,
   )
 }
 
@@ -60,25 +88,45 @@ function belongs(own: FileState | null, logged: FileState): boolean {
   return own.storeId === logged.storeId && logged.logFrom <= own.commits && own.commits <= logged.commits
 }
 
-/** The state of the file alone, or with its WAL; null if Lyra has not written it yet. */
+/** The state of the file alone, or with its WAL; null if it has none that can be read. */
 function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
-  const location = pathToFileURL(realpathSync(path))
-  if (how === 'without log') location.searchParams.set('immutable', '1')
-  using database = new DatabaseSync(location, {
-    readOnly: true,
-    timeout: LOCK_WAIT_MS,
-    defensive: false,
-  })
+  using database = openUnchanged(path, how)
   try {
     // A file that was being copied to when its process was killed is shorter than its first page says.
     database.exec('pragma writable_schema = on')
     const statement = database.prepare('select store_id, commits, log_from from store_file')
     statement.setReadBigInts(true)
-    const row = statement.get() as { store_id: string; commits: bigint; log_from: bigint } | undefined
-    return row === undefined ? null : { storeId: row.store_id, commits: row.commits, logFrom: row.log_from }
+    return fileStateOf(statement.get())
   } catch (error) {
     const code = (error as { errcode?: number }).errcode
-    if (code === NO_SUCH_TABLE || how === 'without log') return null
+    if (code === NO_SUCH_TABLE || code === HAS_JOURNAL || how === 'without log') return null
     throw error
   }
+}
+
+/** The row as it is stored; null if there is none, or one made of the pages of two moments. */
+function fileStateOf(row: Record<string, unknown> | undefined): FileState | null {
+  const { store_id: storeId, commits, log_from: logFrom } = row ?? {}
+  if (typeof storeId !== 'string' || !STORE_ID.test(storeId)) return null
+  if (typeof commits !== 'bigint' || typeof logFrom !== 'bigint') return null
+  return { storeId, commits, logFrom }
+}
+
+/**
+ * Whether the file alone is a database without faults. In one that is being copied to, SQLite mostly finds a fault in the
+ * first pages.
+ */
+function isWhole(path: string): boolean {
+  try {
+    using database = openUnchanged(path, 'without log')
+    return database.prepare('pragma quick_check(1)').get()!.quick_check === 'ok'
+  } catch {
+    return false
+  }
+}
+
+function openUnchanged(path: string, how: 'with log' | 'without log'): DatabaseSync {
+  const location = pathToFileURL(realpathSync(path))
+  if (how === 'without log') location.searchParams.set('immutable', '1')
+  return new DatabaseSync(location, { readOnly: true, timeout: LOCK_WAIT_MS, defensive: false })
 }

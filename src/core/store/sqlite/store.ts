@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Store } from '../store.ts'
 import { backupSqlite } from './backup.ts'
-import { openMigrated, schemaVersionIn, withSqliteErrors } from './connection.ts'
+import { openMigrated, schemaVersionToWrite, withSqliteErrors } from './connection.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
 import { openSqliteReader } from './reader.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -19,8 +19,9 @@ export function sqliteStore(path: string): Store {
     log: sqliteLog(path),
     openWriter: (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
-    schemaVersion: async () => (existsSync(path) ? withSqliteErrors(path, () => schemaVersionIn(path)) : 0),
-    migrate: async (onNotice) => openMigrated(path, onNotice).close(),
+    schemaVersion: async () =>
+      existsSync(path) ? withSqliteErrors(path, () => schemaVersionToWrite(path)) : 0,
+    migrate: async (onNotice) => openMigrated(path, onNotice).closeWritten(),
     openTableReader: async () => openSqliteTableReader(path),
     openUpkeep: async () => openSqliteUpkeep(path),
     inspect: async () => inspectSqlite(path),

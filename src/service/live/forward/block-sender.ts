@@ -36,6 +36,8 @@ export function createBlockSender(
   let range: SendRange | null =
     from.block === null ? null : { at: from, first: from.block.height, upTo: null }
   let isSending = from.block !== null
+  /** Hashes of the parts of block 1 that were sent: each follows the other one, and a core may repeat both. */
+  const sentParts = new Set(from.block?.height === 1n ? [from.block.hash] : [])
   const envelope = createEnvelope()
   let isBetween = true
   let messages: Buffer[] = []
@@ -91,10 +93,13 @@ export function createBlockSender(
   }
 
   function beginBlock(block: BeginBlock): void {
-    const isDue = sent === null ? block.height === range?.first : isNext(block, sent)
+    const isRepeated = block.height === 1n && sentParts.has(block.hash)
+    const isDue = !isRepeated && (sent === null ? block.height === range?.first : isNext(block, sent))
     isSending = isDue && range !== null && (range.upTo === null || block.height <= range.upTo)
-    if (isSending) sent = block
-    else if (sent !== null && block.height > sent.height) range = null
+    if (isSending) {
+      sent = block
+      if (block.height === 1n) sentParts.add(block.hash)
+    } else if (sent !== null && block.height > sent.height) range = null
     isBetween = false
   }
 

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { linkSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { linkSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
+import { flushFolder, makeFolder } from '#core/flush'
 import { moduleBeside } from '#core/module-beside'
 import { type BufferFollower, bufferPath, fileNumbers, PRIVATE_FOLDER } from '../event-buffer.ts'
 import type { PendingUpgrade } from '../protocol-upgrade.ts'
@@ -36,7 +37,7 @@ export function startForwarding(
   { buffer, logLevel, log }: { buffer: string; logLevel: string; log: Logger },
 ): Forwarding {
   const folder = join(buffer, 'forward')
-  mkdirSync(folder, PRIVATE_FOLDER)
+  makeFolder(folder, PRIVATE_FOLDER)
   const earlier = fileNumbers(folder)
   const inBuffer = new Set(fileNumbers(buffer))
   let state = noForwardState()
@@ -90,11 +91,11 @@ export function startForwarding(
             bytes += sizeOf(some)
             if (bytes > settings.limitBytes) drop(some, 'the buffer for it is full (--forward-mb)')
           }
-          linkSync(path, bufferPath(folder, number))
+          linkOnce(path, bufferPath(folder, number))
+          // The buffer's own name of the file goes once its blocks are committed.
+          flushFolder(folder)
         } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-            fail('a buffer file cannot be kept for the receiver', error as Error)
-          }
+          fail('a buffer file cannot be kept for the receiver', error as Error)
         }
       },
       grown: (number, safeBytes) => {
@@ -125,5 +126,14 @@ export function startForwarding(
       post({ type: 'stop' })
       await ended
     },
+  }
+}
+
+/** An earlier process may have linked the file already. */
+function linkOnce(path: string, link: string): void {
+  try {
+    linkSync(path, link)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -1,0 +1,49 @@
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** Errors of systems that cannot flush a folder, or not one that this user may only write to. */
+const CANNOT_FLUSH = ['EINVAL', 'ENOTSUP', 'ENOSYS', 'EACCES', 'EPERM', 'EISDIR', 'EBADF']
+
+/** Waits until a file's bytes and size are on disk, whoever wrote them. */
+export function flushFile(path: string): void {
+  // Windows flushes only what may be written to.
+  flush(path, process.platform === 'win32' ? 'r+' : 'r')
+}
+
+/**
+ * Waits until the names in a folder are on disk: a file made in it, linked or moved into it may otherwise be without its
+ * name after a loss of power, although its bytes were flushed.
+ */
+export function flushFolder(path: string): void {
+  if (process.platform === 'win32') return
+  try {
+    flush(path, 'r')
+  } catch (error) {
+    if (!CANNOT_FLUSH.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}
+
+/** Makes a folder and those that it is in, if they are missing, and waits until their names are on disk. */
+export function makeFolder(path: string, mode?: number): void {
+  const first = mkdirSync(path, { recursive: true, ...(mode === undefined ? {} : { mode }) })
+  if (first === undefined) return
+  const above = dirname(resolve(first))
+  for (let made = resolve(path); made !== above; made = dirname(made)) flushFolder(dirname(made))
+}
+
+function flush(path: string, flags: string): void {
+  const descriptor = openSync(path, flags)
+  try {
+    fsyncSync(descriptor)
+  } catch (error) {
+    // The system names the operation, not the file.
+    const { code, syscall, message } = error as NodeJS.ErrnoException
+    const explained = new Error(
+      `${path}: cannot be written to disk (${message}); check for a full or failing disk`,
+      { cause: error },
+    )
+    throw Object.assign(explained, { code, syscall })
+  } finally {
+    closeSync(descriptor)
+  }
+}
