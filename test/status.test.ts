@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { describe, test } from 'node:test'
 import { statusOfService } from '#tools/status/service-status'
 import type { StatusReport } from '#tools/status/status'
@@ -32,18 +33,22 @@ describeOn(STORE_KINDS, 'the status of a store', (kind) => {
       kind: kind.name,
       schemaVersion: kind.schemaVersion,
       programSchemaVersion: kind.schemaVersion,
-      hasWriter: kind.name === 'sqlite' ? null : false,
+      hasWriter: false,
+      writer: null,
     })
   })
 
-  test('reports an active writer, if the store can tell', async (t) => {
+  test('names the active writer', async (t) => {
     const store = kind.create(t)
     const writer = await openStore(store).openWriter()
     const during = await openStore(store).inspect()
     await writer.close()
     const after = await openStore(store).inspect()
-    const expected = kind.name === 'sqlite' ? [null, null] : [true, false]
-    assert.deepEqual([during.hasWriter, after.hasWriter], expected)
+    assert.deepEqual([during.hasWriter, after.hasWriter], [true, false])
+    assert.equal(after.writer, null)
+    // PostgreSQL knows the address of its client, and its own process for it.
+    if (kind.name === 'sqlite') assert.deepEqual(during.writer, { host: hostname(), process: process.pid })
+    else assert.deepEqual([during.writer!.host, during.writer!.process > 0], ['127.0.0.1', true])
   })
 
   test('a missing store is not created', async (t) => {

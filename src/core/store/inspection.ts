@@ -6,11 +6,19 @@ export type StoreFacts = {
   schemaVersion: number
   /** The version that this program upgrades a store to. */
   programSchemaVersion: number
-  /** Whether a writer is connected; null if the store does not show it. */
+  /** Whether a writer is connected; null if the store does not show it, as a replica. */
   hasWriter: boolean | null
+  /** The writer, as far as it is known; null if there is none, or none is known. */
+  writer: WriterProcess | null
   /** Faults of the cluster that the tables are distributed over; absent if there are none. */
   cluster?: ClusterFaults
 }
+
+/**
+ * The process that is the store's writer, for operators: its host, and its id. Of PostgreSQL, the address that it connects from, and
+ * the server's process for it.
+ */
+export type WriterProcess = { host: string; process: number }
 
 export type ClusterFaults = {
   /** Tables that should be distributed and are not, as after a restore. */

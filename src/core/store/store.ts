@@ -95,6 +95,8 @@ export type Upkeep = {
 export type WriterOptions = {
   /** Ends waiting: for another writer to go, for a database to come back. */
   signal?: AbortSignal
+  /** Rejects with {@link StoreLockedError} instead of waiting for another writer to go. */
+  isImpatient?: boolean
   /** Whether a commit is to be safe from a loss of power when it returns. */
   durable?: boolean
   /** Called with a line for every wait. */
@@ -125,6 +127,8 @@ export type Store = {
   log: StoreLog | null
   /** Loads code that is otherwise loaded with the first connection; absent if there is none. */
   load?(): Promise<void>
+  /** Whether the store has a writer, in this process or another one, without becoming it. False if there is no store. */
+  hasWriter(): Promise<boolean>
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
   /** Opens an existing store for reading. As all methods below, it throws if the schema is not the program's. */
@@ -184,6 +188,11 @@ export class StoreNewerError extends StoreError {
 /** The store rejects this user, is missing, or is of another chain: retrying does not help. */
 export class StoreRefusedError extends StoreError {
   override name = 'StoreRefusedError'
+}
+
+/** Another process is the store's writer. */
+export class StoreLockedError extends StoreError {
+  override name = 'StoreLockedError'
 }
 
 /** A store of another chain than `--chain` names. */

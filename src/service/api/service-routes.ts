@@ -8,6 +8,7 @@ import {
   forwardReport,
   type IngestionState,
   type StoreHealth,
+  standbyReport,
   unreadiness,
   upgradeReport,
 } from './http/readiness.ts'
@@ -63,6 +64,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
         ])
         const beside = {
           ...(cluster.length > 0 ? { cluster } : {}),
+          ...standbyReport(ingestion),
           ...upgradeReport(ingestion),
           ...forwardReport(ingestion),
         }

@@ -9,14 +9,26 @@ import { createBatchWriter } from '#core/ingest/batch-writer'
 import { RecordFramer, type RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { readStore } from '#core/store/read-store'
-import { readAcceptedGaps } from '#core/store/readings/coverage'
-import { otherChain, type Store, StoreError, StoreRefusedError, type Writer } from '#core/store/store'
+import { readAcceptedGaps, readCoverage } from '#core/store/readings/coverage'
+import {
+  otherChain,
+  type Store,
+  StoreError,
+  StoreLockedError,
+  StoreRefusedError,
+  StoreUnavailableError,
+  type Writer,
+} from '#core/store/store'
 import { type BufferedEvents, BufferReadError } from './buffered-events.ts'
 import type { BufferPosition } from './event-buffer.ts'
 import { untilGapClosed } from './gap-closing.ts'
 
 /** Wait before retrying a write that the store refused, milliseconds. */
 const COMMIT_RETRY_MS = 1_000
+
+/** The writer's lock is let go once no core has been connected, and nothing was left to commit, for so many looks. */
+const IDLE_LOOKS = 5
+const IDLE_LOOK_MS = 1_000
 
 export type CommitterOptions = {
   store: Store
@@ -26,11 +38,15 @@ export type CommitterOptions = {
   strict: boolean
   log: Logger
   signal: AbortSignal
-  onStandby?: (isStandby: boolean) => void
   onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
 
+/** The end of a time as the store's writer: everything before the position was read, and is committed but for an open block. */
+type Lapse = { readUpTo: BufferPosition; isWhole: boolean }
+
 export type CommitterListener = {
+  /** Whether a core is connected. */
+  isCoreConnected(): boolean
   /** The store was opened, and has blocks. */
   onOpened(coverage: Coverage): void
   onCommit(coverage: Coverage): void
@@ -40,31 +56,45 @@ export type CommitterListener = {
   onChange(): void
 }
 
-/** Commits the buffered events and new ones. */
+/**
+ * Commits the buffered events and new ones. It is the store's writer only while it has something to commit or a core is
+ * connected: another service, or a command, may write meanwhile.
+ */
 export function createBufferCommitter(
   buffer: BufferedEvents,
   options: CommitterOptions,
   listener: CommitterListener,
 ) {
-  const { store, chain, log, signal, onStandby } = options
+  const { store, chain, log, signal } = options
   /** The fault that keeps the ingestion from committing; null without one. */
   let failure: string | null = null
   /** The position up to which the buffer is committed; null unless the run has ended between two blocks. */
   let committedUpTo: BufferPosition | null = null
   /** The file being read, for naming the place of a gap. */
   let file = 0
+  /** Whether this is the store's writer. */
+  let isWriter = false
 
   /** Commits until the signal is aborted (null), or the store refuses this user (why). */
   async function run(): Promise<StoreRefusedError | null> {
     let from: BufferPosition | null = null
+    /** Everything before it has been read. */
+    let readUpTo: BufferPosition | null = null
+    let isStoreReady = false
     while (!signal.aborted) {
       try {
-        await openAndCommit(from ?? buffer.start())
+        if (!isStoreReady) await reportingFaults(prepareStore)
+        isStoreReady = true
+        await buffer.untilMore(readUpTo ?? buffer.start(), signal)
+        if (signal.aborted) break
+        const lapse = await openAndCommit(from ?? buffer.start())
+        readUpTo = lapse.readUpTo
+        from = lapse.isWhole ? lapse.readUpTo : null
       } catch (error) {
         if (signal.aborted) break
         if (error instanceof StoreRefusedError) return error
         if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
-        from = null
+        from = readUpTo = null
         if (error instanceof GapError) from = await untilGapClosed(error, file, buffer, store, signal)
         // Waiting cannot repair the input.
         else if (error instanceof EventStreamError) await once(signal, 'abort')
@@ -74,35 +104,63 @@ export function createBufferCommitter(
     return null
   }
 
-  async function openAndCommit(from: BufferPosition): Promise<void> {
+  const onNotice = (message: string) => log.warn(message)
+
+  /** Makes the store, or brings it up to date, unless another process is its writer, which has done so. */
+  async function prepareStore(): Promise<void> {
     let writer: Writer | null = null
     try {
-      writer = await store.openWriter({
-        durable: true,
-        signal,
-        onNotice: (message) => log.warn(message),
-        ...(onStandby && { onStandby }),
-      })
-      await commitFrom(from, writer)
+      writer = await store.openWriter({ signal, onNotice, isImpatient: true })
+      opened(await writer.coverage())
     } catch (error) {
+      if (!(error instanceof StoreLockedError)) throw error
+      log.warn(`${error.message}; standing by`)
+      opened(await readStore(store, readCoverage))
+    } finally {
+      await writer?.close()
+    }
+  }
+
+  function opened(stored: Coverage | null): void {
+    if (stored === null) return
+    if (chain !== null && stored.chainId !== chain) throw otherChain(store.name, chain, stored.chainId)
+    listener.onOpened(stored)
+  }
+
+  async function reportingFaults<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (thrown) {
+      // A reader's fault, of which the cause is known.
+      const { cause } = thrown as Error
+      const error = thrown instanceof StoreUnavailableError && cause instanceof StoreError ? cause : thrown
       const isExpected = error instanceof StoreError || error instanceof EventStreamError
       if (!signal.aborted && isExpected && !(error instanceof StoreRefusedError))
         fail(`${error.message}${remedyOf(error)}`)
       throw error
-    } finally {
-      // After another failure, the cause is the same.
-      await writer?.close().catch((error: Error) => failure ?? fail(error.message))
     }
   }
 
-  /** Commits from a buffer position on, until the signal is aborted or an error occurs. */
-  async function commitFrom(from: BufferPosition, writer: Writer): Promise<void> {
+  async function openAndCommit(from: BufferPosition): Promise<Lapse> {
+    let writer: Writer | null = null
+    try {
+      return await reportingFaults(async () => {
+        writer = await store.openWriter({ durable: true, signal, onNotice })
+        isWriter = true
+        return commitFrom(from, writer)
+      })
+    } finally {
+      // After another failure, the cause is the same.
+      await (writer as Writer | null)?.close().catch((error: Error) => failure ?? fail(error.message))
+      isWriter = false
+    }
+  }
+
+  /** Commits from a buffer position on, until the signal is aborted, nothing is left to do for long, or an error occurs. */
+  async function commitFrom(from: BufferPosition, writer: Writer): Promise<Lapse> {
     const batches = createBatchWriter(writer, listener.onCommit)
     const held = await writer.coverage()
-    if (held !== null) {
-      if (chain !== null && held.chainId !== chain) throw otherChain(store.name, chain, held.chainId)
-      listener.onOpened(held)
-    }
+    opened(held)
     const accepted = await readStore(store, readAcceptedGaps)
     const createAssembler = () =>
       createBlockAssembler({
@@ -130,6 +188,13 @@ export function createBufferCommitter(
     }
     let position = from
     let framer: RecordFramer | null = null
+    const lapse = new AbortController()
+    const either = AbortSignal.any([signal, lapse.signal])
+    let idleLooks = 0
+    const looking = setInterval(() => {
+      idleLooks = buffer.isAtEnd(position) && !listener.isCoreConnected() ? idleLooks + 1 : 0
+      if (idleLooks >= IDLE_LOOKS) lapse.abort()
+    }, IDLE_LOOK_MS)
     const commit = async () => {
       await batches.commit(assembler.coverage)
       if (assembler.pendingHeight === null) {
@@ -140,11 +205,12 @@ export function createBufferCommitter(
     }
     try {
       for (;;) {
-        const piece = await buffer.read(position, signal)
+        const piece = await buffer.read(position, either)
         if (piece === null) {
           await commit()
-          committedUpTo = assembler.pendingHeight === null ? position : null
-          return
+          const isWhole = assembler.pendingHeight === null
+          committedUpTo = isWhole ? position : null
+          return { readUpTo: position, isWhole }
         }
         framer ??= new RecordFramer(piece.path, accept, piece.offset)
         file = piece.file
@@ -161,6 +227,8 @@ export function createBufferCommitter(
       if (error instanceof EventStreamError || error instanceof BufferReadError)
         await batches.commit(assembler.coverage)
       throw error
+    } finally {
+      clearInterval(looking)
     }
   }
 
@@ -183,6 +251,9 @@ export function createBufferCommitter(
     },
     get committedUpTo(): BufferPosition | null {
       return committedUpTo
+    },
+    get isWriter(): boolean {
+      return isWriter
     },
     run,
   }

@@ -64,12 +64,17 @@ export function createBufferedEvents() {
     return last === undefined || (last.number === position.file && position.offset >= last.safeBytes)
   }
 
+  /** Waits until something that is safe on disk is after a position, or the signal is aborted. */
+  async function untilMore(position: BufferPosition, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && isAtEnd(position)) await once(news, 'grown', { signal }).catch(() => {})
+  }
+
   /** Forgets the files before a position: their owner removes them. */
   function release(before: BufferPosition): void {
     while (files[0]?.isEnded && files[0].number < before.file) files.shift()
   }
 
-  return { grown, start, read, isAtEnd, release }
+  return { grown, start, read, isAtEnd, untilMore, release }
 }
 
 export type BufferedEvents = ReturnType<typeof createBufferedEvents>

@@ -8,12 +8,19 @@ import { type Receiver, type ReceiverState, type ReceiverTask, startReceiver } f
 /** Wait for the store's chain before the port is opened without it, milliseconds. */
 const CHAIN_WAIT_MS = 300
 
+/** How often the store is asked whether another process is its writer, milliseconds. */
+const WRITER_LOOK_MS = 1_000
+
 /** The state of a live ingestion. Its `failures` begin with what keeps it from committing. */
-export type LiveState = ReceiverState
+export type LiveState = ReceiverState & {
+  /** Since when another process has been the store's writer, Unix milliseconds; null if none is. */
+  otherWriterSince: number | null
+}
 
 export type LiveOptions = CommitterOptions &
   Omit<ReceiverTask, 'chain'> & {
     onState: (state: LiveState) => void
+    onStandby?: (isStandby: boolean) => void
     onCommit: (coverage: Coverage) => void
   }
 
@@ -42,10 +49,23 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   const report = () => {
     if (state === null) return
     const { failure } = committer
-    options.onState({ ...state, failures: failure === null ? state.failures : [failure, ...state.failures] })
+    const failures = failure === null ? state.failures : [failure, ...state.failures]
+    options.onState({ ...state, failures, otherWriterSince })
+  }
+  let otherWriterSince: number | null = null
+  /** Whether another process is the writer is asked, not tried: who waits for the lock would get it. */
+  const lookForWriter = async () => {
+    const isStandby = !committer.isWriter && (await store.hasWriter().catch(() => otherWriterSince !== null))
+    // It may have become the writer meanwhile.
+    const since = isStandby && !committer.isWriter ? (otherWriterSince ?? Date.now()) : null
+    if ((since === null) === (otherWriterSince === null)) return
+    otherWriterSince = since
+    options.onStandby?.(since !== null)
+    report()
   }
   let receiver: Receiver | null = null
   const committer: BufferCommitter = createBufferCommitter(events, options, {
+    isCoreConnected: () => state !== null && state.peer !== null,
     onOpened: ({ chainId, height }) => receiver!.post({ type: 'opened', chainId, height }),
     onCommit: (coverage) => {
       const { chainId, height } = coverage
@@ -69,10 +89,21 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   return {
     port: opened,
     run: async () => {
-      const refusal = await committer.run()
+      const looking = new AbortController()
+      const watch = keepLooking(lookForWriter, looking.signal)
+      const refusal = await committer.run().finally(() => looking.abort())
+      await watch
       await stop(committer.committedUpTo)
       report()
       if (refusal !== null) throw refusal
     },
+  }
+}
+
+/** Looks again and again, with a wait in between, until the signal is aborted. */
+async function keepLooking(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await look()
+    await sleep(WRITER_LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }

@@ -26,12 +26,13 @@ export function describeStatus(report: StatusReport): string {
   const { store, service, coverage, lastBlock } = report
   const entries: [title: string, text: string][] = [[store === null ? 'service' : 'store', report.of]]
   if (store !== null) {
-    const { kind, bytes, schemaVersion, programSchemaVersion, hasWriter } = store
+    const { bytes, schemaVersion, programSchemaVersion, hasWriter, writer } = store
     entries.push(['size', formatBytes(bytes)])
     const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
-    const unknown = `not known for a ${kind === 'sqlite' ? 'SQLite file' : 'replica'}`
-    entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
+    const named = writer === null ? 'another process' : `process ${writer.process} on ${writer.host}`
+    const known = hasWriter ? printable(named) : 'none'
+    entries.push(['writer', hasWriter === null ? 'not known for a replica' : known])
     const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
     entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))
   }

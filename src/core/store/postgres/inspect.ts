@@ -22,13 +22,17 @@ const READ_BYTES_OF_CLUSTER = bytesText(`case
     when exists (select from pg_dist_partition where logicalrelid = pg_class.oid)
     then citus_total_relation_size(pg_class.oid) else pg_total_relation_size(pg_class.oid) end`)
 
-/** Whether a session holds the writer's lock; null on a replica, which does not see the primary's sessions. */
-const READ_HAS_WRITER = `
-  select case when pg_is_in_recovery() then null else exists (
-    select 1 from pg_locks, (select hashtextextended($1, 0) as key) as lock
-    where locktype = 'advisory' and granted and objsubid = 1
-      and database = (select oid from pg_database where datname = current_database())
-      and classid::bigint = (key >> 32) & 4294967295 and objid::bigint = key & 4294967295) end`
+/**
+ * Whether a session holds the writer's lock, where from, and the server's process; null on a replica, which does not see the
+ * primary's sessions.
+ */
+const READ_WRITER = `
+  select case when pg_is_in_recovery() then null else count(pg_locks.pid) > 0 end,
+    max(coalesce(host(client_addr), 'localhost')), max(pg_locks.pid)::int
+  from pg_locks left join pg_stat_activity using (pid), (select hashtextextended($1, 0) as key) as lock
+  where locktype = 'advisory' and granted and objsubid = 1
+    and pg_locks.database = (select oid from pg_database where datname = current_database())
+    and classid::bigint = (key >> 32) & 4294967295 and objid::bigint = key & 4294967295`
 
 const READ_INVALID_INDEXES = `
   select relname from pg_index join pg_class on pg_class.oid = indexrelid
@@ -66,18 +70,27 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
     const isWhole = cluster !== null && cluster.workersDown.length === 0
     const readBytes = isWhole ? READ_BYTES_OF_CLUSTER : TABLE_BYTES
     const hasFaults = cluster !== null && !(isWhole && cluster.localTables.length === 0)
-    const [[bytes], [hasWriter]] = (await Promise.all([
+    const [[bytes], [hasWriter, host, process]] = (await Promise.all([
       queryRows(client, readBytes, [address.schema]).then(([row]) => row),
-      queryRows(client, READ_HAS_WRITER, [writerLockName(address)]).then(([row]) => row),
-    ])) as unknown as [[string], [boolean | null]]
+      queryRows(client, READ_WRITER, [writerLockName(address)]).then(([row]) => row),
+    ])) as unknown as [[string], [boolean | null, string, number | null]]
     return {
       kind: 'postgres',
       bytes: Number(bytes),
       schemaVersion: version,
       programSchemaVersion: newestVersion(POSTGRES_SCHEMA),
       hasWriter,
+      writer: process === null ? null : { host, process: Number(process) },
       ...(hasFaults ? { cluster } : {}),
     }
+  })
+}
+
+/** Whether a session holds the writer's lock; false where that is not known, and if there is no store. */
+export function hasPostgresWriter(address: PostgresAddress): Promise<boolean> {
+  return ask(address, async (client) => {
+    const [row] = await queryRows(client, READ_WRITER, [writerLockName(address)])
+    return (row![0] as unknown) === true
   })
 }
 

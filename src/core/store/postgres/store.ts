@@ -3,7 +3,7 @@ import { parsePostgresAddress } from './address.ts'
 import { backupAdvice } from './backup.ts'
 import { loadDriver } from './connection.ts'
 import { distribute } from './distribute.ts'
-import { checkPostgres, inspectPostgres } from './inspect.ts'
+import { checkPostgres, hasPostgresWriter, inspectPostgres } from './inspect.ts'
 import { migrate, refuseOutdated, schemaVersionOf } from './migrate.ts'
 import { openPostgresReader } from './reader.ts'
 import { openPostgresTableReader } from './tables.ts'
@@ -21,6 +21,7 @@ export function postgresStore(text: string): Store {
     load: async () => {
       await loadDriver()
     },
+    hasWriter: async () => hasPostgresWriter(address),
     openWriter: async (options = {}) => {
       await migrate(address, options.onNotice)
       return openPostgresWriter(address, options)

@@ -6,23 +6,26 @@ import { StoreError } from '../store.ts'
 import { type Connection, openForReading, schemaVersionIn, withSqliteErrors } from './connection.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
+import { readWriter } from './writer.ts'
 
 /** The file, its WAL, and the WAL's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']
 
-/** Reads the facts of a store in a file. A writer leaves no mark between commits, so none can be detected. */
+/** Reads the facts of a store in a file. */
 export function inspectSqlite(path: string): StoreFacts {
   const schemaVersion = withSqliteErrors(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
     return schemaVersionIn(path)
   })
   if (schemaVersion === 0) throw new StoreError(`${path}: the file contains no store`)
+  const writer = readWriter(path)
   return {
     kind: 'sqlite',
     bytes: sizeOf(path),
     schemaVersion,
     programSchemaVersion: newestVersion(SQLITE_SCHEMA),
-    hasWriter: null,
+    hasWriter: writer !== null,
+    writer: writer === 'unknown' ? null : writer,
   }
 }
 

@@ -5,14 +5,19 @@ import {
   fchownSync,
   lstatSync,
   openSync,
+  readFileSync,
   realpathSync,
+  rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
+import { hostname } from 'node:os'
 import type { Coverage } from '../../domain/coverage.ts'
-import { lockFile } from '../../file-lock.ts'
+import { isFileLocked, lockFile } from '../../file-lock.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
 import { createUnmadeSeries } from '../derived/unmade-series.ts'
+import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../readings/coverage.ts'
 import { awaitLock } from '../standby.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
@@ -72,13 +77,45 @@ function tryLock(path: string, onFault: (error: Error) => void): (() => void) | 
   try {
     const lock = lockOf(path)
     createOwnedLike(path, lock)
-    return lockFile(lock)
+    const unlock = lockFile(lock)
+    if (unlock === null) return null
+    const leave = nameWriter(path)
+    return () => {
+      leave()
+      unlock()
+    }
   } catch (error) {
     // The folder may be missing, or this user's only to read: opening the store says so. Commits notice another writer, too.
     onFault(error as Error)
     return () => {}
   }
 }
+
+/** Writes beside the lock who has it; returns what takes that back. A process that is killed leaves it. */
+function nameWriter(path: string): () => void {
+  const name = writerNameOf(path)
+  try {
+    rmSync(name, { force: true })
+    createOwnedLike(path, name)
+    writeFileSync(name, JSON.stringify({ host: hostname(), process: process.pid } satisfies WriterProcess))
+  } catch {
+    // It is for people alone.
+  }
+  return () => rmSync(name, { force: true })
+}
+
+/** The process that has locked a store for writing; null if none has, `unknown` if it has not said who it is. */
+export function readWriter(path: string): WriterProcess | 'unknown' | null {
+  try {
+    if (!isFileLocked(lockOf(path))) return null
+    const { host, process } = JSON.parse(readFileSync(writerNameOf(path), 'utf8')) as Partial<WriterProcess>
+    return typeof host === 'string' && typeof process === 'number' ? { host, process } : 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
+const writerNameOf = (path: string) => `${existsSync(path) ? realpathSync(path) : path}-writer`
 
 const lockOf = (path: string) => `${existsSync(path) ? realpathSync(path) : path}-lock`
 

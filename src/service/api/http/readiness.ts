@@ -138,6 +138,17 @@ export function forwardReport({ live }: IngestionState): ForwardReport {
   return { forward }
 }
 
+/** That another process is the store's writer, in `/ready`: a standby is ready. */
+export type StandbyReport = { standby?: { message: string; seconds: number } }
+
+/** Nothing while this process, or none, is the writer. */
+export function standbyReport({ live }: IngestionState): StandbyReport {
+  const since = live?.otherWriterSince ?? null
+  if (since === null) return {}
+  const seconds = Math.max(0, Math.round((Date.now() - since) / 1000))
+  return { standby: { message: 'another process is the writer', seconds } }
+}
+
 /** The protocol upgrade in `/ready`. It does not make the service unready. */
 export type UpgradeReport = {
   protocolUpgrade?: {

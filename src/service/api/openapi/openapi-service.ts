@@ -64,6 +64,16 @@ const FORWARD = object(
   },
 )
 
+const STANDBY = object(
+  {
+    message: TEXT,
+    seconds: { type: 'integer', description: 'for how long' },
+  },
+  {
+    description: "Only present while another process is the store's writer. Does not affect readiness.",
+  },
+)
+
 const PROTOCOL_UPGRADE = object(
   {
     height: { type: 'string', description: 'last block before the upgrade' },
@@ -89,8 +99,14 @@ const CLUSTER = {
 }
 
 const READY = object(
-  { status: STATUS('ready'), cluster: CLUSTER, protocolUpgrade: PROTOCOL_UPGRADE, forward: FORWARD },
-  { optional: ['cluster', 'protocolUpgrade', 'forward'] },
+  {
+    status: STATUS('ready'),
+    cluster: CLUSTER,
+    standby: STANDBY,
+    protocolUpgrade: PROTOCOL_UPGRADE,
+    forward: FORWARD,
+  },
+  { optional: ['cluster', 'standby', 'protocolUpgrade', 'forward'] },
 )
 
 const NOT_READY = object(
@@ -116,10 +132,11 @@ const NOT_READY = object(
         'name of the empty store: the SQLite file name without its folder, or the PostgreSQL database and schema',
     },
     cluster: CLUSTER,
+    standby: STANDBY,
     protocolUpgrade: PROTOCOL_UPGRADE,
     forward: FORWARD,
   },
-  { optional: ['store', 'cluster', 'protocolUpgrade', 'forward'] },
+  { optional: ['store', 'cluster', 'standby', 'protocolUpgrade', 'forward'] },
 )
 
 const DOCUMENT = object({ openapi: TEXT, info: { type: 'object' }, paths: { type: 'object' } })
