@@ -64,6 +64,14 @@ function kindOf(message: Buffer): number {
   return envelope.kind
 }
 
+/** The events of a few blocks, of which the first has two parts, as a network's has. */
+function generatedBlocks() {
+  const all = eventsIn(Buffer.concat([...generateRecords({ blocks: 8, markets: 1, points: 1 })]))
+  const parts = all.filter((event) => heightOf(event) === 1)
+  assert.equal(parts.filter((event) => kindOf(event) === EVENT_KIND.beginBlock).length, 2)
+  return { all, parts, others: all.slice(parts.length), end: all.at(-1)! }
+}
+
 /** Each connection begins with the first event of a block, its heights only rise, and no message is repeated. */
 function assertInOrder(receiver: TestReceiver): void {
   for (const [index, { messages }] of receiver.connections.entries()) {
@@ -148,18 +156,26 @@ describe('a receiver of forwarded events', () => {
   })
 
   test('gets each of the two parts of block 1 once in a connection, however often a core repeats them', async (t) => {
+    const { parts, others, all, end } = generatedBlocks()
     const receiver = await startReceiver(t)
     const { core } = await startIngestion(t, { port: receiver.port })
-    const events = eventsIn(Buffer.concat([...generateRecords({ blocks: 8, markets: 1, points: 1 })]))
-    const parts = events.filter((event) => heightOf(event) === 1)
-    const others = events.slice(parts.length)
-    const end = others.at(-1)!
-    assert.equal(parts.filter((event) => kindOf(event) === EVENT_KIND.beginBlock).length, 2)
     await core.send([parts, parts, others.filter((event) => heightOf(event) === 2)])
     await until(() => heightOf(receiver.connections[0]?.messages.at(-1) ?? parts[0]!) === 2, 'block 2')
     await core.send([parts, others])
     await untilLast(receiver, end)
-    assert.deepEqual(received(receiver), [short(events)])
+    assert.deepEqual(received(receiver), [short(all)])
+  })
+
+  test('gets both parts of block 1, also if the core repeats the blocks after it before they are forwarded', async (t) => {
+    const { parts, others, all, end } = generatedBlocks()
+    const folder = temporaryFolder(t)
+    const port = await freePort()
+    const { core } = await startIngestion(t, { folder, port })
+    await core.send([parts, others.filter((event) => heightOf(event) < 5), others])
+    await untilStored(folder, heightOf(end))
+    const receiver = await startReceiver(t, { port })
+    await untilLast(receiver, end)
+    assert.deepEqual(received(receiver), [short(all)])
   })
 
   test('gets the first copy of a block that the core did not repeat completely', async (t) => {

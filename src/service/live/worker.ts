@@ -108,6 +108,7 @@ async function openWriter(): Promise<Writer | null> {
 async function ingestNamedFiles(): Promise<void> {
   const writer = await openWriter()
   if (writer === null) return
+  let ended: WorkerMessage
   try {
     const input = findEventFiles(paths)
     const { report, failure } = await ingestFiles({
@@ -130,10 +131,12 @@ async function ingestNamedFiles(): Promise<void> {
     // Missing history is no reason to stop.
     const isOnlyHistory = failure instanceof MissingHistoryError
     if (isOnlyHistory) log.warn(failure.message)
-    post({ type: 'ended', report, failure: isOnlyHistory ? null : (failure?.message ?? null) })
+    ended = { type: 'ended', report, failure: isOnlyHistory ? null : (failure?.message ?? null) }
   } finally {
     await writer.close()
   }
+  // Only now all of it is on disk.
+  post(ended)
 }
 
 async function startLive(live: LiveTask) {

@@ -85,7 +85,8 @@ export function createBlockSender(
         beginBlock(decodeBeginBlock(envelope))
       } else if (envelope.kind === EVENT_KIND.endBlock) {
         isBetween = true
-        if (isSending && range?.upTo === sent?.height) range = null
+        // Block 1 may go on with its other part; if not, the next block ends the range.
+        if (isSending && range?.upTo === sent?.height && sent?.height !== 1n) range = null
       }
       if (isBetween) blockEnd = { file, offset: position.offset + end - start + RECORD_HEADER_BYTES }
       if (isSending) messages.push(messageOf(bytes, start, end))
