@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that every Node reads: an older one is told so in one line.
-const REQUIRED = 26
+const REQUIRED = 24
 
 if (Number(process.versions.node.split('.')[0]) < REQUIRED) {
   console.error(

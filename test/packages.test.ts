@@ -17,6 +17,7 @@ import { gunzipSync } from 'node:zlib'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
 import { addressOf, ended, startProgram } from './fixtures/program.ts'
+import { LONG } from './fixtures/sampling.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -167,6 +168,33 @@ describe('the packages of npm run packages', () => {
       assert.ok(licences.includes(`${one}`), one)
     }
     for (const { name, licenses } of bill.components) assert.equal(licenses.length, 1, name)
+  })
+
+  test('no link leads out of the packages', (t) => {
+    const archive = packed(t, 'linux-x64.tar.gz')
+    const deb = packed(t, 'amd64.deb')
+    if (archive === null || deb === null) return
+    for (const [program, args] of [
+      ['tar', ['-tvzf', archive]],
+      ['dpkg-deb', ['-c', deb]],
+    ] as const) {
+      const links = execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64e6 })
+        .split('\n')
+        .filter((line) => line.startsWith('l'))
+      assert.deepEqual(links, [], program)
+    }
+  })
+
+  test('the packages are the same if they are made again', async (t) => {
+    if (!LONG) return t.skip('npm run test:long makes them again')
+    const sums = packed(t, 'SHA256SUMS')
+    if (sums === null) return
+    const before = readFileSync(sums, 'utf8')
+    execFileSync('npm', ['run', '--silent', 'packages', '--', '--only', 'x64'], {
+      cwd: ROOT,
+      stdio: 'ignore',
+    })
+    assert.equal(readFileSync(sums, 'utf8'), before)
   })
 
   test('the check sums match the files', (t) => {

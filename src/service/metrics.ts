@@ -70,6 +70,25 @@ export function createMetrics(): Metrics {
 /** A figure of a state: its name without `lyra_`, its help text, and its value. */
 export type Figure<State> = [name: string, help: string, measure: (state: State) => number]
 
+/**
+ * Adds a counter for each figure of a state that only rises, `lyra_NAME_total`; the function returned shows a state. One
+ * that is lower than before counts from 0 again.
+ */
+export function stateCounters<State>(
+  metrics: Metrics,
+  figures: readonly Figure<State>[],
+): (state: State) => void {
+  const counters = figures.map(([name, help]) => metrics.counter(`lyra_${name}_total`, help))
+  const shown = figures.map(() => 0)
+  return (state) => {
+    for (const [index, [, , measure]] of figures.entries()) {
+      const value = measure(state)
+      counters[index]!.inc(value < shown[index]! ? value : value - shown[index]!)
+      shown[index] = value
+    }
+  }
+}
+
 /** Adds a gauge for each figure of a state; the function returned shows a state. */
 export function stateGauges<State>(
   metrics: Metrics,

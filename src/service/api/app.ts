@@ -5,6 +5,7 @@ import { RESOURCES } from '#core/resources/resources'
 import type { Reader } from '#core/store/store'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { createAccount } from '../shares.ts'
+import { commit } from '../version.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import { createAnswers } from './answers.ts'
 import type { GrpcOptions } from './grpc/options.ts'
@@ -86,6 +87,11 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics()
   const clusterFaults = watchCluster(reader, log, metrics)
   addStoreMetrics(metrics, reader)
+  const build = metrics.gauge('lyra_build_info', 'Always 1, for the version and commit of this program.', [
+    'version',
+    'revision',
+  ])
+  build.set({ version: options.version, revision: commit() ?? '' }, 1)
   const health: StoreHealth = { isDamaged: false }
   addReadinessMetrics(metrics, reader, ingestion, health)
   const backlog = createBacklog()

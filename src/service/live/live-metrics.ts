@@ -1,5 +1,5 @@
-import { type Figure, type Metrics, stateGauges } from '../metrics.ts'
-import { FORWARD_FIGURES } from './forward/forward-figures.ts'
+import { type Figure, type Metrics, stateCounters, stateGauges } from '../metrics.ts'
+import { FORWARD_COUNTERS, FORWARD_FIGURES } from './forward/forward-figures.ts'
 import type { LiveState } from './live-ingestion.ts'
 import { CONNECTION_FAULTS } from './pair-socket.ts'
 
@@ -12,11 +12,6 @@ const LIVE_FIGURES: readonly Figure<LiveState>[] = [
     'live_core_queue_seconds',
     "While the buffer cannot be written, seconds until the core's queue is full and the core ends; otherwise +Inf.",
     ({ queueSeconds }) => queueSeconds ?? Infinity,
-  ],
-  [
-    'live_events_outside_blocks',
-    'Events outside blocks, as a restarted core sends them, which were passed over since the start.',
-    ({ outsideBlocks }) => outsideBlocks,
   ],
   [
     'live_upgrade_height',
@@ -35,19 +30,41 @@ const LIVE_FIGURES: readonly Figure<LiveState>[] = [
   ],
 ]
 
+const LIVE_COUNTERS: readonly Figure<LiveState>[] = [
+  ['live_events_received', 'Events received from the core.', ({ received }) => received],
+  [
+    'live_events_outside_blocks',
+    'Events outside blocks, as a restarted core sends them, which were passed over.',
+    ({ outsideBlocks }) => outsideBlocks,
+  ],
+]
+
+const FAULTS_HELP = 'Connections closed by the service, by reason.'
+
 /** Adds the figures of live ingestion; the function returned shows its state. */
 export function addLiveMetrics(metrics: Metrics): (state: LiveState) => void {
-  const showLive = stateGauges(metrics, LIVE_FIGURES)
-  const showForward = stateGauges(metrics, FORWARD_FIGURES)
+  // Gauges of counters are there for dashboards of version 0.2.
+  const shows = [stateGauges(metrics, LIVE_FIGURES), stateCounters(metrics, LIVE_COUNTERS)]
+  const forwardShows = [stateGauges(metrics, FORWARD_FIGURES), stateCounters(metrics, FORWARD_COUNTERS)]
   const faults = metrics.gauge(
     'lyra_live_connection_faults',
     'Connections closed by the service since the start, by reason.',
     ['reason'],
   )
-  for (const reason of CONNECTION_FAULTS) faults.set({ reason }, 0)
+  const faultsTotal = metrics.counter('lyra_live_connection_faults_total', FAULTS_HELP, ['reason'])
+  const shownFaults = new Map<string, number>()
+  for (const reason of CONNECTION_FAULTS) {
+    faults.set({ reason }, 0)
+    faultsTotal.inc({ reason }, 0)
+  }
   return (state) => {
-    showLive(state)
-    for (const [reason, count] of Object.entries(state.faults)) faults.set({ reason }, count)
-    if (state.forward !== null) showForward(state.forward)
+    for (const show of shows) show(state)
+    for (const [reason, count] of Object.entries(state.faults)) {
+      faults.set({ reason }, count)
+      const shown = shownFaults.get(reason) ?? 0
+      faultsTotal.inc({ reason }, count < shown ? count : count - shown)
+      shownFaults.set(reason, count)
+    }
+    if (state.forward !== null) for (const show of forwardShows) show(state.forward)
   }
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '#core/domain/get-or-insert'
 import type { RowRange, Table, TextCell } from '#core/store/tables'
 import { type NamedRow, walkTable } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
@@ -33,7 +34,7 @@ export function createSpanCheck(
 ): SpanCheck {
   const markets = new Map<TextCell, Map<bigint, SpanTimes>>()
   const rules = { ...tableRules(table), allowances }
-  const expect = (market: TextCell) => markets.getOrInsertComputed(market, () => new Map<bigint, SpanTimes>())
+  const expect = (market: TextCell) => getOrInsert(markets, market, () => new Map<bigint, SpanTimes>())
   return {
     expect,
     add(point) {

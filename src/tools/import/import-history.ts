@@ -1,4 +1,5 @@
 import { type Coverage, importedText } from '#core/domain/coverage'
+import { getOrInsert } from '#core/domain/get-or-insert'
 import { formatTime } from '#core/domain/time'
 import { createBatchWriter } from '#core/ingest/batch-writer'
 import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
@@ -81,7 +82,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       const reason = part.lacks(query)
       if (reason !== null) {
         lacking.push(resource)
-        tally.missing.getOrInsert(resource, reason)
+        getOrInsert(tally.missing, resource, () => reason)
       }
     }
     lacking.sort()
@@ -118,7 +119,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     // Until its tables are written, a resource is missing in the blocks.
     const found = Object.entries(OF_STATE).filter(([resource, tables]) => {
       const reason = tables.map((query) => source.lacks(query)).find((lack) => lack !== null)
-      if (reason !== undefined) tally.missing.getOrInsert(resource, reason)
+      if (reason !== undefined) getOrInsert(tally.missing, resource, () => reason)
       return reason === undefined
     })
     await writeState({ source, held, batches, tally, signal, onProgress: () => showProgress(highest) })

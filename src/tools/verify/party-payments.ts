@@ -9,6 +9,7 @@ import {
   textOfDecimal,
   ZERO,
 } from '#core/domain/decimal'
+import { getOrInsert } from '#core/domain/get-or-insert'
 import { NETWORK } from '#core/domain/ids'
 import type { Place } from '#core/domain/place'
 import type { TableReader } from '#core/store/table-reader'
@@ -98,7 +99,7 @@ export async function verifyStoredPayments(
       const seq = BigInt(named.seq!)
       if (only !== null && seq !== only) continue
       const first = { marketId, seq, timestamp: BigInt(named.timestamp!), place: placeOfRow(named) }
-      const period = periods.getOrInsertComputed(seq, () => createPeriodPayments(first))
+      const period = getOrInsert(periods, seq, () => createPeriodPayments(first))
       period.add({ party_id: named.party_id!, amount: named.amount!, loss_amount: named.loss_amount! })
     }
   }

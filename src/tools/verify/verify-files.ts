@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Block } from '#core/blocks/block'
 import { createBlockAssembler } from '#core/blocks/block-assembler'
+import { getOrInsert } from '#core/domain/get-or-insert'
 import type { FundingPeriodEvent } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import type { TwapMethod } from '#core/funding/market-verifier'
@@ -59,7 +60,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   let lacksParameters = false
 
   const runOf = (marketId: string) =>
-    runs.getOrInsertComputed(marketId, () => {
+    getOrInsert(runs, marketId, () => {
       tally.markets++
       return createMarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
     })
@@ -91,7 +92,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       const { market_id: marketId, seq, timestamp, height, event_index: index } = row
       if (!marketId.startsWith(filter.marketId ?? '')) continue
       const start = { marketId, seq, timestamp, place: { height, index } }
-      periods.getOrInsertComputed(`${marketId} ${seq}`, () => createPeriodPayments(start)).add(row)
+      getOrInsert(periods, `${marketId} ${seq}`, () => createPeriodPayments(start)).add(row)
     }
     for (const payments of periods.values()) {
       const { marketId, seq } = payments.first

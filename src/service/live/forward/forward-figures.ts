@@ -1,6 +1,10 @@
 import type { Figure } from '../../metrics.ts'
 import type { ForwardState } from './forward-state.ts'
 
+export const FORWARD_COUNTERS: readonly Figure<ForwardState>[] = [
+  ['forward_messages', 'Messages forwarded.', ({ messages }) => messages],
+]
+
 export const FORWARD_FIGURES: readonly Figure<ForwardState>[] = [
   ['forward_enabled', 'Whether events of the core are forwarded.', () => 1],
   [
