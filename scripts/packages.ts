@@ -48,6 +48,11 @@ const PACKED_NODE = {
 /** Of the Debian package: raised if it changes and the program does not. */
 const DEB_REVISION = 1
 
+/** The package brings a Node of its own, as its makers publish it: with libraries of its own, and for its scripts. */
+const LINTIAN_OVERRIDES = ['embedded-library', 'unstripped-binary-or-object', 'missing-dep-for-interpreter']
+  .map((tag) => `lyra: ${tag}\n`)
+  .join('')
+
 /** Packages that are built into the pages of `lyra serve`. */
 const BUNDLED = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot']
 
@@ -88,6 +93,8 @@ function makeApp(): string {
   rmSync(join(app, 'node_modules/.package-lock.json'))
   // Links to programs of dependencies, which nobody runs; copied, they would lead to this machine.
   rmSync(join(app, 'node_modules/.bin'), { recursive: true, force: true })
+  for (const name of globSync('**/.npmignore', { cwd: join(app, 'node_modules') }))
+    rmSync(join(app, 'node_modules', name))
   return app
 }
 
@@ -244,6 +251,7 @@ function packDeb(tree: string, architecture: string): void {
     copyFileSync(join(tree, name), join(documents, name))
   copyDocuments(documents)
   writeFileSync(join(documents, 'changelog.Debian.gz'), gzipSync(debianChangelog(), { level: 9 }))
+  writeFileSync(join(into('usr/share/lintian/overrides'), 'lyra'), LINTIAN_OVERRIDES)
   const control = into('DEBIAN')
   for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(join(control, name), debFile(name), { mode: 0o755 })
