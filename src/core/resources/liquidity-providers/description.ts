@@ -39,6 +39,15 @@ export const liquidityProviders = defineResource({
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and ${IS_LIVE})`,
     shownBy: [provisionTable],
+    // By the event that gave it its position, by the list that brought its figures, and by its live provisions.
+    fromInGaps: `select market_id, party_id, fee_share, sla, height, event_index from liquidity_providers
+      union select market_id, party_id, fee_share, sla, list_height, list_index from liquidity_providers
+      union select liquidity_providers.market_id, liquidity_providers.party_id, fee_share, sla,
+        liquidity_provisions.height, liquidity_provisions.event_index
+      from liquidity_providers join liquidity_provisions
+        on liquidity_provisions.market_id = liquidity_providers.market_id
+        and liquidity_provisions.party_id = liquidity_providers.party_id
+        and ${IS_LIVE}`,
     madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
   },
   fields: [
