@@ -134,6 +134,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
       await runWell(t, `migrate --store ${store}`)
       const expected = {
         imported: ['["1","430","instruments liquidityProviderHistory marketData"]'],
+        old_positions: ['["liquidityProviders","905"]'],
         since: [
           '["checkpoints","440"]',
           '["fundingPayments","906"]',
@@ -203,7 +204,7 @@ const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner })
 
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  await beforeFinalImports(kind, store, 8)
+  await beforeFinalImports(kind, store, 9)
   // The history of providers and accepted gaps were added later.
   await runSql(
     store,
@@ -212,7 +213,7 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
 }
 
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 5): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 6): Promise<void> {
   await runSql(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -223,6 +224,9 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 5):
     drop index funding_periods_by_height;
     drop index funding_period_block_spans_by_blocks;
     drop table since;
+    drop table old_positions;
+    alter table liquidity_providers drop column list_height;
+    alter table liquidity_providers drop column list_index;
     drop table funding_payments;
     drop table paid_liquidity_fees;
     alter table liquidity_provider_history drop column has_figures;

@@ -8,11 +8,7 @@ position_decimal_places, state, trading_mode, settlement_asset, assets.symbol as
 assets.name as asset_name, assets.decimals as asset_decimals, interest_rate, clamp_lower_bound,
 clamp_upper_bound, scaling_factor, rate_lower_bound, rate_upper_bound, schedule_initial, schedule_every,
 sla_price_range, sla_min_time_fraction, sla_hysteresis_epochs, sla_competition_factor,
-case
-when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.height
-else instruments.height end as height, case
-when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.event_index
-else instruments.event_index end as event_index
+case when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.height else instruments.height end as height, case when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.event_index else instruments.event_index end as event_index
 from instruments
 left join assets on assets.asset_id = instruments.settlement_asset
 left join instrument_terms on instrument_terms.market_id = instruments.market_id) as instrument_rows

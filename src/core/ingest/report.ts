@@ -64,6 +64,6 @@ export function countRows(counts: RowCounts, batch: Batch): void {
   }
   for (const { table, counted } of COUNTED) add(counted, batch.rows.get(table)?.length ?? 0)
   // Their rows are made when the lists are written.
-  for (const { event } of batch.liquidityProviderLists.values())
-    add('liquidityProviders', event.feeShares.length)
+  for (const lists of batch.liquidityProviderLists.values())
+    add('liquidityProviders', lists.at(-1)!.event.feeShares.length)
 }

@@ -1,4 +1,4 @@
-import type { Place } from '../domain/place.ts'
+import { isBefore, type Place } from '../domain/place.ts'
 import type { MarketDataEvent } from '../events/event.ts'
 import type { Table, TableRow } from './table.ts'
 
@@ -12,8 +12,8 @@ export type Batch = {
   replaced: Place[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
   rows: Map<string, TableRow[]>
-  /** By market id; the newest of each. */
-  liquidityProviderLists: Map<string, LiquidityProviderList>
+  /** By market id, in the order of the stream: the last one counts, and those before it say when its rows last changed. */
+  liquidityProviderLists: Map<string, LiquidityProviderList[]>
 }
 
 export function createBatch(): Batch {
@@ -27,14 +27,22 @@ export function put<Row extends TableRow>(batch: Batch, { name }: Table<Row>, ro
   else rows.push(row)
 }
 
+/** Adds a list of providers; of two from one place, the one that is added later counts. */
+export function putList({ liquidityProviderLists }: Batch, list: LiquidityProviderList): void {
+  const { marketId } = list.event
+  const lists = liquidityProviderLists.get(marketId)
+  if (lists === undefined) liquidityProviderLists.set(marketId, [list])
+  else lists.splice(lists.findLastIndex((known) => !isBefore(list, known)) + 1, 0, list)
+}
+
 /** The rows of a table. */
 export function rowsOf<Row extends TableRow>({ rows }: Batch, { name }: Table<Row>): readonly Row[] {
   return (rows.get(name) ?? []) as readonly TableRow[] as readonly Row[]
 }
 
 /**
- * Rows that a commit of the batch touches, for deciding when it is large enough. A list of providers counts as one:
- * lists are decoded when they are written, and most are replaced before; their bytes count in the batch's weight.
+ * Rows that a commit of the batch touches, for deciding when it is large enough. All lists of a market count as one:
+ * few of them are decoded when they are written; their bytes count in the batch's weight.
  */
 export function batchRows(batch: Batch): number {
   let count = batch.liquidityProviderLists.size

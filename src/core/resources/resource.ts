@@ -3,6 +3,7 @@ import type { CursorCodec } from './cursor-codec.ts'
 import { columnOf, type Field, isNodeOf, isStored, namesOf, nodeWriter, shownColumns } from './field.ts'
 import { type DescribedFilter, type Filter, type FilterName, filterOf, type Selection } from './filters.ts'
 import type { Key, KeyColumn, Row } from './row.ts'
+import { type Places, placedSelect, refuseUnplacedTables } from './row-places.ts'
 import type { RowType, Table } from './table.ts'
 import { textCursor } from './text-cursor.ts'
 
@@ -19,6 +20,11 @@ export type Storage = {
   table: string
   /** A select of the rows, if they are in more than one table. */
   from?: string
+  /**
+   * A select that has each row once for each event that it is made of, at the place of that event. Followers read the
+   * blocks of a filled gap so: the row's own place may be that of a later event, which they have received.
+   */
+  fromInGaps?: string
   /** Columns of a row: the key, and those that its fields show. */
   columns: readonly RowColumn[]
   /** The tables whose writing changes the rows, if it is not the one that holds them. */
@@ -45,7 +51,13 @@ export type Storage = {
 export type ResourceName = string
 
 /** As {@link Storage}, with the table itself; the columns follow from the key and the fields. */
-type DescribedStorage = Omit<Storage, 'table' | 'columns'> & { table: Table | string }
+type DescribedStorage = Omit<Storage, 'table' | 'columns' | 'from'> & {
+  table: Table | string
+  /** The select, with the place of a row by one of {@link Places} (row-places.ts). */
+  from?: (places: Places) => string
+  /** The tables of which the condition speaks, and whose writer moves the places of the rows that it shows again. */
+  shownBy?: readonly Table[]
+}
 
 /** A resource as described; {@link defineResource} adds the derived parts. */
 type Description = {
@@ -118,11 +130,12 @@ export type Resource = Omit<Description, 'storage' | 'cursor' | 'scope' | 'filte
 /**
  * Makes a resource of its description.
  *
- * @throws {TypeError} for a description that names a column which its table or its rows do not have.
+ * @throws {TypeError} for a description that names a column which its table or its rows do not have, or that shows what is
+ * in another table without moving the row when that changes.
  */
 export function defineResource(description: Description): Resource {
   const { name, key, scope = null, fields, storage, cursor, required = {} } = description
-  const { table } = storage
+  const { table, from, shownBy = [], ...otherStorage } = storage
   const columns = rowColumns(description)
   const names = columns.map((column) => column.name)
   const filters = (description.filters ?? []).map(filterOf)
@@ -133,10 +146,18 @@ export function defineResource(description: Description): Resource {
     }
   }
   const finalRow = finalRowOf(fields, names)
+  const tableName = typeof table === 'string' ? table : table.name
+  const select = from === undefined ? {} : placedSelect(name, tableName, from)
+  refuseUnplacedTables(name, storage.condition ?? '', [tableName, ...shownBy.map((shown) => shown.name)])
   return {
     ...description,
     cursor: typeof cursor === 'string' ? textCursor(cursor, key, scope) : cursor,
-    storage: { ...storage, table: typeof table === 'string' ? table : table.name, columns },
+    storage: {
+      ...otherStorage,
+      ...select,
+      table: tableName,
+      columns,
+    },
     ...{ scope, filters, required },
     kebabName: wordsOfName(name, '-'),
     node: nodeWriter(fields, names),

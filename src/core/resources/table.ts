@@ -56,11 +56,6 @@ export type Table<Row extends TableRow = TableRow> = {
   /** Which rows `lyra prune` deletes; absent: none. */
   pruned?: PruneColumns
   /**
-   * Whether a row that is there is written only if another value differs, whatever place it has: rows that come again
-   * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
-   */
-  onlyIfDifferent?: true
-  /**
    * A boolean column: a row in which it is true stands over one in which it is false, whatever their places; of two in which it
    * is false, the earlier one stands.
    */

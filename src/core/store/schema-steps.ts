@@ -422,5 +422,20 @@ export function schemaSteps(types: SchemaTypes): string[] {
 
   alter table liquidity_provider_history add column has_figures ${boolean} not null default true;
     `,
+
+    `
+  -- A provider's row keeps the place of the list that brought its figures beside its position.
+  alter table liquidity_providers add column list_height ${int64} not null default 0;
+  alter table liquidity_providers add column list_index ${int32} not null default 0;
+  update liquidity_providers set list_height = height, list_index = event_index;
+
+  -- Up to which height older versions wrote rows whose positions may be too early (lyra check).
+  create table old_positions (
+    resource ${key} not null primary key,
+    height ${int64} not null
+  )${keyed};
+
+  insert into old_positions select 'liquidityProviders', height from stream;
+    `,
   ]
 }

@@ -1,4 +1,4 @@
-import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
+import { earlierStartInSql, notBeforeInSql } from '../domain/place.ts'
 import { listed, wordsOfName } from '../domain/words.ts'
 import { KEPT } from '../resources/kept.ts'
 import type { KeyValue } from '../resources/resource.ts'
@@ -10,7 +10,6 @@ import {
   oneOf,
   orNull,
   type PruneColumns,
-  place,
   type Table,
   text,
 } from '../resources/table.ts'
@@ -31,6 +30,12 @@ export const TABLES: readonly Table[] = [
   ...KEPT.flatMap(({ tables }) => tables),
   defineTable({
     name: 'since',
+    columns: { resource: text(), height: natural() },
+    key: ['resource'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'old_positions',
     columns: { resource: text(), height: natural() },
     key: ['resource'],
     spread: 'nowhere',
@@ -129,12 +134,6 @@ export function onConflict(table: Table): string {
   const hasPlaceInKey = key.includes('height')
   if (hasPlaceInKey || !(keepsPlaces(table) || others.some(({ merge }) => merge !== 'newer')))
     return `${head} ${all}`
-  if (table.onlyIfDifferent) {
-    const values = others.filter((column) => !(column.name in place))
-    const differs = values.map((column) => `${name}.${column.name} is distinct from excluded.${column.name}`)
-    // Nobody who follows the stream has been sent an unplaced row.
-    return `${head} ${all} where ${differs.join(' or ')} or ${noBlockInSql(`${name}.height`)}`
-  }
   if (others.every(({ merge }) => merge === 'newer')) {
     return `${head} ${all} where ${fullIf === undefined ? isNewer : standsInSql(name, fullIf)}`
   }

@@ -34,15 +34,16 @@ export type TablePair = Pair<NamedRow> & {
 }
 
 export const POINTS = tableOf('funding_period_data_points')
-const PROVIDERS = tableOf('liquidity_providers')
+export const PROVIDERS = tableOf('liquidity_providers')
 const PROVIDER_HISTORY = tableOf('liquidity_provider_history')
 const PAID_FEES = tableOf('paid_liquidity_fees')
 const AUCTIONS = tableOf('auctions')
 const PLACE: readonly string[] = ['height', 'event_index']
+const PROVIDER_PLACES: readonly string[] = ['list_height', 'list_index', ...PLACE]
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
-/** Resources that stored blocks may be missing, by table. */
-const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
+/** Names of what is stored, by table. */
+export const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
 
 const isBelow = (value: TextCell | undefined, bound: string | null | undefined) =>
   value != null && bound != null && BigInt(value) < BigInt(bound)
@@ -71,8 +72,8 @@ export function allowancesOf({ store, files, sameLists, pruned }: Compared): {
   const isImported = ({ height }: NamedRow) => isWithin(store.imported, BigInt(height!))
   return {
     cells: {
-      // The place of a provider's last change depends on the order in which blocks arrive.
-      providerChange: ({ table, name }) => table === PROVIDERS && PLACE.includes(name),
+      // The places of a provider depend on the order in which blocks arrive; check-positions.ts compares them.
+      providerChange: ({ table, name }) => table === PROVIDERS && PROVIDER_PLACES.includes(name),
       // Invented by the import.
       importedIndex: ({ name, a }) => name === 'event_index' && isImported(a),
       // A data node deletes market data long before fees.

@@ -26,6 +26,7 @@ import { CompareError } from '../compare/compare-error.ts'
 import type { Pair } from '../compare/compare-rows.ts'
 import { openUnnamed, TemporaryFileError } from '../import/temporary-file.ts'
 import { allowancesOf, type Compared, type Covered, laterOf, POINTS, type TablePair } from './allowances.ts'
+import { checkPositions, watchOrder } from './check-positions.ts'
 import type { StoreCheck } from './check-store.ts'
 import { type Cells, compareTables, namedPair, type TableRules, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
@@ -79,7 +80,15 @@ export async function checkAgainstFiles(
   const { writer, tables } = openUnnamed(temp, (path) => openTemporaryStore(path, markets))
   return withOpen(Promise.resolve(tables), async () => {
     onStep?.('the event files')
-    const taken = await ingestFiles({ input, writer, log, allowGap: true, strict: false, signal })
+    const watched = watchOrder(writer)
+    const taken = await ingestFiles({
+      input,
+      writer: watched.writer,
+      log,
+      allowGap: true,
+      strict: false,
+      signal,
+    })
     signal.throwIfAborted()
     const { failure } = taken
     if (failure instanceof StoreError) throw new TemporaryFileError(failure.message, failure)
@@ -91,7 +100,7 @@ export async function checkAgainstFiles(
           await coveredStore(store.name, reader),
           await coveredStore('the event files', tables),
           check,
-          options,
+          { ...options, isInOrder: watched.isInOrder() },
         ),
       )
     } catch (error) {
@@ -105,9 +114,10 @@ export async function checkAgainstFiles(
 async function compareStores(
   store: CoveredStore,
   files: CoveredStore,
-  { problems, notes }: StoreCheck,
-  { signal, onStep }: FilesCheckOptions,
+  check: StoreCheck,
+  { signal, onStep, isInOrder }: FilesCheckOptions & { isInOrder: boolean },
 ): Promise<FilesComparison> {
+  const { problems, notes } = check
   const heights = commonHeights(store, files)
   await refuseNewMarkets(store.reader, files.reader)
   for (const range of without(files.heights, store.heights).slice(0, 20)) {
@@ -136,6 +146,10 @@ async function compareStores(
     const { same, ...allowed } = counts
     result.rows[table.name] = same
     result.allowed[table.name] = allowed
+  }
+  if (isInOrder) {
+    onStep?.('positions, against the event files')
+    await checkPositions({ store: store.reader, files: files.reader }, comparison, check, signal)
   }
   return result
 }

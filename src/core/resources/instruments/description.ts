@@ -1,11 +1,6 @@
 import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
 import { defineResource } from '../resource.ts'
 
-/** The later of the two events that a row is made from: a market's instrument changes with its asset too. */
-const laterPlace = (column: 'height' | 'event_index') => `case
-  when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.${column}
-  else instruments.${column} end as ${column}`
-
 /** Names and decimals of each market. */
 export const instruments = defineResource({
   name: 'instruments',
@@ -19,14 +14,17 @@ export const instruments = defineResource({
   filters: ['marketId'],
   storage: {
     table: 'instrument_rows',
-    from: `select instruments.market_id, code, instruments.name, product, quote_name, decimal_places,
+    from: ({
+      latest,
+      withRowsOf,
+    }) => `select instruments.market_id, code, instruments.name, product, quote_name, decimal_places,
         position_decimal_places, state, trading_mode, settlement_asset, assets.symbol as asset_symbol,
         assets.name as asset_name, assets.decimals as asset_decimals, interest_rate, clamp_lower_bound,
         clamp_upper_bound, scaling_factor, rate_lower_bound, rate_upper_bound, schedule_initial, schedule_every,
         sla_price_range, sla_min_time_fraction, sla_hysteresis_epochs, sla_competition_factor,
-        ${laterPlace('height')}, ${laterPlace('event_index')}
+        ${latest('instruments', 'assets')}
       from instruments left join assets on assets.asset_id = instruments.settlement_asset
-        left join instrument_terms on instrument_terms.market_id = instruments.market_id`,
+        left join ${withRowsOf('instrument_terms', 'instruments')} on instrument_terms.market_id = instruments.market_id`,
     madeOf: ['instruments', 'instrument_terms', 'assets'],
   },
   fields: [

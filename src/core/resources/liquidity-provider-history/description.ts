@@ -27,11 +27,13 @@ export const liquidityProviderHistory = defineResource({
     table: historyTable,
     // Neither later events of fees for the same epoch count, nor any after the figures: streams would not send these again.
     condition: '(has_figures or fees_paid is not null)',
-    from: `select market_id, party_id, epoch, timestamp, has_figures, ${FIGURES.map((name) => `case when has_figures then ${name} end as ${name}`).join(', ')},
+    from: ({
+      notAfter,
+    }) => `select market_id, party_id, epoch, timestamp, has_figures, ${FIGURES.map((name) => `case when has_figures then ${name} end as ${name}`).join(', ')},
         equity_like_share, height, event_index, (
           select fees.amount from paid_liquidity_fees as fees
           where fees.market_id = history.market_id and fees.epoch = history.epoch and fees.party_id = history.party_id
-            and (fees.height, fees.event_index) <= (history.height, history.event_index)
+            and ${notAfter('fees', 'history')}
             and (fees.height, fees.event_index) = (
               select first.height, first.event_index from paid_liquidity_fees as first
               where first.market_id = history.market_id and first.epoch = history.epoch

@@ -1,6 +1,6 @@
 import type { DecimalForm } from '../field.ts'
 import { defineResource } from '../resource.ts'
-import { LIVE_STATUSES, providerTable } from './table.ts'
+import { LIVE_STATUSES, providerTable, provisionTable } from './table.ts'
 
 export const EQUITY_LIKE_SHARE =
   "The provider's share of the market, by size and age of its commitment. Its part of the fees also depends on its average score and penalties."
@@ -11,6 +11,8 @@ export const FRACTION: DecimalForm = { scale: 16 }
 export const PENALTY: DecimalForm = { scale: 20 }
 /** Some are calculated to fractions of the smallest unit, with more digits than a decimal has. */
 export const AMOUNT: DecimalForm = { scale: 0, isRounded: true }
+
+const IS_LIVE = `liquidity_provisions.status in (${LIVE_STATUSES.join(', ')})`
 
 /** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
 export const liquidityProviders = defineResource({
@@ -35,7 +37,17 @@ export const liquidityProviders = defineResource({
       select 1 from liquidity_provisions
       where liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
-        and liquidity_provisions.status in (${LIVE_STATUSES.join(', ')}))`,
+        and ${IS_LIVE})`,
+    shownBy: [provisionTable],
+    // By the event that gave it its position, by the list that brought its figures, and by its live provisions.
+    fromInGaps: `select market_id, party_id, fee_share, sla, height, event_index from liquidity_providers
+      union select market_id, party_id, fee_share, sla, list_height, list_index from liquidity_providers
+      union select liquidity_providers.market_id, liquidity_providers.party_id, fee_share, sla,
+        liquidity_provisions.height, liquidity_provisions.event_index
+      from liquidity_providers join liquidity_provisions
+        on liquidity_provisions.market_id = liquidity_providers.market_id
+        and liquidity_provisions.party_id = liquidity_providers.party_id
+        and ${IS_LIVE}`,
     madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
   },
   fields: [

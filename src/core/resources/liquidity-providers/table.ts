@@ -35,13 +35,23 @@ export const providerListTable = defineTable({
   spread: 'market_id',
 })
 
-/** Fee share and SLA are the JSON that is answered. */
+/**
+ * Fee share and SLA are the JSON that is answered. A row has two places: that of the list that brought its figures, and,
+ * last, its position in the stream, which is also moved by a provision that shows the party again (store/writing/write-providers.ts).
+ */
 export const providerTable = defineTable({
   name: 'liquidity_providers',
   counted: 'liquidityProviders',
-  columns: { market_id: marketId(), party_id: partyId(), fee_share: json(), sla: orNull(json()), ...place },
+  columns: {
+    market_id: marketId(),
+    party_id: partyId(),
+    fee_share: json(),
+    sla: orNull(json()),
+    list_height: place.height,
+    list_index: place.event_index,
+    ...place,
+  },
   key: ['market_id', 'party_id'],
-  onlyIfDifferent: true,
   spread: 'market_id',
   faultsOf,
 })

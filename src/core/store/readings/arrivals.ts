@@ -77,10 +77,13 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
   const located = yield* locateRows(resource, selection)
   if (located === null) return all
-  const asked = { resource, selection, ...located }
+  const held = heldOf(lacks, coverage)
+  // Who also lacks earlier blocks has not seen what the place of a row supposes.
+  const hasGap = held.some(({ height }) => height < lacks.tail.height)
+  const asked = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
   let going = pass
   let readRows = 0
-  for (const range of heldOf(lacks, coverage)) {
+  for (const range of held) {
     let from: Place = range
     while (from.height <= range.to) {
       const part = yield* readRange(
@@ -102,6 +105,12 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
     }
   }
   return all
+}
+
+/** The resource with each row at the places of all events that it is made of, so that some are sent twice. */
+function inGaps(resource: Resource): Resource {
+  const { fromInGaps: from } = resource.storage
+  return from === undefined ? resource : { ...resource, storage: { ...resource.storage, from } }
 }
 
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {

@@ -9,7 +9,7 @@ import type { Steps } from '../steps.ts'
 import { marketColumn, TABLES, tableOf } from '../tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
 import { writePoints } from './write-points.ts'
-import { type ShownProviders, writeProviderLists, writeProvisions } from './write-providers.ts'
+import { writeProviders } from './write-providers.ts'
 
 /* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
 
@@ -25,7 +25,6 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
     for (const text of DELETE_AFTER) yield { text, values }
   }
   yield* numberMarkets(batchMarkets(batch), markets)
-  let shown: ShownProviders = new Map()
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name) ?? []
     if (table === dataPointTable) {
@@ -35,15 +34,17 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
       }
       continue
     }
-    if (rows.length === 0) continue
-    if (table === provisionTable) shown = yield* writeProvisions(rowsOf(batch, provisionTable))
-    else if (marketColumn(table) === 'market') yield { table, rows: numbered(rows, markets) }
+    if (rows.length === 0 || table === provisionTable) continue
+    if (marketColumn(table) === 'market') yield { table, rows: numbered(rows, markets) }
     else yield { table, rows }
   }
-  const lists = [...batch.liquidityProviderLists.values()]
-  const data = lists.flatMap(({ event, ...place }) => marketDataRow(event, place) ?? [])
+  const lists = batch.liquidityProviderLists
+  const data = [...lists.values()].flatMap((ofMarket) => {
+    const { event, ...place } = ofMarket.at(-1)!
+    return marketDataRow(event, place) ?? []
+  })
   if (data.length > 0) yield { table: marketDataTable, rows: data }
-  yield* writeProviderLists(lists, shown)
+  yield* writeProviders(rowsOf(batch, provisionTable), lists)
 }
 
 /** The markets that any row of a batch names. */
