@@ -23,7 +23,7 @@ import { exportAll } from './export-all.ts'
 import type { ExportCommandOptions, GivenFilters } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
-import { forTerminal, ignoreClosedPipe } from './output.ts'
+import { endAtOutputFault, forTerminal } from './output.ts'
 import { rowProgress } from './progress.ts'
 import { wholeId } from './whole-id.ts'
 
@@ -257,7 +257,7 @@ export async function writeOut(
 ): Promise<void> {
   const source = Readable.from(bytes, { objectMode: false })
   if (out === undefined) {
-    await pipeline(source, process.stdout, { end: false }).catch(ignoreClosedPipe)
+    await pipeline(source, process.stdout, { end: false }).catch(endAtOutputFault)
     return
   }
   const partial = `${out}.partial`

@@ -14,7 +14,7 @@ import { TemporaryFileError } from '../import/temporary-file.ts'
 import { ServiceError } from '../status/service-status.ts'
 import { EXIT } from './exit.ts'
 import { InvalidSettingError } from './options.ts'
-import { ignoreClosedPipe } from './output.ts'
+import { endAtOutputFault } from './output.ts'
 
 /** Errors whose message is enough for a user. */
 const PLAIN_ERRORS = [
@@ -111,7 +111,7 @@ function inOneLine(text: string): string {
 }
 
 async function reportErrors(run: () => Promise<unknown>): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', endAtOutputFault)
   try {
     await run()
   } catch (error) {

@@ -42,12 +42,13 @@ type SchemaObject = { type: string; name: string; sql: string | null }
 /** Has SQLite check the file, and compares its schema with the one that this program makes. */
 export function checkSqlite(path: string): DatabaseCheck {
   const problems: string[] = []
+  const notes: string[] = []
   const connection = openForReading(path)
   try {
     for (const [line] of connection.rows('pragma integrity_check')) {
       if (line !== 'ok') problems.push(`the file: ${line}`)
     }
-    problems.push(...schemaProblems(connection), ...storeFileProblems(connection))
+    problems.push(...schemaProblems(connection, notes), ...storeFileProblems(connection))
   } catch (error) {
     const { errcode, message } = error as Error & { errcode?: number }
     if (errcode === undefined) throw error
@@ -56,10 +57,11 @@ export function checkSqlite(path: string): DatabaseCheck {
     connection.close()
     shortenLog(path)
   }
-  return { problems, notes: [] }
+  return { problems, notes }
 }
 
-function schemaProblems(connection: Connection): string[] {
+/** What differs from the schema of this program; tables of others, as of a program that copies the file, are notes. */
+function schemaProblems(connection: Connection, notes: string[]): string[] {
   const READ = `
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
   const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
@@ -76,7 +78,8 @@ function schemaProblems(connection: Connection): string[] {
   for (const { type, name } of found) {
     // An index that someone has added changes no row.
     if (type === 'index' || expected.some((other) => other.name === name)) continue
-    problems.push(`the schema: ${type} ${name} does not belong to Lyra; it may change stored rows`)
+    if (type === 'table') notes.push(`the schema: table ${name} does not belong to Lyra`)
+    else problems.push(`the schema: ${type} ${name} does not belong to Lyra; it may change stored rows`)
   }
   return problems
 }

@@ -1,3 +1,4 @@
+import { nearestInt64 } from '#core/domain/integers'
 import type { Summary } from '#core/domain/series'
 import { count } from '#core/domain/words'
 import { filterOf } from '#core/resources/filters'
@@ -156,7 +157,8 @@ function seriesBody(marketId: string, series: Series | null): object {
   const { from, to, interval, sources } = series
   return {
     series: {
-      ...{ marketId, from: from.toString(), to: to.toString(), interval: interval.name },
+      // Times elsewhere have 64 bits; a bucket at their limits may begin or end beyond.
+      ...{ marketId, from: `${nearestInt64(from)}`, to: `${nearestInt64(to)}`, interval: interval.name },
       bucketNanoseconds: interval.nanoseconds.toString(),
       sources: sources.map(({ source, buckets }) => ({
         dataPointType: SOURCES[Number(source)],
