@@ -165,7 +165,7 @@ for (const kind of ANY_STORE_KIND) {
     assert.equal(sender.stderr.match(/^restarted after /gm)!.length, 8)
     await untilHeight(live, 50)
     const metrics = await metricsOf(live.base)
-    assert.ok(Number(/^lyra_live_events_outside_blocks (\d+)$/m.exec(metrics)![1]) > 1_600)
+    assert.ok(Number(/^lyra_live_events_outside_blocks_total (\d+)$/m.exec(metrics)![1]) > 1_600)
     await stop(live)
     const plain = kind.create(t)
     await ingestBytes(t, plain, BYTES)
