@@ -78,7 +78,6 @@ const NO_ENCRYPTION = /pg_hba\.conf.*(?:no encryption|SSL off)/
 const NO_PASSWORD = /client password must be a string/
 
 const SQLSTATE_CAUSES: Record<string, string> = {
-  '28P01': 'the server rejects this user or password',
   '3D': 'there is no such database',
   '53100': "the server's disk is full",
   '53300': 'the server has too many connections',
@@ -150,6 +149,14 @@ export async function withPostgresErrors<T>(name: string, work: () => Promise<T>
   }
 }
 
+/** Says why a server lets a user not in; its own text names user, host and encryption. */
+function rejectedCause(message: string): string {
+  const cause = `the server rejects this user or password: ${message.trim()}`
+  return NO_ENCRYPTION.test(message)
+    ? `${cause}; it demands TLS: add sslmode=verify-full to the address`
+    : cause
+}
+
 /** Says what a user lacks the right to, and how it is granted. */
 export function deniedCause(message: string): string {
   const table = /permission denied for (?:table|relation) (\w+)/.exec(message)?.[1]
@@ -169,8 +176,8 @@ export function explainPostgresError(name: string, error: unknown): Error {
     ? 'the server asks for a password: give it by PGPASSWORD, ~/.pgpass or in the address'
     : known === '42501'
       ? deniedCause(message)
-      : NO_ENCRYPTION.test(message)
-        ? `${message.trim()}; the server demands TLS: add sslmode=verify-full to the address`
+      : known.startsWith('28')
+        ? rejectedCause(message)
         : (SQLSTATE_CAUSES[known] ?? SQLSTATE_CAUSES[known.slice(0, 2)])
   // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
