@@ -322,12 +322,13 @@ describe('the layout of the explorer', () => {
     const long = 'The perpetual future of a coin with an exceedingly long name, which says much'
     const names = [
       [LIVE_MARKET, `${long}/PERP`, long],
-      [OTHER_MARKET, 'W'.repeat(120), 'N'.repeat(120)],
+      [OTHER_MARKET, 'W'.repeat(1_024), 'N'.repeat(1_024)],
     ] as const
     await live.commit(
       1,
       names.flatMap(([marketId, code, name]) => [
-        { ...perpetualMarket(marketId), code, name } as MarketEvent,
+        { ...perpetualMarket(marketId), code, name, quoteName: name, settlementAsset: 'VOTE' } as MarketEvent,
+        { kind: 'asset', assetId: 'VOTE', name, symbol: name, decimals: 5n, status: 4 } as MarketEvent,
         periodEvent({ marketId }),
         pointAt(1, { marketId }),
         pointAt(1, { marketId, source: 1 }),
