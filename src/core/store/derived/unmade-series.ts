@@ -42,7 +42,7 @@ export function createUnmadeSeries() {
 
   /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
   function* learn(asked: readonly SeriesRun[]): Steps {
-    const all = knowsStale ? asked : [...asked, ...(yield* staleRuns())]
+    const all = knowsStale ? asked : [...asked, ...(yield* runsIn(READ_STALE_RUNS))]
     knowsStale = true
     const unknown = new Map(all.map((run) => [runKey(run), run]))
     for (const key of unknown.keys()) if (runs.has(key)) unknown.delete(key)
@@ -51,6 +51,10 @@ export function createUnmadeSeries() {
       runs.set(runKey(state.run), state)
       note(state.run, 0)
     }
+  }
+
+  function* learnAll(): Steps {
+    yield* learn(yield* runsIn(READ_BEGUN_RUNS))
   }
 
   /** The bucket of a run up to which all are made. */
@@ -76,7 +80,8 @@ export function createUnmadeSeries() {
     write: (steps: () => Steps) => void | Promise<void>,
     signal?: AbortSignal,
   ): Promise<void> {
-    if (which === 'all') await write(() => learn([]))
+    // Whoever wrote before may have been interrupted, or have ended with an error, before it made them.
+    if (which === 'all') await write(learnAll)
     for (const group of groupsOf(which)) {
       if (signal?.aborted) return
       await write(function* () {
@@ -116,9 +121,13 @@ function* makeOne(state: UnmadeRun): Steps {
 const READ_STALE_RUNS = `
   select distinct cast(market as text), cast(source as text) from funding_period_series_stale where market = $1`
 
-function* staleRuns(): Steps<SeriesRun[]> {
+/** Runs that have points: each has had a row since its first ones were written. */
+const READ_BEGUN_RUNS = `
+  select cast(market as text), cast(source as text) from funding_period_series_made where market = $1`
+
+function* runsIn(text: string): Steps<SeriesRun[]> {
   const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
-  const found = yield { text: READ_STALE_RUNS, values: markets.map(([market]) => [BigInt(market!)]) }
+  const found = yield { text, values: markets.map(([market]) => [BigInt(market!)]) }
   return found.flat().map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
 }
 
