@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster'
 import { readPosition } from '#core/store/readings/coverage'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound } from './fixtures/check.ts'
@@ -153,6 +154,25 @@ for (const kind of STORE_KINDS) {
       await distributeNewTables(kind, store)
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'distributed')
       await assertSound(store)
+    })
+
+    // Only a server's writer is killed between the two (publication.ts).
+    const skip = kind.name === 'sqlite'
+    test('has rows that an older version had not published when it was killed', { skip }, async (t) => {
+      const old = await restoreOldStore(t, kind)
+      const publication = {
+        stream: ['core-scenarios', '1', '1', null, '906', '1696503904000000000'],
+        ranges: { imported: [['7', '9']], gaps: [], resourceGaps: [['checkpoints', '3', '5']] },
+        changes: [{ resource: 'checkpoints', scope: null }],
+      }
+      const keep = `insert into unpublished values (1, '${JSON.stringify(publication)}', 0)`
+      await runSql(old, MAKE_UNPUBLISHED, keep)
+      await openStore(old).migrate()
+      const { stream, imported, since } = await dumpStore(old)
+      assert.equal(JSON.parse(stream![0]!)[3], '906')
+      assert.deepEqual(imported, ['["7","9",""]'])
+      for (const row of ['["checkpoints","5"]', '["fundingPayments","907"]'])
+        assert.ok(since!.includes(row), row)
     })
 
     test('without schedules and SLA parameters says so, also after its files are ingested again', async (t) => {
