@@ -66,7 +66,7 @@ describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
     await runWell(t, `ingest ${missing} --store ${store}`)
     await untilHeight(first, 139)
     await untilReady(first)
-    assert.equal(await standbyOf(first), 0)
+    await untilStandby(first, 0)
     for (const running of [first, second]) await stop(running)
   })
 
@@ -104,7 +104,7 @@ describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
     const file = join(temporaryFolder(t), 'some.evts')
     writeFileSync(file, frame(blocks.slice(0, 50).flat()))
     await runWell(t, `ingest ${file} --store ${store}`)
-    assert.equal(await standbyOf(service), 0)
+    await untilStandby(service, 0)
     await (await dial(service.corePort)).send(blocks.slice(40))
     await untilHeight(service, blocks.length)
     await stop(service)
