@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster'
 import { readPosition } from '#core/store/readings/coverage'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { fileOf, message, partOf, perpetual, readRecording } from './fixtures/event-stream.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { restoreOldStore } from './fixtures/old-store.ts'
+import { distributeOldTables, restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { readSchema } from './fixtures/read-schema.ts'
 import { ingestWell, storeOf, storeOfBytes } from './fixtures/service.ts'
@@ -26,8 +27,7 @@ import {
 
 const MARKET = '0'.repeat(64)
 
-// Old stores are not distributed.
-for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
+for (const kind of STORE_KINDS) {
   const newest = kind.schemaVersion
 
   describe(`a store of an older schema (${kind.name})`, () => {
@@ -66,6 +66,12 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         upgraded.stdout,
         /^\w+: stored from block \d+ on\nto have it in all blocks, ingest the event files into a new store/m,
       )
+      if (kind.name === 'citus') {
+        const status = () => runWell(t, `status --store ${old}`)
+        assertSays((await status()).stdout, 'not distributed: funding_payments, ...run lyra migrate --citus')
+        assertSays((await runWell(t, `migrate --citus --store ${old}`)).stdout, 'its tables are distributed')
+        assert.doesNotMatch((await status()).stdout, /not distributed/)
+      }
       const again = await runWell(t, `migrate --store ${old}`)
       assert.match(again.stdout, new RegExp(`the schema is up to date, version ${newest}$`, 'm'))
       await runWell(t, `migrate --check --store ${old}`)
@@ -76,6 +82,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
     test('is upgraded by ingest, and by serve', async (t) => {
       const ingested = await restoreOldStore(t, kind)
       await runWell(t, `ingest ${SAMPLE} --store ${ingested}`)
+      await distributeNewTables(kind, ingested)
       await runWell(t, `check --store ${ingested}`)
       const old = await restoreOldStore(t, kind)
       const service = startLyra(t, `serve --store ${old} --port 0 --keep 9999d`)
@@ -98,6 +105,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
       const old = await restoreOldStore(t, kind)
       await runSql(old, `update instruments set code = 'FILE', height = 0, event_index = 3`)
       await openStore(old).migrate()
+      await distributeNewTables(kind, old)
       await assertSound(old)
       const rowsOf = async () => (await dumpStore(old)).instruments!.map((row) => JSON.parse(row) as string[])
       const held = await rowsOf()
@@ -143,7 +151,28 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
         ],
       }
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
+      await distributeNewTables(kind, store)
+      assertSameDump(await dumpStore(store), { ...before, ...expected }, 'distributed')
       await assertSound(store)
+    })
+
+    // Only a server's writer is killed between the two (publication.ts).
+    const skip = kind.name === 'sqlite'
+    test('has rows that an older version had not published when it was killed', { skip }, async (t) => {
+      const old = await restoreOldStore(t, kind)
+      const publication = {
+        stream: ['core-scenarios', '1', '1', null, '906', '1696503904000000000'],
+        ranges: { imported: [['7', '9']], gaps: [], resourceGaps: [['checkpoints', '3', '5']] },
+        changes: [{ resource: 'checkpoints', scope: null }],
+      }
+      const keep = `insert into unpublished values (1, '${JSON.stringify(publication)}', 0)`
+      await runSql(old, MAKE_UNPUBLISHED, keep)
+      await openStore(old).migrate()
+      const { stream, imported, since } = await dumpStore(old)
+      assert.equal(JSON.parse(stream![0]!)[3], '906')
+      assert.deepEqual(imported, ['["7","9",""]'])
+      for (const row of ['["checkpoints","5"]', '["fundingPayments","907"]'])
+        assert.ok(since!.includes(row), row)
     })
 
     test('without schedules and SLA parameters says so, also after its files are ingested again', async (t) => {
@@ -202,6 +231,11 @@ test('a migration for which the disk may be too small is refused, and changes no
 /** A `DataSourceSpec` with a trigger every 365 days. */
 const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner }), message({ 2: 31_536_000 }))
 
+/** On a cluster, distributes the tables that an upgrade has added. */
+async function distributeNewTables(kind: StoreKind, store: string): Promise<void> {
+  if (kind.name === 'citus') await openStore(store).distribute!()
+}
+
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
   await beforeFinalImports(kind, store, 9)
@@ -212,9 +246,12 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
   )
 }
 
+/** Runs the statements of a text one by one: a cluster takes no more of those that change tables. */
+const runEach = (store: string, sql: string) => runSql(store, ...sql.split(';'))
+
 /** Takes a store back by some schema versions, to before imported blocks were final. */
 async function beforeFinalImports(kind: StoreKind, store: string, versions = 6): Promise<void> {
-  await runSql(
+  await runEach(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
       blocks bigint not null, first_timestamp bigint not null, last_timestamp bigint not null,
@@ -234,6 +271,7 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 6):
     drop table funding_period_series_stale;
     alter table imported drop column lacks`,
   )
+  if (kind.name === 'citus') await distributeOldTables(store)
   const before = kind.schemaVersion - versions
   await runSql(
     store,

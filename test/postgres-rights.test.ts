@@ -18,10 +18,10 @@ import { serverOfFile, withOwnServer } from './fixtures/postgres-server.ts'
 import { end, runLyra, runWell, startService } from './fixtures/program.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { describeOn, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-const POSTGRES = STORE_KINDS.find(({ name }) => name === 'postgres')
+const SERVERS = STORE_KINDS.filter(({ name }) => name !== 'sqlite')
 
 /** Runs statements on the database of a store, as its owner. */
 async function query(store: string, ...statements: string[]): Promise<void> {
@@ -110,9 +110,7 @@ test('of an address only parameters that are known to be harmless are shown', ()
   assertSays(name, 'user=lyra&sslmode=require&schema=lyra')
 })
 
-describe('a user with the least rights (postgres)', { skip: POSTGRES === undefined }, () => {
-  const kind = POSTGRES as StoreKind
-
+describeOn(SERVERS, 'a user with the least rights', (kind) => {
   test('has its rights on the tables that an upgrade adds', async (t) => {
     const store = await restoreOldStore(t, kind)
     const writer = await withUser(t, store, 'select, insert, update, delete')
@@ -125,6 +123,7 @@ describe('a user with the least rights (postgres)', { skip: POSTGRES === undefin
     const granted = new RegExp(`granted delete, insert, select, update on the new tables to ${writer.user}`)
     assert.match(stdout + stderr, granted)
     assert.doesNotMatch(stdout + stderr, new RegExp(some))
+    if (kind.name === 'citus') await runWell(t, `migrate --citus --store ${store}`)
     await runWell(t, `status --store ${reader.address}`)
     await runWell(t, `ingest ${SAMPLE} --store ${writer.address}`)
     const { service, base } = await startService(t, `--store ${reader.address}`)
@@ -132,6 +131,15 @@ describe('a user with the least rights (postgres)', { skip: POSTGRES === undefin
       assert.equal((await send(base, path)).status, 200, path)
     }
     await end(service)
+  })
+
+  test('has its rights on a store that is distributed later', { skip: kind.name !== 'citus' }, async (t) => {
+    const store = kind.reserve(t)
+    await runWell(t, `migrate --store ${store}`)
+    const { address } = await withUser(t, store, 'select, insert, update, delete')
+    await runWell(t, `migrate --citus --store ${store}`)
+    await runWell(t, `ingest ${SAMPLE} --store ${address}`)
+    await runWell(t, `check --store ${address}`)
   })
 
   test('that lacks the right to a table is told which one, and the service is not ready', async (t) => {

@@ -66,7 +66,7 @@ describeOn(STORE_KINDS, 'a service with a core, and one without', (kind) => {
     await runWell(t, `ingest ${missing} --store ${store}`)
     await untilHeight(first, 139)
     await untilReady(first)
-    assert.equal(await standbyOf(first), 0)
+    await untilStandby(first, 0)
     for (const running of [first, second]) await stop(running)
   })
 

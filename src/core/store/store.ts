@@ -138,7 +138,7 @@ export type Store = {
   /** Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. */
   migrate(onNotice?: (message: string) => void): Promise<void>
   /** Spreads the tables over the machines of a cluster; absent if the store cannot be on several. */
-  distribute?(): Promise<void>
+  distribute?(onNotice?: (message: string) => void): Promise<void>
   /** Opens the tables as they are, in one snapshot. */
   openTableReader(): Promise<TableReader>
   /** Opens for changing rows beside a writer. */

@@ -5,6 +5,7 @@ import type { PostgresAddress } from './address.ts'
 import { hasCitus, isSpread, MAKE_UNPUBLISHED } from './cluster.ts'
 import { onConnection, queryRows, writerConfig } from './connection.ts'
 import { withPostgresErrors } from './errors.ts'
+import { grantOnNewTables, readSharedGrants } from './grants.ts'
 import { migrationLockName } from './migrate.ts'
 import { writerLockName } from './writer.ts'
 
@@ -26,7 +27,10 @@ const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== '
  *
  * @throws {StoreError} if the server has no Citus, or a writer is connected.
  */
-export function distribute(address: PostgresAddress): Promise<void> {
+export function distribute(
+  address: PostgresAddress,
+  onNotice: (message: string) => void = () => {},
+): Promise<void> {
   // Moving existing rows has no time limit.
   const config = { ...writerConfig(address), query_timeout: 0 }
   return withPostgresErrors(address.name, () =>
@@ -38,12 +42,16 @@ export function distribute(address: PostgresAddress): Promise<void> {
         )
       }
       await queryRows(client, LOCK, [migrationLockName(address)])
-      await spreadTables(client, address)
+      await spreadTables(client, address, onNotice)
     }),
   )
 }
 
-async function spreadTables(client: Client, address: PostgresAddress): Promise<void> {
+async function spreadTables(
+  client: Client,
+  address: PostgresAddress,
+  onNotice: (message: string) => void,
+): Promise<void> {
   const isTrue = async (text: string, name: string) =>
     Number((await queryRows(client, text, [name]))[0]![0]) > 0
   const left: SpreadTable[] = []
@@ -54,7 +62,9 @@ async function spreadTables(client: Client, address: PostgresAddress): Promise<v
       `${address.name}: cannot distribute the tables while a writer is connected; stop lyra serve and lyra ingest, then run lyra migrate --citus again`,
     )
   }
+  const shared = await readSharedGrants(client, address.schema)
   await client.query(MAKE_UNPUBLISHED)
+  await grantOnNewTables(client, address.schema, shared, onNotice)
   for (const { name, spread } of left) {
     if (spread === 'everywhere') await client.query('select create_reference_table($1)', [name])
     else await client.query('select create_distributed_table($1, $2)', [name, spread])

@@ -24,7 +24,7 @@ const READ_GRANTS = `
   ) granted
   group by role order by role`
 
-/** Reads what others may do with all tables of a schema, before an upgrade adds some. */
+/** Reads what others may do with all tables of a schema, before some are added. */
 export async function readSharedGrants(client: Queryable, schema: string): Promise<SharedGrants> {
   const tables = (await queryRows(client, READ_TABLES, [schema])).map(([name]) => String(name))
   // The table of the version was made by whoever upgraded first, perhaps before the others were granted.

@@ -8,9 +8,11 @@ import {
 } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
+import { isSpread } from './cluster.ts'
 import { onConnection, type Queryable, queryRows, writerConfig } from './connection.ts'
 import { withFreshConnections, withPostgresErrors } from './errors.ts'
 import { grantOnNewTables, readSharedGrants } from './grants.ts'
+import { publishOthers } from './publication.ts'
 import { runPostgresSteps } from './run-steps.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 
@@ -40,6 +42,8 @@ async function upgrade(
   onNotice: (message: string) => void,
 ): Promise<void> {
   if ((await schemaVersion(client, address)) === newestVersion(POSTGRES_SCHEMA)) return
+  // Resources that the older version does not know begin after all its blocks.
+  if (await isSpread(client, address.schema)) await publishOthers(client)
   await client.query('begin')
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
   await client.query(`create schema if not exists ${address.schema}`)

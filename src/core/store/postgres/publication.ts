@@ -1,7 +1,9 @@
+import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
 import { coverageStatements, type WrittenCoverage, writtenCoverage } from '../writing/write-coverage.ts'
+import { settle, type WaitOptions } from './cluster.ts'
 import { type Queryable, queryRows, writeChanges } from './connection.ts'
 
 /** Makes the rows of a commit visible. */
@@ -36,14 +38,28 @@ export async function keepUnpublished(client: Queryable, publication: Publicatio
   )
 }
 
-/** The session that has committed rows and has not published them; null if there are none. */
-export async function unpublishedSession(client: Queryable): Promise<number | null> {
+/** Publishes rows that a previous writer or connection has committed and left unpublished, once they are visible everywhere. */
+export async function publishOthers(client: Client, waiting: WaitOptions = {}): Promise<void> {
   const [row] = await queryRows(client, 'select session from unpublished')
-  return row === undefined ? null : Number(row[0])
+  if (row === undefined) return
+  await settle(client, Number(row[0]), waiting)
+  await publishKept(client)
 }
 
-/** Publishes committed rows, if any are unpublished, within the caller's transaction. */
-export async function publishKept(client: Queryable): Promise<void> {
+/** Publishes rows that are committed and visible everywhere, if there are any. */
+export async function publishKept(client: Client): Promise<void> {
+  await client.query('begin')
   const [kept] = await queryRows(client, 'delete from unpublished returning publication')
-  if (kept !== undefined) await publish(client, JSON.parse(String(kept[0])) as Publication)
+  if (kept !== undefined) await publish(client, parsePublication(String(kept[0])))
+  await client.query('commit')
+}
+
+function parsePublication(json: string): Publication {
+  const publication = JSON.parse(json) as Publication
+  // Of version 0.2.0, which named these ranges otherwise: it is published before the upgrade drops their table.
+  const { resourceGaps, ...named } = publication.ranges
+  return {
+    ...publication,
+    ranges: resourceGaps === undefined ? named : { ...named, kept_from: resourceGaps },
+  }
 }

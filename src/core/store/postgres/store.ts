@@ -29,7 +29,7 @@ export function postgresStore(text: string): Store {
     openReader: async (options) => openPostgresReader(address, options),
     schemaVersion: async () => schemaVersionOf(address),
     migrate: async (onNotice) => migrate(address, onNotice),
-    distribute: async () => distribute(address),
+    distribute: async (onNotice) => distribute(address, onNotice),
     openTableReader: async () => {
       await refuseOutdated(address)
       return openPostgresTableReader(address)

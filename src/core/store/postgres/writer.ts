@@ -10,7 +10,7 @@ import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitEverywhere, isSpread, settle } from './cluster.ts'
+import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, queryRows, writerConfig } from './connection.ts'
 import {
   explainPostgresError,
@@ -19,7 +19,7 @@ import {
   withFreshConnections,
   withPostgresErrors,
 } from './errors.ts'
-import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
+import { keepUnpublished, publicationOf, publish, publishKept, publishOthers } from './publication.ts'
 import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
 
 /** The first and the longest wait before work is tried again. */
@@ -95,7 +95,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
       await awaitLock(name, options, () => tryLock(client))
       await refuseReadOnly(client)
       const spread = await isSpread(client, schema)
-      if (spread) await finishOthers(client)
+      if (spread) await publishOthers(client, { signal })
       held = { client, spread }
     } catch (error) {
       await client.end().catch(() => {})
@@ -115,13 +115,6 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     throw new StoreRefusedError(
       `${name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
     )
-  }
-
-  /** Publishes the state that a previous writer or connection left unpublished. */
-  async function finishOthers(client: Client): Promise<void> {
-    const session = await unpublishedSession(client)
-    if (session !== null) await settle(client, session, { signal })
-    await finish(client)
   }
 
   /** Does work, and retries it after temporary faults; the signal ends the waiting. */
@@ -166,7 +159,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
       await Promise.all(sent)
       await keepUnpublished(client, publication)
       await commitEverywhere(client, { signal, onNotice })
-      await finish(client)
+      await publishKept(client)
     } else {
       await Promise.all([...sent, publish(client, publication, true)])
     }
@@ -174,11 +167,4 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
 
   await withPostgresErrors(name, () => withFreshConnections(lock))
   return { coverage, commit, makeSeries: (which, stop) => unmade.make(which, run, stop), close }
-}
-
-/** Publishes rows that are committed and visible everywhere, if there are any. */
-async function finish(client: Client): Promise<void> {
-  await client.query('begin')
-  await publishKept(client)
-  await client.query('commit')
 }

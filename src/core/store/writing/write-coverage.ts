@@ -1,6 +1,5 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { KeyValue } from '../../resources/resource.ts'
-import { insertText, tableOf } from '../tables.ts'
 
 const WRITE_STREAM = `
   insert into stream (id, chain_id, first_height, began_height, block_one_hashes, height, timestamp)
@@ -37,7 +36,10 @@ export function coverageStatements({
     { text: WRITE_STREAM, values: stream },
     ...Object.entries(ranges).flatMap(([name, rows]) => [
       { text: `delete from ${name}`, values: [] },
-      ...rows.map((values) => ({ text: insertText(tableOf(name)), values })),
+      // An older version, whose rows are published before an upgrade, knew fewer columns.
+      ...rows.map((values) => ({ text: `insert into ${name} values (${placesOf(values)})`, values })),
     ]),
   ]
 }
+
+const placesOf = (values: CoverageValues) => values.map((_, index) => `$${index + 1}`).join(', ')
