@@ -377,7 +377,8 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       )
       assert.deepEqual(await statuses(32, 4), [200], `at most ${limit} connections`)
     }
-    assert.equal(service.output.stderr.split('too many connections').length, 2)
+    // A request that was refused meanwhile, above, is another line.
+    assert.equal(service.output.stderr.split('too many connections; continuing with those').length, 2)
     await query(server.url, 'alter role few connection limit -1')
     assert.deepEqual(await statuses(32, 1), [200])
   })

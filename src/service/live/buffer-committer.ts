@@ -83,8 +83,11 @@ export function createBufferCommitter(
     let isStoreReady = false
     while (!signal.aborted) {
       try {
-        if (!isStoreReady) await reportingFaults(prepareStore)
-        isStoreReady = true
+        if (!isStoreReady) {
+          await reportingFaults(prepareStore)
+          isStoreReady = true
+          resumed()
+        }
         await buffer.untilMore(readUpTo ?? buffer.start(), signal)
         if (signal.aborted) break
         const lapse = await openAndCommit(from ?? buffer.start())
