@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -14,7 +15,7 @@ import { test } from 'node:test'
 import { runLyra } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { openStore, temporaryFolder } from './fixtures/stores.ts'
 
 /** The user of a service, whoever that is on this machine. */
 const SERVICE = 65_534
@@ -31,6 +32,15 @@ test("what root does with a service's store leaves the lock to the service", { s
   assert.equal(code, 0, stderr)
   const { uid, gid, mode } = statSync(`${store}-lock`)
   assert.deepEqual([uid, gid, mode & 0o777], [SERVICE, SERVICE, 0o600])
+})
+
+test('whether a store has a writer is not known if its lock cannot be read, which makes no standby', async (t) => {
+  const store = join(temporaryFolder(t), 'lyra.db')
+  await ingestWhole(store, SAMPLE)
+  rmSync(`${store}-lock`)
+  mkdirSync(`${store}-lock`)
+  const { hasWriter, writer } = await openStore(store).inspect()
+  assert.deepEqual([hasWriter, writer, await openStore(store).hasWriter()], [null, null, false])
 })
 
 test("root follows no link that a service's user has put in the place of the lock", {

@@ -78,14 +78,21 @@ export function stateCounters<State>(
   metrics: Metrics,
   figures: readonly Figure<State>[],
 ): (state: State) => void {
-  const counters = figures.map(([name, help]) => metrics.counter(`lyra_${name}_total`, help))
-  const shown = figures.map(() => 0)
+  const shows = figures.map(([name, help]) => {
+    const counter = metrics.counter(`lyra_${name}_total`, help)
+    return rising((by) => counter.inc(by))
+  })
   return (state) => {
-    for (const [index, [, , measure]] of figures.entries()) {
-      const value = measure(state)
-      counters[index]!.inc(value < shown[index]! ? value : value - shown[index]!)
-      shown[index] = value
-    }
+    for (const [index, [, , measure]] of figures.entries()) shows[index]!(measure(state))
+  }
+}
+
+/** Shows a value that only rises by what it has risen; one that is lower than before counts from 0 again. */
+export function rising(add: (by: number) => void): (value: number) => void {
+  let shown = 0
+  return (value) => {
+    add(value < shown ? value : value - shown)
+    shown = value
   }
 }
 

@@ -7,11 +7,9 @@ import { bytesOf, WireReader } from './wire-reader.ts'
  * a core of version 0.79, whose 0.71 counted expired orders so, too).
  */
 
-/** Kinds that take an id for each of their orders, with the field of the order ids. */
-const ORDER_IDS = new Map<number, number>([
-  [EVENT_KIND.expiredOrders, bytesOf(2)],
-  [EVENT_KIND.cancelledOrders, bytesOf(3)],
-])
+/** The fields of the order ids. */
+const EXPIRED_IDS = bytesOf(2)
+const CANCELLED_IDS = bytesOf(3)
 
 const body = new WireReader()
 
@@ -22,7 +20,7 @@ const body = new WireReader()
  */
 export function countIds({ bytes, kind, bodyStart, bodyEnd }: Envelope): number {
   if (kind !== EVENT_KIND.expiredOrders && kind !== EVENT_KIND.cancelledOrders) return 1
-  const orderId = ORDER_IDS.get(kind)!
+  const orderId = kind === EVENT_KIND.expiredOrders ? EXPIRED_IDS : CANCELLED_IDS
   let count = 0
   body.reset(bytes, bodyStart, bodyEnd)
   while (body.at < bodyEnd) {

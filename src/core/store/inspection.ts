@@ -6,7 +6,7 @@ export type StoreFacts = {
   schemaVersion: number
   /** The version that this program upgrades a store to. */
   programSchemaVersion: number
-  /** Whether a writer is connected; null if the store does not show it, as a replica. */
+  /** Whether a writer is connected; null if that is not known: of a replica, and of a file whose lock this user may not read. */
   hasWriter: boolean | null
   /** The writer, as far as it is known; null if there is none, or none is known. */
   writer: WriterProcess | null

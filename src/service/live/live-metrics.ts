@@ -1,4 +1,4 @@
-import { type Figure, type Metrics, stateCounters, stateGauges } from '../metrics.ts'
+import { type Figure, type Metrics, rising, stateCounters, stateGauges } from '../metrics.ts'
 import { FORWARD_COUNTERS, FORWARD_FIGURES } from './forward/forward-figures.ts'
 import type { LiveState } from './live-ingestion.ts'
 import { CONNECTION_FAULTS } from './pair-socket.ts'
@@ -52,18 +52,20 @@ export function addLiveMetrics(metrics: Metrics): (state: LiveState) => void {
     ['reason'],
   )
   const faultsTotal = metrics.counter('lyra_live_connection_faults_total', FAULTS_HELP, ['reason'])
-  const shownFaults = new Map<string, number>()
+  const showFaults = new Map<string, (count: number) => void>()
   for (const reason of CONNECTION_FAULTS) {
     faults.set({ reason }, 0)
     faultsTotal.inc({ reason }, 0)
+    showFaults.set(
+      reason,
+      rising((by) => faultsTotal.inc({ reason }, by)),
+    )
   }
   return (state) => {
     for (const show of shows) show(state)
     for (const [reason, count] of Object.entries(state.faults)) {
       faults.set({ reason }, count)
-      const shown = shownFaults.get(reason) ?? 0
-      faultsTotal.inc({ reason }, count < shown ? count : count - shown)
-      shownFaults.set(reason, count)
+      showFaults.get(reason)!(count)
     }
     if (state.forward !== null) for (const show of forwardShows) show(state.forward)
   }

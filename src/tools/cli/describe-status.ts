@@ -32,7 +32,7 @@ export function describeStatus(report: StatusReport): string {
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
     const named = writer === null ? 'another process' : `process ${writer.process} on ${writer.host}`
     const known = hasWriter ? printable(named) : 'none'
-    entries.push(['writer', hasWriter === null ? 'not known for a replica' : known])
+    entries.push(['writer', hasWriter === null ? 'not known' : known])
     const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
     entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))
   }

@@ -6,7 +6,7 @@ import { StoreError } from '../store.ts'
 import { type Connection, openForReading, schemaVersionIn, withSqliteErrors } from './connection.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
-import { readWriter } from './writer.ts'
+import { isLocked, readWriter } from './writer.ts'
 
 /** The file, its WAL, and the WAL's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']
@@ -18,14 +18,14 @@ export function inspectSqlite(path: string): StoreFacts {
     return schemaVersionIn(path)
   })
   if (schemaVersion === 0) throw new StoreError(`${path}: the file contains no store`)
-  const writer = readWriter(path)
+  const hasWriter = isLocked(path)
   return {
     kind: 'sqlite',
     bytes: sizeOf(path),
     schemaVersion,
     programSchemaVersion: newestVersion(SQLITE_SCHEMA),
-    hasWriter: writer !== null,
-    writer: writer === 'unknown' ? null : writer,
+    hasWriter,
+    writer: hasWriter ? readWriter(path) : null,
   }
 }
 

@@ -8,7 +8,7 @@ import { openSqliteReader } from './reader.ts'
 import { sqliteLog } from './shorten-log.ts'
 import { openSqliteTableReader } from './tables.ts'
 import { openSqliteUpkeep } from './upkeep.ts'
-import { openSqliteWriter, readWriter } from './writer.ts'
+import { isLocked, openSqliteWriter } from './writer.ts'
 
 /** A store in one SQLite file. */
 export function sqliteStore(path: string): Store {
@@ -17,7 +17,7 @@ export function sqliteStore(path: string): Store {
     publicName: basename(path),
     isEmbedded: true,
     log: sqliteLog(path),
-    hasWriter: async () => readWriter(path) !== null,
+    hasWriter: async () => isLocked(path) === true,
     openWriter: (options) => openSqliteWriter(path, options),
     openReader: async (options) => openSqliteReader(path, options),
     schemaVersion: async () =>

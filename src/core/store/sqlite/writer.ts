@@ -9,7 +9,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
-  writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Coverage } from '../../domain/coverage.ts'
@@ -96,22 +96,33 @@ function nameWriter(path: string): () => void {
   const name = writerNameOf(path)
   try {
     rmSync(name, { force: true })
-    createOwnedLike(path, name)
-    writeFileSync(name, JSON.stringify({ host: hostname(), process: process.pid } satisfies WriterProcess))
+    createOwnedLike(
+      path,
+      name,
+      JSON.stringify({ host: hostname(), process: process.pid } satisfies WriterProcess),
+    )
   } catch {
     // It is for people alone.
   }
   return () => rmSync(name, { force: true })
 }
 
-/** The process that has locked a store for writing; null if none has, `unknown` if it has not said who it is. */
-export function readWriter(path: string): WriterProcess | 'unknown' | null {
+/** Whether a process has locked a store for writing; null if this user may not ask. */
+export function isLocked(path: string): boolean | null {
   try {
-    if (!isFileLocked(lockOf(path))) return null
-    const { host, process } = JSON.parse(readFileSync(writerNameOf(path), 'utf8')) as Partial<WriterProcess>
-    return typeof host === 'string' && typeof process === 'number' ? { host, process } : 'unknown'
+    return isFileLocked(lockOf(path))
   } catch {
-    return 'unknown'
+    return null
+  }
+}
+
+/** The process that has locked a store for writing, as it has said itself; null if it has not. */
+export function readWriter(path: string): WriterProcess | null {
+  try {
+    const { host, process } = JSON.parse(readFileSync(writerNameOf(path), 'utf8')) as Partial<WriterProcess>
+    return typeof host === 'string' && typeof process === 'number' ? { host, process } : null
+  } catch {
+    return null
   }
 }
 
@@ -123,10 +134,10 @@ const describeLockFault = (path: string, { message }: Error) =>
   `${lockOf(path)} cannot be locked (${message}): another writer is only noticed when it commits. Give the file to the store's user`
 
 /**
- * Makes a file for its user alone, since another one who could read it could lock it: for the store's user if the store is
+ * Makes a file with a content for its user alone, since another one who could read it could lock it: for the store's user if the store is
  * there, even if root makes it, who follows no link of that user.
  */
-function createOwnedLike(store: string, path: string): void {
+function createOwnedLike(store: string, path: string, content = ''): void {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants
   let descriptor: number
   try {
@@ -137,6 +148,8 @@ function createOwnedLike(store: string, path: string): void {
     return
   }
   try {
+    // Not by its name, which may lead elsewhere by now.
+    writeSync(descriptor, content)
     if (process.geteuid?.() !== 0 || !existsSync(store)) return
     const { uid, gid } = statSync(store)
     fchownSync(descriptor, uid, gid)
