@@ -152,7 +152,7 @@ describe('an export', () => {
 
   test('waits for a slow client, and only a few run at a time', async (t) => {
     const store = await storeOfPoints(t, kind, 60_000)
-    const base = await serve(t, store)
+    const base = await serve(t, store, { limits: { exports: 4 } })
     const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
     const slow = await Promise.all([1, 2, 3, 4].map(() => open(base, target)))
     for (const { statusCode } of slow) assert.equal(statusCode, 200)

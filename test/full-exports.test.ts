@@ -203,7 +203,7 @@ describe('an export of all markets', () => {
   })
 
   test('counts towards the limit of concurrent exports', async (t) => {
-    const { base } = await serveLive(t, kind, [pointAt(1)], { limits: { exports: 0 } })
+    const { base } = await serveLive(t, kind, [pointAt(1)], { limits: { exports: 0, serverExports: 0 } })
     for (const format of ['csv', 'parquet'])
       assert.equal(await statusOf(base, `/api/v2/export/checkpoints?format=${format}`), 503)
   })

@@ -118,7 +118,13 @@ export function createApp(options: AppOptions): App {
   }
   const answers = createAnswers({ maker, turns, cache, metrics })
 
-  const exports = createExports({ longReads, storeLog: reader.log, log, limits, account })
+  // A store without a log is that of a database server.
+  const places = reader.log === undefined ? limits.serverExports : limits.exports
+  const exports = createExports({
+    ...{ longReads, places, log, account },
+    storeLog: reader.log,
+    leastPace: limits.exportPace,
+  })
   const streams = createStreams({
     reader,
     turns: turns.usual,

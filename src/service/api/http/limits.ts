@@ -2,8 +2,10 @@
 export type Limits = {
   /** Connections. */
   connections: number
-  /** Exports in progress: each uses a database connection, and makes the database retain replaced rows. */
+  /** Exports in progress: each has a snapshot, which makes the database retain replaced rows. */
   exports: number
+  /** Exports in progress of a database server, where each uses a connection. */
+  serverExports: number
   /** Streams. */
   streams: number
   /** Different selections that streams follow: each of these is read once for each commit. */
@@ -14,7 +16,8 @@ export type Limits = {
 
 export const LIMITS: Limits = {
   connections: 4_096,
-  exports: 4,
+  exports: 64,
+  serverExports: 16,
   streams: 2_048,
   selections: 256,
   exportPace: { bytesPerSecond: 16 * 1024, seconds: 60 },

@@ -1,51 +1,63 @@
-import type { ServerResponse } from 'node:http'
 import type { Limits } from '../http/limits.ts'
-
-/** Samples in the time over which a pace is taken. */
-const SAMPLES = 6
 
 type Pace = Limits['exportPace']
 
-/**
- * Judges a reader by samples at regular intervals: whether it was slower than a pace over the whole time, although
- * bytes were waiting at each sample. A reader that waits for the service is not slow.
- *
- * @returns judges another sample: the bytes read in total, and whether more are waiting
- */
-export function createPaceJudge({
-  bytesPerSecond,
-  seconds,
-}: Pace): (taken: number, isWaiting: boolean) => boolean {
-  /** Bytes read at each of the last samples at which bytes were waiting. */
-  let samples: number[] = []
-  return (taken, isWaiting) => {
-    if (!isWaiting) {
-      samples = []
-      return false
-    }
-    samples.push(taken)
-    if (samples.length <= SAMPLES) return false
-    return taken - samples.shift()! < bytesPerSecond * seconds
-  }
-}
+/** Samples in the time over which the least pace is taken, and over which readers are compared. */
+const SAMPLES = 60
+const COMPARED_SAMPLES = 30
 
-/** Watches whether a client takes an answer at a pace; `signal` is aborted, with the reason, once it does not. */
-export function watchPace(response: ServerResponse, pace: Pace): { signal: AbortSignal; end(): void } {
-  const stop = new AbortController()
-  const isSlow = createPaceJudge(pace)
-  const timer = setInterval(
-    () => {
-      const { socket } = response
-      if (socket === null) return
-      // Written bytes count as such before the system has accepted them.
-      if (!isSlow(socket.bytesWritten - socket.writableLength, socket.writableLength > 0)) return
-      stop.abort(
-        new Error(
-          `the client reads less than ${pace.bytesPerSecond} bytes per second over ${pace.seconds} seconds`,
-        ),
-      )
-    },
-    (pace.seconds * 1_000) / SAMPLES,
-  )
-  return { signal: stop.signal, end: () => clearInterval(timer) }
+/** First samples of a measurement, in which the systems between fill their buffers: they say nothing of the reader. */
+const FILLING_SAMPLES = 1
+
+/** Samples after those without which a reader is not compared with others. */
+const FEWEST_SAMPLES = 2
+
+/** The time between two samples, milliseconds. */
+export const sampleInterval = ({ seconds }: Pace): number => (seconds * 1_000) / SAMPLES
+
+/**
+ * Measures how fast a client reads while bytes wait for it. A client that has read everything at a sample waits for the
+ * service: it is not slow, and its measurement begins again.
+ */
+export class ReadingPace {
+  readonly #least: Pace
+  /** Bytes read in total at each of the last samples, all of which had bytes waiting. */
+  #samples: number[] = []
+  /** Samples of this measurement, those that are forgotten included. */
+  #count = 0
+
+  constructor(least: Pace) {
+    this.#least = least
+  }
+
+  /**
+   * Adds a sample.
+   *
+   * @param read the bytes read in total
+   * @param isWaiting whether more bytes wait for the client
+   */
+  sample(read: number, isWaiting: boolean): void {
+    if (!isWaiting) {
+      this.#samples = []
+      this.#count = 0
+      return
+    }
+    this.#samples.push(read)
+    this.#count += 1
+    if (this.#samples.length > SAMPLES + 1) this.#samples.shift()
+  }
+
+  /** Whether the client was slower than the least pace over the whole time. */
+  isTooSlow(): boolean {
+    if (this.#samples.length <= SAMPLES) return false
+    const { bytesPerSecond, seconds } = this.#least
+    return this.#samples.at(-1)! - this.#samples[0]! < bytesPerSecond * seconds
+  }
+
+  /** The last mean, in bytes a sample, to compare readers by; null if it was measured for too short a time. */
+  recent(): number | null {
+    const measured = Math.min(this.#count - 1 - FILLING_SAMPLES, COMPARED_SAMPLES)
+    if (measured < FEWEST_SAMPLES) return null
+    return (this.#samples.at(-1)! - this.#samples.at(-1 - measured)!) / measured
+  }
 }

@@ -9,10 +9,9 @@ import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import { exportPath } from '../paths.ts'
 import { FORMAT_PARAMETER, parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
-import { watchPace } from './export-pace.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { OpenExport } from './long-reads.ts'
-import { createRunningExports, type ExportOptions } from './running-exports.ts'
+import { type ExportOptions, RunningExports } from './running-exports.ts'
 import { sendBytes } from './send-export.ts'
 
 /** How long one may take; then it is cut off, to be resumed after its last cursor. */
@@ -35,14 +34,13 @@ const refusedNumber = (format: ExportFormat, { message }: Error) =>
 
 /** Makes the routes of exports, which together keep to the limits. */
 export function createExports(options: ExportOptions): Exports {
-  const { longReads, log, limits } = options
-  const running = createRunningExports(options)
+  const { longReads, log } = options
+  const running = new RunningExports(options)
 
   async function sendExport(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
     const { request, response, address } = exchange
-    const ownStop = await running.begin(address)
-    const pace = watchPace(response, limits.exportPace)
-    const stop = AbortSignal.any([ownStop.signal, pace.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const begun = await running.begin(address, response)
+    const stop = AbortSignal.any([begun.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
     let opened: OpenExport | null = null
     try {
       opened = await longReads.openExport(query, format)
@@ -68,9 +66,8 @@ export function createExports(options: ExportOptions): Exports {
         log.warn(`an export to ${address} was cut off: ${message}`)
       }
     } finally {
-      pace.end()
       // Before it is closed: who asks for one export after another is not to wait for a database that takes its time.
-      running.end(ownStop)
+      running.end(begun)
       await opened?.close()
     }
   }

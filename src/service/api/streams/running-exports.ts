@@ -1,77 +1,164 @@
+import type { ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { LONG_LOG_BYTES, megabytes } from '#core/store/long-log'
 import type { StoreLog } from '#core/store/store'
 import type { Account, Shares } from '../../shares.ts'
 import { unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
+import { ReadingPace, sampleInterval } from './export-pace.ts'
 import type { LongReads } from './long-reads.ts'
-
-/** How often to check the size of the store's WAL during an export, milliseconds. */
-const LOG_INTERVAL_MS = 1_000
-
-/** After an export was ended because of a long WAL, the next one is ended when the WAL has grown by this many bytes. */
-const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
 
 /** How often to try to empty a long WAL without readers here, and when a client may retry. */
 const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
+
+/** When a client may retry if all places are taken: by then many slow readers in them have been told from fast ones. */
+const PLACE_RETRY_SECONDS = 60
+
+/** For how many times the time of the least pace an address that was the slowest takes nobody's place, and how many are kept. */
+const SLOW_TIMES = 5
+const MAX_SLOW_ADDRESSES = 4_096
 
 export type ExportOptions = {
   longReads: LongReads
   /** The store's WAL, if it has one. */
   storeLog?: StoreLog | undefined
   log: Logger
-  limits: Pick<Limits, 'exports' | 'exportPace'>
   account: Account
+  /** Exports at a time. */
+  places: number
+  /** How fast their clients must read. */
+  leastPace: Limits['exportPace']
 }
 
-/** The exports in progress: limits their number, and the growth of the WAL through their snapshots. */
-export function createRunningExports({ longReads, storeLog, log, limits, account }: ExportOptions) {
-  // The one that was begun last has the least to do again.
-  const shares: Shares<AbortController> = account.shares({
-    places: limits.exports,
-    choose: (holders) => [...holders].at(-1)!,
-  })
-  const logBytes = () => storeLog?.bytes() ?? 0
-  /** What stops each export, the oldest one first. */
-  const running = new Set<AbortController>()
-  let breakAt = LONG_LOG_BYTES
-  let shortenedAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | null = null
+/** An export in progress. */
+export type RunningExport = {
+  readonly address: string
+  readonly response: ServerResponse
+  readonly pace: ReadingPace
+  /** Ends it, with the reason. */
+  readonly stop: AbortController
+}
+
+/**
+ * The exports in progress: they are limited in number, in the growth of the WAL that their snapshots cause, and in how
+ * slowly they may be read.
+ *
+ * An export that waits for its client costs its snapshot and one piece, so many may wait. Once all places are taken, an
+ * address without an export takes that of the slowest reader; not an address whose export was ended so itself a while
+ * ago, or many slow readers would drive each other out, and everybody else.
+ */
+export class RunningExports {
+  readonly #options: ExportOptions
+  readonly #shares: Shares<RunningExport>
+  /** In the order in which they began. */
+  readonly #running = new Set<RunningExport>()
+  readonly #slowAddresses: LRUCache<string, true>
+  #breakAt = LONG_LOG_BYTES
+  #shortenedAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(options: ExportOptions) {
+    this.#options = options
+    const { account, places, leastPace } = options
+    this.#shares = account.shares({
+      places,
+      // The one that was begun last has the least to do again.
+      choose: (holders) => [...holders].at(-1)!,
+    })
+    this.#slowAddresses = new LRUCache({
+      max: MAX_SLOW_ADDRESSES,
+      ttl: SLOW_TIMES * leastPace.seconds * 1_000,
+    })
+  }
 
   /**
-   * Begins an export; returns the controller that stops it.
+   * Begins an export, which lasts until {@link RunningExports.end}.
    *
-   * @throws {ApiError} 503 while the WAL is long, or if the address has too many exports.
+   * @throws {ApiError} 503 while the WAL is long, or if there is no place.
    */
-  async function begin(address: string): Promise<AbortController> {
-    await refuseLongLog()
-    const stop = new AbortController()
-    const result = shares.take(address, stop)
-    if (result === 'refused') throw unavailable('too many exports in progress; try again later')
-    result?.abort(new Error('its client has the most exports open, and another client needs one'))
-    running.add(stop)
-    timer ??= setInterval(giveWayToLog, LOG_INTERVAL_MS)
-    return stop
+  async begin(address: string, response: ServerResponse): Promise<RunningExport> {
+    await this.#refuseLongLog()
+    const { leastPace } = this.#options
+    const begun: RunningExport = {
+      address,
+      response,
+      pace: new ReadingPace(leastPace),
+      stop: new AbortController(),
+    }
+    const result = this.#shares.take(address, begun)
+    if (result === 'refused') this.#takeFromSlowest(begun)
+    else result?.stop.abort(new Error('its client has the most exports open, and another client needs one'))
+    this.#running.add(begun)
+    this.#timer ??= setInterval(() => this.#look(), sampleInterval(leastPace))
+    return begun
   }
 
-  function end(stop: AbortController): void {
-    running.delete(stop)
-    shares.release(stop)
-    if (running.size > 0 || timer === null) return
-    clearInterval(timer)
-    timer = null
+  end(ended: RunningExport): void {
+    this.#running.delete(ended)
+    this.#shares.release(ended)
+    if (this.#running.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
   }
 
-  async function refuseLongLog(): Promise<void> {
-    if (logBytes() <= LONG_LOG_BYTES) return
+  #takeFromSlowest(begun: RunningExport): void {
+    const { address } = begun
+    const mayTake =
+      !this.#slowAddresses.has(address) && ![...this.#running].some((other) => other.address === address)
+    const slowest = mayTake ? this.#slowest() : null
+    if (slowest === null) {
+      throw unavailable('too many exports in progress; try again later', PLACE_RETRY_SECONDS)
+    }
+    this.#slowAddresses.set(slowest.address, true)
+    slowest.stop.abort(new Error('its client reads the slowest, and another client needs its place'))
+    this.#shares.release(slowest)
+    this.#shares.take(address, begun)
+  }
+
+  /** The export whose client reads the slowest; null if none has been measured long enough. */
+  #slowest(): RunningExport | null {
+    let slowest: RunningExport | null = null
+    let least = Number.POSITIVE_INFINITY
+    for (const running of this.#running) {
+      const pace = running.stop.signal.aborted ? null : running.pace.recent()
+      if (pace === null || pace >= least) continue
+      slowest = running
+      least = pace
+    }
+    return slowest
+  }
+
+  #look(): void {
+    const { bytesPerSecond, seconds } = this.#options.leastPace
+    for (const { response, pace, stop } of this.#running) {
+      const { socket } = response
+      if (socket === null) continue
+      // Written bytes count as such before the system has accepted them.
+      pace.sample(socket.bytesWritten - socket.writableLength, socket.writableLength > 0)
+      if (!pace.isTooSlow()) continue
+      stop.abort(
+        new Error(`the client reads less than ${bytesPerSecond} bytes per second over ${seconds} seconds`),
+      )
+    }
+    this.#giveWayToLog()
+  }
+
+  #logBytes(): number {
+    return this.#options.storeLog?.bytes() ?? 0
+  }
+
+  async #refuseLongLog(): Promise<void> {
+    if (this.#logBytes() <= LONG_LOG_BYTES) return
+    const { longReads, log } = this.#options
     const now = performance.now()
-    if (running.size === 0 && now - shortenedAt >= SHORTEN_INTERVAL_MS) {
-      shortenedAt = now
+    if (this.#running.size === 0 && now - this.#shortenedAt >= SHORTEN_INTERVAL_MS) {
+      this.#shortenedAt = now
       await longReads.shortenLog()
-      if (logBytes() <= LONG_LOG_BYTES) return
+      if (this.#logBytes() <= LONG_LOG_BYTES) return
       log.warn(
-        `the store's write-ahead log is ${megabytes(logBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
+        `the store's write-ahead log is ${megabytes(this.#logBytes())}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
       )
     }
     throw unavailable(
@@ -80,19 +167,22 @@ export function createRunningExports({ longReads, storeLog, log, limits, account
     )
   }
 
-  /** Ends the oldest export if the WAL is too long: its snapshot prevents the WAL from being emptied. */
-  function giveWayToLog(): void {
-    const bytes = logBytes()
-    if (bytes <= LONG_LOG_BYTES) breakAt = LONG_LOG_BYTES
-    if (bytes <= breakAt) return
-    breakAt = bytes + LOG_STEP_BYTES
-    const oldest = [...running].find(({ signal }) => !signal.aborted)
-    oldest?.abort(
+  /**
+   * Ends an export if the WAL is too long, since its snapshot prevents the WAL from being emptied: that of the slowest
+   * reader, or else the oldest. One more is ended each time the WAL has grown by a part of the limit: until all are, it
+   * has at most doubled.
+   */
+  #giveWayToLog(): void {
+    const bytes = this.#logBytes()
+    if (bytes <= LONG_LOG_BYTES) this.#breakAt = LONG_LOG_BYTES
+    if (bytes <= this.#breakAt) return
+    this.#breakAt = bytes + LONG_LOG_BYTES / this.#options.places
+    const oldest = [...this.#running].find(({ stop }) => !stop.signal.aborted)
+    const ended = this.#slowest() ?? oldest
+    ended?.stop.abort(
       new Error(
         `the store's write-ahead log is ${megabytes(bytes)} and cannot be emptied during the export; resume with the last cursor`,
       ),
     )
   }
-
-  return { begin, end }
 }

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ReadingPace } from '#service/api/streams/export-pace'
+import { assertSays } from './fixtures/assert-says.ts'
+import { ndjsonRows, send } from './fixtures/http.ts'
+import { createLiveStore, pointAt } from './fixtures/live-store.ts'
+import { openSocket, requestText } from './fixtures/raw-http.ts'
+import { keptLog, serve } from './fixtures/service.ts'
+import { CHECKPOINTS } from './fixtures/shared.ts'
+import { describeOn, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const POINTS = 40_000
+const TARGET = '/api/v2/export/funding-period-data-points?format=ndjson'
+
+/** The clock of readers' paces runs five times as fast. */
+const SPEED = 5
+const PACE = { bytesPerSecond: 1, seconds: 60 / SPEED }
+
+test('A reader is too slow if it reads below the pace over the whole time while bytes wait for it', () => {
+  const steady = (bytes: number, count: number) => Array.from({ length: count }, (_, at) => bytes * at)
+  for (const [what, samples, expected] of [
+    ['nothing at all', steady(0, 61), true],
+    ['not yet over the whole time', steady(0, 60), false],
+    ['just enough', [...steady(0, 60), 6_000], false],
+    ['a byte too few', [...steady(0, 60), 5_999], true],
+    ['enough before, nothing since', [0, ...steady(0, 61).map(() => 9_000)], true],
+    ['nothing waited for it once', [...steady(0, 30), null, ...steady(0, 60)], false],
+    ['steady', steady(100, 90), false],
+  ] as [string, (number | null)[], boolean][]) {
+    const pace = new ReadingPace({ bytesPerSecond: 100, seconds: 60 })
+    let isTooSlow = false
+    for (const read of samples) {
+      pace.sample(read ?? 0, read !== null)
+      isTooSlow ||= pace.isTooSlow()
+    }
+    assert.equal(isTooSlow, expected, what)
+  }
+})
+
+test('Readers are compared by what they read lately, once they have been measured', () => {
+  const recent = (samples: readonly (number | null)[]) => {
+    const pace = new ReadingPace({ bytesPerSecond: 100, seconds: 60 })
+    for (const read of samples) pace.sample(read ?? 0, read !== null)
+    return pace.recent()
+  }
+  assert.equal(recent([]), null)
+  // What the systems between take at first says nothing of the reader.
+  assert.equal(recent([0, 1_000_000, 1_000_100]), null)
+  assert.equal(recent([0, 1_000_000, 1_000_100, 1_000_200]), 100)
+  // A reader that waits for the service is not measured.
+  assert.equal(recent([0, 10, 20, 30, 40, 50, 60, null]), null)
+  // Only the last thirty samples count.
+  const before = Array.from({ length: 40 }, (_, at) => at * 1_000)
+  const after = Array.from({ length: 30 }, (_, at) => 39_000 + (at + 1) * 10)
+  assert.equal(recent([...before, ...after]), 10)
+})
+
+/** A connection that is read piece by piece, each when it is asked for; null once it is closed. */
+function openPieces(base: string, request: string) {
+  const socket = openSocket(base)
+  const closed = new Promise<null>((resolve) => {
+    socket.once('close', () => resolve(null))
+  })
+  socket.write(request)
+  return {
+    next: (): Promise<Buffer | null> => {
+      const piece = new Promise<Buffer>((resolve) => {
+        socket.once('data', (bytes: Buffer) => {
+          socket.pause()
+          resolve(bytes)
+        })
+      })
+      socket.resume()
+      return Promise.race([piece, closed])
+    },
+    end: () => socket.destroy(),
+  }
+}
+
+const requestOf = (address: string) => requestText(`GET ${TARGET}`, { 'X-Forwarded-For': address })
+
+/** A client that reads an export slowly, and asks again as soon as it is cut off or refused. */
+class SlowReader {
+  readonly #base: string
+  readonly #address: string
+  #isEnded = false
+  #pieces: ReturnType<typeof openPieces> | null = null
+  /** How often it was refused. */
+  refused = 0
+
+  constructor(base: string, address: string) {
+    this.#base = base
+    this.#address = address
+  }
+
+  async run(): Promise<void> {
+    while (!this.#isEnded) {
+      const pieces = openPieces(this.#base, requestOf(this.#address))
+      this.#pieces = pieces
+      let piece = await pieces.next()
+      if (piece?.includes('HTTP/1.1 503') === true) this.refused += 1
+      else
+        while (piece !== null && !this.#isEnded) {
+          await delay(2_000 / SPEED)
+          piece = await pieces.next()
+        }
+      pieces.end()
+      await delay(1_000 / SPEED)
+    }
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#pieces?.end()
+  }
+}
+
+/** Reads an export at a megabyte a second, as the clock goes; resolves with its number of lines. */
+async function readSteadily(base: string, address: string): Promise<number> {
+  const pieces = openPieces(base, requestOf(address))
+  const read: Buffer[] = []
+  for (let piece = await pieces.next(); piece !== null; piece = await pieces.next()) {
+    read.push(piece)
+    if (piece.toString('latin1').endsWith('0\r\n\r\n')) break
+    await delay((1_000 / SPEED) * (piece.length / 1_000_000))
+  }
+  pieces.end()
+  return Buffer.concat(read).toString('latin1').split('"cursor":').length - 1
+}
+
+/** A service over many points, whose exports have the usual number of places. */
+async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
+  const { store, live } = await createLiveStore(t, kind)
+  for (let height = 1; height <= POINTS / 4_000; height++)
+    await live.commit(
+      height,
+      Array.from({ length: 4_000 }, (_, late) => pointAt(height, { late })),
+    )
+  const { lines, log } = keptLog('info')
+  const base = await serve(t, store, {
+    ...{ inThreads: true, trustProxy: true, log },
+    limits: { exportPace: PACE },
+  })
+  return { base, lines }
+}
+
+describeOn(STORE_KINDS, 'exports beside slow readers', (kind) => {
+  test('take a place from the slowest of a hundred addresses, which read on and come again', async (t) => {
+    const { base, lines } = await serveToSlowReaders(t, kind)
+    const steady = readSteadily(base, '10.0.3.1')
+    const slow = Array.from({ length: 100 }, (_, index) => new SlowReader(base, `10.0.1.${index}`))
+    const runs = slow.map((reader) => reader.run())
+    try {
+      await until(() => slow.some(({ refused }) => refused > 0), 'all places are taken')
+
+      let retries = 0
+      for (let turn = 0; turn < 20; turn++) {
+        const headers = { 'X-Forwarded-For': `10.0.2.${turn}` }
+        const asked = `${CHECKPOINTS}?format=ndjson`
+        let answer = await send(base, asked, { headers })
+        if (answer.status === 503) {
+          retries += 1
+          await delay((Number(answer.headers['retry-after']) * 1_000) / SPEED)
+          answer = await send(base, asked, { headers })
+        }
+        assert.equal(answer.status, 200, `the export of turn ${turn} after a retry: ${answer.text}`)
+        await delay(1_000 / SPEED)
+      }
+      assert.equal(await steady, POINTS, 'the rows of a client that reads steadily')
+      const whole = await send(base, TARGET, { headers: { 'X-Forwarded-For': '10.0.3.2' } })
+      assert.equal(ndjsonRows(whole.text).length, POINTS)
+      assertSays(
+        lines.join(''),
+        'was cut off: its client reads the slowest, and another client needs its place',
+      )
+      t.diagnostic(`${retries} of 20 needed a retry`)
+    } finally {
+      // Before the store is deleted, which waits for the exports that read it.
+      for (const reader of slow) reader.end()
+      await Promise.all(runs)
+    }
+  })
+})
