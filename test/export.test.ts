@@ -11,7 +11,7 @@ import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.t
 import { assertFails, MAIN, runWell, startProgram } from './fixtures/program.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { serve, serveFile, storeOf } from './fixtures/service.ts'
+import { NO_FILES, serve, serveFile, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, MARKET, POINTS, SAMPLE } from './fixtures/shared.ts'
 import { describeOn, openReader, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -152,7 +152,7 @@ describe('an export', () => {
 
   test('waits for a slow client, and only a few run at a time', async (t) => {
     const store = await storeOfPoints(t, kind, 60_000)
-    const base = await serve(t, store, { limits: { exports: 4 } })
+    const base = await serve(t, store, { limits: { exports: 4, ...NO_FILES } })
     const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
     const slow = await Promise.all([1, 2, 3, 4].map(() => open(base, target)))
     for (const { statusCode } of slow) assert.equal(statusCode, 200)
@@ -171,6 +171,7 @@ describe('an export', () => {
     const store = await storeOfPoints(t, kind, 60_000)
     const reader = await openReader(t, store)
     const base = await serve(t, store, {
+      limits: NO_FILES,
       reader: {
         ...reader,
         openSnapshot: async () => {

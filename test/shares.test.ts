@@ -13,7 +13,7 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { coverageOf } from './fixtures/coverage.ts'
 import { storeOfGenerated } from './fixtures/large-stream.ts'
 import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
-import { keptLog, serve, storeOf } from './fixtures/service.ts'
+import { keptLog, NO_FILES, serve, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, MARKET, SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -189,7 +189,7 @@ for (const kind of ANY_STORE_KIND) {
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
     const store = await storeOfGenerated(t, kind, options)
     const { lines, log } = keptLog('info')
-    const places = { exports: 2, serverExports: 2, streams: 6, selections: 3 }
+    const places = { ...NO_FILES, exports: 2, serverExports: 2, streams: 6, selections: 3 }
     const limits = { ...places, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
     const base = await serve(t, store, { inThreads: true, trustProxy: true, limits, log })
     const [market] = (await coverageOf(base)).fundingPeriodDataPoints

@@ -17,7 +17,7 @@ import {
   timeOf,
 } from './fixtures/live-store.ts'
 import { runWell } from './fixtures/program.ts'
-import { keptLog, serve } from './fixtures/service.ts'
+import { keptLog, NO_FILES, serve } from './fixtures/service.ts'
 import { SQLITE, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -69,7 +69,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     const { log, lines } = keptLog('warn')
-    const base = await serve(t, store, { log, inThreads: true })
+    const base = await serve(t, store, { log, inThreads: true, limits: NO_FILES })
     const oldest = await openSlowExport(base)
     const second = await openSlowExport(base)
     assert.deepEqual([oldest.status, second.status], [200, 200])
@@ -128,7 +128,7 @@ describe('the WAL of a store that is written to during exports', { skip }, () =>
     other.exec('begin; select * from stream')
     await live.commit(2, [])
     const { log, lines } = keptLog('warn')
-    const base = await serve(t, store, { log, inThreads: true })
+    const base = await serve(t, store, { log, inThreads: true, limits: NO_FILES })
     lengthen(store, 300 * MB)
     for (let time = 0; time < 3; time++) assert.equal(await statusOf(base, TARGET), 503)
     assert.equal(lines.length, 1, 'once, and not for every request')

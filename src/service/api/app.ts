@@ -124,6 +124,7 @@ export function createApp(options: AppOptions): App {
     ...{ longReads, places, log, account },
     storeLog: reader.log,
     leastPace: limits.exportPace,
+    fileLimits: limits.exportFiles,
   })
   const streams = createStreams({
     reader,
@@ -142,7 +143,7 @@ export function createApp(options: AppOptions): App {
       const list = 'list' in question.description ? question.description.list : null
       return list !== null && RESOURCES.includes(list) ? exports.besidePages(list, route) : route
     }),
-    ...RESOURCES.map(exports.ofAllMarkets),
+    ...RESOURCES.flatMap(exports.ofAllMarkets),
     ...streams.routes,
     ...staticRoutes(),
     ...serviceRoutes({
@@ -194,6 +195,7 @@ export function createApp(options: AppOptions): App {
       const closed = once(server, 'close')
       server.close()
       await closed
+      await exports.close()
     },
     shared: { answers, connections, backlog, countRequest, account, explainError, health, known },
   }

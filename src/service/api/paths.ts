@@ -13,9 +13,9 @@ export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
 }
 
-/** Where all rows of a resource are, of all markets. */
-export function exportPath({ kebabName }: Resource): string {
-  return `/api/v2/export/${kebabName}`
+/** Where all rows of a resource are, of all markets; in a format that the address ends in, or that a parameter names. */
+export function exportPath({ kebabName }: Resource, ending: string | null = null): string {
+  return `/api/v2/export/${kebabName}${ending === null ? '' : `.${ending}`}`
 }
 
 /** The explorer, the API reference and their assets. */

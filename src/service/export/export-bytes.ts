@@ -17,6 +17,8 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 }
 
+export const EXPORT_FORMATS = Object.keys(EXPORT_TYPES) as ExportFormat[]
+
 export type BytesOptions = ParquetOptions & {
   signal?: AbortSignal
   /** Called with rows as they are written. */

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http'
 
 /** The headers of ours that scripts of other origins may read. */
 const EXPOSED_HEADERS = [
+  'Accept-Ranges',
+  'Content-Range',
   'ETag',
   'RateLimit-Limit',
   'RateLimit-Remaining',

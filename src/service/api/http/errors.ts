@@ -11,6 +11,8 @@ export const GRPC = {
   deadlineExceeded: 4,
   notFound: 5,
   resourceExhausted: 8,
+  failedPrecondition: 9,
+  outOfRange: 11,
   unimplemented: 12,
   internal: 13,
   unavailable: 14,

@@ -12,6 +12,8 @@ export type Limits = {
   selections: number
   /** How fast the reader of an export must be: so many bytes a second, as the mean over so many seconds. */
   exportPace: { bytesPerSecond: number; seconds: number }
+  /** Temporary files of exports: bytes of one, and how many with how many bytes there may be at a time. */
+  exportFiles: { bytes: number; files: number; allBytes: number }
 }
 
 export const LIMITS: Limits = {
@@ -21,4 +23,5 @@ export const LIMITS: Limits = {
   streams: 2_048,
   selections: 256,
   exportPace: { bytesPerSecond: 16 * 1024, seconds: 60 },
+  exportFiles: { bytes: 64 * 1024 * 1024, files: 64, allBytes: 1024 * 1024 * 1024 },
 }

@@ -30,11 +30,15 @@ export function acceptsGzip(request: IncomingMessage): boolean {
   return allowed
 }
 
-/** Whether `If-None-Match`, a list of tags, weak or strong, or `*` for any, holds a tag. */
-export function matchesTag(header: string | undefined, tag: string): boolean {
+/**
+ * Whether a list of tags, or `*` for any, holds a tag.
+ *
+ * @param isWeak whether weak tags count, as in `If-None-Match`
+ */
+export function matchesTag(header: string | undefined, tag: string, { isWeak = true } = {}): boolean {
   if (header === undefined) return false
   return header.split(',').some((given) => {
-    const candidate = given.trim().replace(/^W\//, '')
+    const candidate = isWeak ? given.trim().replace(/^W\//, '') : given.trim()
     return candidate === '*' || candidate === tag
   })
 }

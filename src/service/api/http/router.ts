@@ -33,7 +33,8 @@ export function createRouter(routes: readonly Route[]): FindRoute {
   const unknown = (path: string) => {
     const folder = NAMED_FOLDERS.exec(path)?.[0]
     if (folder === undefined) return notFound()
-    const known = [...whole.keys()].filter((own) => own.startsWith(folder))
+    // An address with an ending is the same, and is named by the documentation.
+    const known = [...whole.keys()].filter((own) => own.startsWith(folder) && !own.includes('.'))
     return notFound(`: ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`)
   }
   return (given) => {

@@ -1,76 +1,31 @@
 import type { Resource } from '#core/resources/resource'
-import { EXPORT_TYPES, type ExportFormat } from '../../export/export-bytes.ts'
-import { ExportError } from '../../export/export-error.ts'
-import type { ExportQuery } from '../../export/export-rows.ts'
-import { emptyStore, invalidParameter } from '../http/errors.ts'
-import type { Exchange } from '../http/exchange.ts'
-import { acceptsGzip } from '../http/negotiation.ts'
+import { EXPORT_FORMATS, type ExportFormat } from '../../export/export-bytes.ts'
+import { invalidParameter } from '../http/errors.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import { exportPath } from '../paths.ts'
-import { FORMAT_PARAMETER, parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
+import {
+  FORMAT_PARAMETER,
+  type ParameterValues,
+  parameterReader,
+  TIMES_PARAMETER,
+} from '../questions/parameters.ts'
+import { ExportAnswers } from './export-answers.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
-import type { OpenExport } from './long-reads.ts'
-import { type ExportOptions, RunningExports } from './running-exports.ts'
-import { sendBytes } from './send-export.ts'
-
-/** How long one may take; then it is cut off, to be resumed after its last cursor. */
-const MAX_EXPORT_MS = 15 * 60_000
 
 /** Exports under way. */
 export type Exports = {
   /** The route of a resource's pages, which answers requests with a `format` with all rows in that format. */
   besidePages(resource: Resource, pages: Route): Route
-  /** The route of a resource's export over all markets. */
-  ofAllMarkets(resource: Resource): Route
+  /** The routes of a resource's export over all markets: its address, and one that ends in each format. */
+  ofAllMarkets(resource: Resource): Route[]
+  /** Lets the files go that are kept for who asks again. */
+  close(): Promise<void>
 }
 
-/** That of a thread is no instance of its class here. */
-const isExportError = (error: unknown): error is Error =>
-  error instanceof Error && error.name === ExportError.name
-
-const refusedNumber = (format: ExportFormat, { message }: Error) =>
-  invalidParameter(`parsing field "format": format is "${format}", but a number does not fit: ${message}`)
-
 /** Makes the routes of exports, which together keep to the limits. */
-export function createExports(options: ExportOptions): Exports {
-  const { longReads, log } = options
-  const running = new RunningExports(options)
-
-  async function sendExport(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
-    const { request, response, address } = exchange
-    const begun = await running.begin(address, response)
-    const stop = AbortSignal.any([begun.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
-    let opened: OpenExport | null = null
-    try {
-      opened = await longReads.openExport(query, format)
-      const { position } = opened
-      if (position === null) throw emptyStore()
-      // What fails at once is answered with an error.
-      const first = request.method === 'HEAD' ? null : await opened.next()
-      const isZipped = acceptsGzip(request)
-      const headers = {
-        'content-type': EXPORT_TYPES[format],
-        'content-disposition': `attachment; filename="${query.resource.name}.${format}"`,
-        'cache-control': 'no-store',
-        ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
-      }
-      exchange.begin(200, { position, vary: 'Accept-Encoding', headers })
-      if (request.method === 'HEAD') response.end()
-      else await sendBytes({ first, opened }, isZipped, response, stop)
-    } catch (error) {
-      if (!response.headersSent) throw isExportError(error) ? refusedNumber(format, error) : error
-      // The head is sent: cutting the answer off is all that can be done.
-      if (!response.writableFinished) {
-        const { message } = (stop.aborted ? stop.reason : error) as Error
-        log.warn(`an export to ${address} was cut off: ${message}`)
-      }
-    } finally {
-      // Before it is closed: who asks for one export after another is not to wait for a database that takes its time.
-      running.end(begun)
-      await opened?.close()
-    }
-  }
+export function createExports(options: ConstructorParameters<typeof ExportAnswers>[0]): Exports {
+  const answers = new ExportAnswers(options)
 
   return {
     besidePages: (resource, pages) => {
@@ -86,20 +41,36 @@ export function createExports(options: ExportOptions): Exports {
             return pages.answer(exchange)
           const values = readParameters(parseQuery(query))
           const asked = exportQuery(resource, exchange.pathId, values)
-          return sendExport(asked, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
+          return answers.answer(asked, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
         },
       }
     },
     ofAllMarkets: (resource) => {
       const readParameters = parameterReader(fullExportParametersOf(resource), [])
-      return {
-        path: exportPath(resource),
+      const routeOf = (ending: ExportFormat | null): Route => ({
+        path: exportPath(resource, ending),
         answer: async (exchange) => {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
-          const format = (values.get(FORMAT_PARAMETER.name) as ExportFormat | undefined) ?? 'ndjson'
-          await sendExport(fullExportQuery(resource, values), format, exchange)
+          const format = formatOf(values, ending)
+          await answers.answer(fullExportQuery(resource, values), format, exchange)
         },
-      }
+      })
+      return [routeOf(null), ...EXPORT_FORMATS.map(routeOf)]
     },
+    close: () => answers.close(),
   }
+}
+
+/** The format that an address and its parameters name. @throws {ApiError} 400 if they name two */
+function formatOf(values: ParameterValues, ending: ExportFormat | null): ExportFormat {
+  const { name } = FORMAT_PARAMETER
+  const asked = values.get(name) as ExportFormat | undefined
+  if (ending !== null && asked !== undefined && asked !== ending) {
+    throw invalidParameter(
+      `parsing field "format": format is "${asked}", but the address ends in .${ending}; leave one of them out`,
+    )
+  }
+  // `times` is checked with the format, wherever it is named.
+  if (ending !== null) values.set(name, ending)
+  return ending ?? asked ?? 'ndjson'
 }

@@ -35,7 +35,8 @@ export type ExportOptions = {
 /** An export in progress. */
 export type RunningExport = {
   readonly address: string
-  readonly response: ServerResponse
+  /** The answer whose client is measured; null while a file is made, for which nobody is waited. */
+  readonly response: ServerResponse | null
   readonly pace: ReadingPace
   /** Ends it, with the reason. */
   readonly stop: AbortController
@@ -54,6 +55,8 @@ export class RunningExports {
   readonly #shares: Shares<RunningExport>
   /** In the order in which they began. */
   readonly #running = new Set<RunningExport>()
+  /** Files that are being sent. */
+  readonly #files = new Set<RunningExport>()
   readonly #slowAddresses: LRUCache<string, true>
   #breakAt = LONG_LOG_BYTES
   #shortenedAt = Number.NEGATIVE_INFINITY
@@ -78,27 +81,39 @@ export class RunningExports {
    *
    * @throws {ApiError} 503 while the WAL is long, or if there is no place.
    */
-  async begin(address: string, response: ServerResponse): Promise<RunningExport> {
+  async begin(address: string, response: ServerResponse | null): Promise<RunningExport> {
     await this.#refuseLongLog()
-    const { leastPace } = this.#options
-    const begun: RunningExport = {
-      address,
-      response,
-      pace: new ReadingPace(leastPace),
-      stop: new AbortController(),
-    }
+    const begun = this.#newExport(address, response)
     const result = this.#shares.take(address, begun)
     if (result === 'refused') this.#takeFromSlowest(begun)
     else result?.stop.abort(new Error('its client has the most exports open, and another client needs one'))
     this.#running.add(begun)
-    this.#timer ??= setInterval(() => this.#look(), sampleInterval(leastPace))
+    this.#watch()
     return begun
+  }
+
+  /** Begins to send a file, which takes no place: only its client is measured. Lasts until {@link RunningExports.end}. */
+  beginFile(address: string, response: ServerResponse): RunningExport {
+    const begun = this.#newExport(address, response)
+    this.#files.add(begun)
+    this.#watch()
+    return begun
+  }
+
+  #newExport(address: string, response: ServerResponse | null): RunningExport {
+    const pace = new ReadingPace(this.#options.leastPace)
+    return { address, response, pace, stop: new AbortController() }
+  }
+
+  #watch(): void {
+    this.#timer ??= setInterval(() => this.#look(), sampleInterval(this.#options.leastPace))
   }
 
   end(ended: RunningExport): void {
     this.#running.delete(ended)
+    this.#files.delete(ended)
     this.#shares.release(ended)
-    if (this.#running.size > 0 || this.#timer === null) return
+    if (this.#running.size + this.#files.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
     this.#timer = null
   }
@@ -132,8 +147,8 @@ export class RunningExports {
 
   #look(): void {
     const { bytesPerSecond, seconds } = this.#options.leastPace
-    for (const { response, pace, stop } of this.#running) {
-      const { socket } = response
+    for (const { response, pace, stop } of [...this.#running, ...this.#files]) {
+      const socket = response?.socket ?? null
       if (socket === null) continue
       // Written bytes count as such before the system has accepted them.
       pace.sample(socket.bytesWritten - socket.writableLength, socket.writableLength > 0)

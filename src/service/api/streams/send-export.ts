@@ -30,8 +30,7 @@ function freeing(to: Writable): Writable {
     highWaterMark: 1,
     write: (piece: Buffer, _, done) => {
       to.write(piece, (error) => {
-        const memory = piece.buffer as ArrayBuffer
-        if (piece.byteLength === memory.byteLength) memory.transfer(0)
+        freed(piece)
         done(error)
       })
     },
@@ -43,6 +42,12 @@ function freeing(to: Writable): Writable {
       done(error)
     },
   })
+}
+
+/** Frees the memory of a piece that has been used, if it holds nothing else. */
+export function freed(piece: Uint8Array): void {
+  const memory = piece.buffer as ArrayBuffer
+  if (piece.byteLength === memory.byteLength) memory.transfer(0)
 }
 
 /** The bytes of an export, each piece asked for no sooner than the one before has been taken. */

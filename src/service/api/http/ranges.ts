@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { parse } from 'range-parser'
+import { ApiError, GRPC } from './errors.ts'
+import { matchesTag } from './negotiation.ts'
+
+/** The bytes of a file from `start` to `end`, both included. */
+export type ByteRange = { start: number; end: number }
+
+/** What a request asks of a file: nothing, since it has it; a part; or the whole. */
+export type FileAsked = 'unchanged' | ByteRange | 'whole'
+
+/** The code of {@link parse} for ranges that begin after the end. */
+const UNSATISFIABLE = 2
+
+/**
+ * What a request asks of a file, by its conditions and its range, in the order of RFC 9110, 13.2.2. A request for several
+ * ranges gets the whole, which the RFC allows: no reader of our files asks for several.
+ *
+ * @param tag the file's entity tag, which is strong
+ *
+ * @throws {ApiError} 412 if `If-Match` names none but other files; 416 if the range begins after the end
+ */
+export function fileAsked(headers: IncomingHttpHeaders, tag: string, size: number): FileAsked {
+  const { range } = headers
+  const ifMatch = headers['if-match']
+  if (ifMatch !== undefined && !matchesTag(ifMatch, tag, { isWeak: false })) throw changedFile()
+  if (matchesTag(headers['if-none-match'], tag)) return 'unchanged'
+  const ifRange = headers['if-range']
+  if (range === undefined || (ifRange !== undefined && ifRange !== tag)) return 'whole'
+  const { code, type, ranges } = parse(size, range)
+  if (type !== 'bytes') return 'whole'
+  if (code === UNSATISFIABLE && ranges.length === 0) throw unsatisfiableRange(size)
+  const [only, ...others] = ranges
+  return only === undefined || others.length > 0 ? 'whole' : only
+}
+
+const changedFile = () =>
+  new ApiError(
+    412,
+    GRPC.failedPrecondition,
+    'the file has changed since the one that If-Match names; ask for it without If-Match',
+  )
+
+const unsatisfiableRange = (size: number) =>
+  new ApiError(416, GRPC.outOfRange, `the range begins after the end of the file, which has ${size} bytes`, {
+    headers: { 'Content-Range': `bytes */${size}` },
+  })

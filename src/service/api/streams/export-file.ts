@@ -1,0 +1,102 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Position } from '#core/store/pages/page'
+import type { ByteRange } from '../http/ranges.ts'
+
+/** Bytes read at a time for a client. */
+const READ_BYTES = 64 * 1024
+
+/** The system gives no room for a temporary file. */
+export class NoTemporaryFileError extends Error {
+  constructor(cause: unknown) {
+    super(`no temporary file in ${tmpdir()}: ${(cause as Error).message}`, { cause })
+    this.name = 'NoTemporaryFileError'
+  }
+}
+
+/**
+ * The bytes of an export, in a temporary file that has no name: nothing is left of it after a kill. Whoever reads it
+ * holds it, and it is closed once nobody does.
+ */
+export class ExportFile {
+  /** The last block of its snapshot. */
+  readonly position: Position
+  /** Its bytes so far. */
+  size = 0
+  readonly #handle: FileHandle
+  readonly #hash = createHash('sha256')
+  #tag: string | null = null
+  #holders = 1
+  #onUnused = () => {}
+
+  private constructor(handle: FileHandle, position: Position) {
+    this.#handle = handle
+    this.position = position
+  }
+
+  /** Makes an empty file, which its maker holds. Rejects with {@link NoTemporaryFileError}. */
+  static async create(position: Position): Promise<ExportFile> {
+    const path = join(tmpdir(), `lyra-export-${randomUUID()}`)
+    try {
+      const handle = await open(path, 'wx+', 0o600)
+      await unlink(path)
+      return new ExportFile(handle, position)
+    } catch (error) {
+      throw new NoTemporaryFileError(error)
+    }
+  }
+
+  /** Adds bytes at the end. Rejects with {@link NoTemporaryFileError}, such as for a full disk. */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes)
+    try {
+      await this.#handle.writeFile(bytes)
+    } catch (error) {
+      throw new NoTemporaryFileError(error)
+    }
+    this.size += bytes.length
+  }
+
+  /** The entity tag of the whole file, after which nothing is written: a strong one, the same for the same bytes. */
+  get tag(): string {
+    this.#tag ??= `"${this.#hash.digest('base64url')}"`
+    return this.#tag
+  }
+
+  /** The bytes of a range, read as they are taken. */
+  read({ start, end }: ByteRange): Readable {
+    return Readable.from(this.#pieces(start, end), { objectMode: false, highWaterMark: 1 })
+  }
+
+  async *#pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let at = start; at <= end; at += READ_BYTES) {
+      const length = Math.min(READ_BYTES, end + 1 - at)
+      const { buffer } = await this.#handle.read(Buffer.allocUnsafe(length), 0, length, at)
+      yield buffer
+    }
+  }
+
+  /** Calls back once nobody holds it, when it is closed. */
+  whenUnused(callback: () => void): void {
+    this.#onUnused = callback
+  }
+
+  /** Whether somebody reads it, beside who keeps it. */
+  get isRead(): boolean {
+    return this.#holders > 1
+  }
+
+  hold(): void {
+    this.#holders += 1
+  }
+
+  async letGo(): Promise<void> {
+    this.#holders -= 1
+    if (this.#holders > 0) return
+    this.#onUnused()
+    await this.#handle.close()
+  }
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import type { Limits } from '#service/api/http/limits'
+import { assertSays } from './fixtures/assert-says.ts'
+import { type Answer, send } from './fixtures/http.ts'
+import { createLiveStore, type LiveStore, pointAt } from './fixtures/live-store.ts'
+import { openSocket, requestText } from './fixtures/raw-http.ts'
+import { keptLog, serve } from './fixtures/service.ts'
+import { describeOn, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const EXPORT = '/api/v2/export/funding-period-data-points'
+const FORMATS = ['ndjson', 'csv', 'parquet'] as const
+const ALL_ROWS = 3_000
+/** More than the systems between take of a client that reads nothing. */
+const UNREAD_ROWS = 60_000
+
+async function commitPoints(live: LiveStore, height: number, count: number): Promise<void> {
+  await live.commit(
+    height,
+    Array.from({ length: count }, (_, late) => pointAt(height, { late })),
+  )
+}
+
+/** A service over points, and what it logs. */
+async function servePoints(t: TestContext, kind: StoreKind, limits: Partial<Limits> = {}, count = ALL_ROWS) {
+  const { store, live } = await createLiveStore(t, kind)
+  await commitPoints(live, 1, count)
+  const { lines, log } = keptLog('info')
+  return { base: await serve(t, store, { inThreads: true, limits, log }), live, lines }
+}
+
+const rangeOf = (base: string, target: string, headers: OutgoingHttpHeaders): Promise<Answer> =>
+  send(base, target, { headers })
+
+describeOn(STORE_KINDS, 'files of exports', (kind) => {
+  test('have a length, a tag and ranges in every format, however they are asked for', async (t) => {
+    const { base } = await servePoints(t, kind)
+    for (const format of FORMATS) {
+      const target = `${EXPORT}.${format}`
+      const whole = await send(base, target)
+      const { etag, ...headers } = whole.headers
+      assert.equal(whole.status, 200)
+      assert.equal(headers['content-length'], String(whole.body.length))
+      assert.equal(headers['accept-ranges'], 'bytes')
+      assert.equal(headers['cache-control'], 'no-cache')
+      assert.equal(headers['x-block-height'], '1')
+      assertSays(headers['content-disposition']!, `.${format}"`)
+      const named = await send(base, `${EXPORT}?format=${format}`)
+      assert.deepEqual([named.body, named.headers.etag], [whole.body, etag])
+
+      const head = await send(base, target, { method: 'HEAD' })
+      assert.deepEqual([head.status, head.text], [200, ''])
+      assert.deepEqual([head.headers['content-length'], head.headers.etag], [headers['content-length'], etag])
+
+      const size = whole.body.length
+      for (const [range, start, end] of [
+        ['bytes=0-99', 0, 99],
+        ['bytes=-8', size - 8, size - 1],
+        [`bytes=${size - 5}-`, size - 5, size - 1],
+        [`bytes=7-${size + 100}`, 7, size - 1],
+        [`bytes=-${size + 100}`, 0, size - 1],
+      ] as const) {
+        const part = await rangeOf(base, target, { range })
+        assert.equal(part.status, 206, range)
+        assert.equal(part.headers['content-range'], `bytes ${start}-${end}/${size}`)
+        assert.equal(part.headers.etag, etag)
+        assert.deepEqual(part.body, whole.body.subarray(start, end + 1), range)
+      }
+      for (const range of ['bytes=0-1,5-6', 'bytes=a-b', 'rows=1-2', 'bytes=9-3', '']) {
+        const answer = await rangeOf(base, target, { range })
+        assert.deepEqual([answer.status, answer.body.length], [200, size], range)
+      }
+      const past = await rangeOf(base, target, { range: `bytes=${size}-` })
+      assert.deepEqual([past.status, past.headers['content-range']], [416, `bytes */${size}`])
+      assertSays(past.text, `which has ${size} bytes`)
+    }
+  })
+
+  test('keep to the conditions of a request', async (t) => {
+    const { base } = await servePoints(t, kind)
+    const target = `${EXPORT}.csv`
+    const { headers, body } = await send(base, target)
+    const tag = headers.etag!
+    const range = 'bytes=10-19'
+    for (const [asked, status, length] of [
+      [{ range, 'if-range': tag }, 206, 10],
+      [{ range, 'if-range': '"another"' }, 200, body.length],
+      [{ range, 'if-range': `W/${tag}` }, 200, body.length],
+      [{ range, 'if-match': tag }, 206, 10],
+      [{ range, 'if-match': '*' }, 206, 10],
+      [{ 'if-match': `"another", ${tag}` }, 200, body.length],
+      [{ 'if-match': `W/${tag}` }, 412, null],
+      [{ range, 'if-match': '"another"' }, 412, null],
+      [{ 'if-none-match': tag }, 304, 0],
+      [{ 'if-none-match': '"another"' }, 200, body.length],
+    ] as [OutgoingHttpHeaders, number, number | null][]) {
+      const answer = await rangeOf(base, target, asked)
+      assert.equal(answer.status, status, JSON.stringify(asked))
+      if (length !== null) assert.equal(answer.body.length, length, JSON.stringify(asked))
+    }
+  })
+
+  test('stay the same for who reads on, whatever is committed; another request sees it', async (t) => {
+    const { base, live } = await servePoints(t, kind)
+    const target = `${EXPORT}.parquet`
+    const head = await send(base, target, { method: 'HEAD' })
+    const size = Number(head.headers['content-length'])
+    const parts: Buffer[] = []
+    for (let start = 0, height = 2; start < size; start += 2_000, height++) {
+      await commitPoints(live, height, 50)
+      const part = await rangeOf(base, target, {
+        range: `bytes=${start}-${start + 1_999}`,
+        'if-match': head.headers.etag,
+      })
+      assert.deepEqual([part.status, part.headers['x-block-height']], [206, '1'])
+      parts.push(part.body)
+    }
+    assert.ok(parts.length > 3)
+    assert.deepEqual(Buffer.concat(parts), (await send(base, target)).body)
+    const other = await send(base, `${target}?pagination.newestFirst=false`)
+    assert.equal(other.headers['x-block-height'], String(live.height))
+  })
+
+  test('are made once for many who ask at the same time', async (t) => {
+    const { base, live } = await servePoints(t, kind, { exports: 1, serverExports: 1 })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(base, `${EXPORT}.ndjson`)))
+    for (const { status, headers } of answers) {
+      assert.deepEqual([status, headers.etag], [200, answers[0]!.headers.etag])
+    }
+    assert.equal(live.height, 1)
+  })
+
+  test('are not made of too many rows, which are sent as they are read', async (t) => {
+    const limits = { exportFiles: { bytes: 100_000, files: 9, allBytes: 1_000_000 } }
+    const { base } = await servePoints(t, kind, limits)
+    const whole = await servePoints(t, kind)
+    for (const format of FORMATS) {
+      const target = `${EXPORT}.${format}`
+      const { body } = await send(whole.base, target)
+      const isSmall = body.length <= limits.exportFiles.bytes
+      for (const method of ['GET', 'HEAD', 'GET']) {
+        const answer = await send(base, target, { method, headers: { range: 'bytes=0-9' } })
+        const isPart = isSmall && method === 'GET'
+        assert.equal(answer.status, isPart ? 206 : 200)
+        assert.equal(answer.headers['accept-ranges'], isSmall ? 'bytes' : undefined)
+        if (method === 'GET' && !isSmall) assert.deepEqual(answer.body, body)
+      }
+    }
+  })
+
+  test('are not compressed: what is has no ranges', async (t) => {
+    const { base } = await servePoints(t, kind)
+    const plain = await send(base, `${EXPORT}.csv`)
+    const headers = { 'accept-encoding': 'gzip' }
+    const zipped = await rangeOf(base, `${EXPORT}.csv`, headers)
+    assert.equal(zipped.headers['content-encoding'], 'gzip')
+    assert.deepEqual([zipped.headers['accept-ranges'], zipped.headers.etag], [undefined, undefined])
+    assert.deepEqual(gunzipSync(zipped.body), plain.body)
+    const part = await rangeOf(base, `${EXPORT}.csv`, { ...headers, range: 'bytes=0-9' })
+    assert.equal(part.status, 206)
+    assert.deepEqual(part.body, plain.body.subarray(0, 10))
+    const parquet = await rangeOf(base, `${EXPORT}.parquet`, headers)
+    assert.equal(parquet.headers['content-encoding'], undefined)
+    for (const answer of [plain, zipped, part, parquet]) assertSays(answer.headers.vary!, 'Accept-Encoding')
+  })
+
+  test('take no place among exports while they are sent', async (t) => {
+    const limits = { exports: 1, serverExports: 1 }
+    const { base } = await servePoints(t, kind, limits, UNREAD_ROWS)
+    const slow = openSocket(base).pause()
+    t.after(() => slow.destroy())
+    slow.write(requestText(`GET ${EXPORT}.ndjson`))
+    await until(async () => (await send(base, `${EXPORT}.csv`)).status === 200, 'the place is free')
+    const other = await send(base, `${EXPORT}.ndjson?pagination.newestFirst=true`)
+    assert.equal(other.status, 200)
+  })
+
+  test('are bounded in number and bytes; those that are read stay', async (t) => {
+    for (const bounds of [
+      { files: 1, allBytes: 1e9 },
+      { files: 9, allBytes: 4e7 },
+    ]) {
+      const limits = { exportFiles: { bytes: 3e7, ...bounds } }
+      const { base } = await servePoints(t, kind, limits, UNREAD_ROWS)
+      const isFile = async (target: string) =>
+        (await send(base, target, { headers: { range: 'bytes=0-9' } })).status === 206
+      // A second file takes the room of the first, which nobody reads.
+      assert.ok(await isFile(`${EXPORT}.ndjson`))
+      assert.ok(await isFile(`${EXPORT}.csv`))
+      const slow = openSocket(base)
+      slow.write(requestText(`GET ${EXPORT}.ndjson`))
+      await once(slow, 'data')
+      slow.pause()
+      assert.ok(!(await isFile(`${EXPORT}.csv?times=iso`)))
+      slow.destroy()
+      await until(() => isFile(`${EXPORT}.csv?times=iso`), 'the room is free', 5)
+    }
+  })
+
+  test('of an address that ends in a format and asks for another are refused', async (t) => {
+    const { base } = await servePoints(t, kind, {}, 1)
+    const refused = await send(base, `${EXPORT}.csv?format=parquet`)
+    assert.equal(refused.status, 400)
+    assertSays(refused.text, 'the address ends in .csv')
+    assert.equal((await send(base, `${EXPORT}.csv?format=csv&times=iso`)).status, 200)
+    assert.equal((await send(base, `${EXPORT}.csv?times=iso`)).status, 200)
+    assert.equal((await send(base, `${EXPORT}.xlsx`)).status, 404)
+  })
+})
+
+test('Without room for temporary files, exports are sent as they are read', async (t) => {
+  const folder = temporaryFolder(t)
+  const { TMPDIR } = process.env
+  t.after(() => {
+    process.env.TMPDIR = TMPDIR
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+  })
+  const { base, lines } = await servePoints(t, STORE_KINDS[0]!)
+  const whole = await send(base, `${EXPORT}.csv`)
+  process.env.TMPDIR = `${folder}/missing`
+  const streamed = await send(base, `${EXPORT}.csv?pagination.newestFirst=false`)
+  assert.deepEqual(streamed.body, whole.body)
+  assert.equal(streamed.headers['content-length'], undefined)
+  assertSays(lines.join(''), 'exports are sent without a length: no temporary file in ')
+})
