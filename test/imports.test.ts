@@ -148,6 +148,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/resources/arrivals': 'faultOf projectEvent',
   'core/resources/field': 'columnOf isObject namesOf',
   'core/resources/funding-payments/arrival': 'paymentRowsOf',
+  'core/resources/funding-payments/payment-list': 'PaymentList',
   'core/resources/funding-period-data-points/description': 'SOURCES',
   'core/resources/funding-period-data-points/table': 'BLOCKS_OF_SPAN',
   'core/resources/funding-periods/arrival': 'putFundingPeriod',

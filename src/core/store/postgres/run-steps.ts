@@ -16,6 +16,9 @@ const FEW_ROWS = 500
 /** Statements sent before the first is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
 
+/** Rows sent before the server has taken the first of them: those of a large block do not fit in memory together. */
+const MAX_ROWS_AHEAD = 40_000
+
 /** Rows of a statement that is running while the next one is prepared. */
 const ROWS_AT_A_TIME = 4_000
 
@@ -34,12 +37,16 @@ export async function runPostgresSteps<Result>(
   sent?: Promise<unknown>[],
 ): Promise<Result> {
   const waiting = sent ?? []
+  let rowsAhead = 0
   let step = steps.next()
   while (!step.done) {
     const answer = runStep(client, step.value, isSpread)
     // Of several faults the first one counts: after it the server refuses everything.
-    if (isAnswered(step.value)) step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
-    else {
+    rowsAhead += 'text' in step.value ? 0 : step.value.rows.length
+    if (isAnswered(step.value) || rowsAhead >= MAX_ROWS_AHEAD) {
+      step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
+      rowsAhead = 0
+    } else {
       answer.catch(() => {})
       waiting.push(answer)
       step = steps.next([])
