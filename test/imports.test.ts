@@ -167,6 +167,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/store/readings/counted-points': 'SOURCE_NUMBERS',
   'core/store/readings/coverage': 'readCoverage',
   'core/store/readings/holdings': 'readHoldings readPrunedBefore',
+  'core/store/readings/long-texts': 'readLongTexts',
   'core/store/readings/made-series': 'readMade',
   'core/store/schema-version': 'refuseOldSchema',
   'core/store/sqlite/tables': 'openTemporaryStore',

@@ -13,7 +13,7 @@ import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
-import type { LeftOutReason } from '../events/left-out.ts'
+import { type LeftOutReason, MAX_KEY_LENGTH } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/arrivals.ts'
@@ -156,7 +156,7 @@ export function createBlockAssembler(options: AssemblerOptions) {
     }
     if (chainId !== null && equalBytes(chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
     const given = bytes.toString('utf8', chainIdStart, chainIdEnd)
-    if (given === '' || given.length > 256 || given.includes('\0')) {
+    if (given === '' || given.length > MAX_KEY_LENGTH || given.includes('\0')) {
       throw new EventStreamError(
         `not a BusEvent: a chain id of ${JSON.stringify(given.slice(0, 80))}`,
         position,
