@@ -13,9 +13,10 @@ import { writeProviders } from './write-providers.ts'
 
 /* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
 
-const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map(
-  ({ name }) => `delete from ${name} where height = $1 and event_index > $2`,
-)
+const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({
+  text: `delete from ${table.name} where height = $1 and event_index > $2 returning height`,
+  deletesFrom: table,
+}))
 
 /** Rows that are written in one step, if they are created for it. */
 const MAX_STEP_ROWS = 10_000
@@ -25,7 +26,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
   const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
-    for (const text of DELETE_AFTER) yield { text, values }
+    for (const deletion of DELETE_AFTER) yield { ...deletion, values }
   }
   yield* numberMarkets(batchMarkets(batch), markets)
   for (const table of TABLES) {
