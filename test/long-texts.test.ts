@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { MAX_PAGE_BYTES } from '#core/store/pages/edges'
 import { readLongTexts } from '#core/store/readings/long-texts'
 import { TABLES } from '#core/store/tables'
 import { checkStore } from '#tools/check/check-store'
+import { fileOf, markedBlocks } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
 import { runMeasured } from './fixtures/run-measured.ts'
-import { storeOf } from './fixtures/service.ts'
+import { inTurns } from './fixtures/sampling.ts'
+import { keptLog, serve, storeOf, storeOfBytes } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { describeOn, openStore, runSql, STORE_KINDS } from './fixtures/stores.ts'
+import { describeOn, openStore, runSql, SQLITE, STORE_KINDS, sqlite } from './fixtures/stores.ts'
 
 const MAX_MEMORY_BYTES = 250_000_000
 
 /** A text of so many digits, in SQL. */
 const longText = (kind: { name: string }, length: number) =>
-  kind.name === 'sqlite' ? `replace(hex(zeroblob(${length / 2})), '0', '1')` : `repeat('1', ${length})`
+  kind.name === 'sqlite' ? `printf('%.*c', ${length}, '1')` : `repeat('1', ${length})`
 
 /** Cells with the most characters that an event can bring, and their limits. */
 const CELLS: [table: string, column: string, where: string, most: number, key: RegExp][] = [
@@ -75,3 +79,86 @@ describeOn(STORE_KINDS, 'texts that no event can bring', (kind) => {
     assert.ok(memoryBytes < MAX_MEMORY_BYTES, `${memoryBytes} bytes of memory`)
   })
 })
+
+/** A store of checkpoints of the blocks 2 to 4, whose block hashes have so many megabytes. */
+async function storeOfHashes(t: TestContext, megabytes: (height: number) => number): Promise<string> {
+  const heights = Array.from({ length: 3 }, (_, index) => index + 2)
+  const store = await storeOfBytes(t, sqlite, fileOf(...markedBlocks(2, 4)))
+  for (const height of heights)
+    await runSql(
+      store,
+      `update checkpoints set block_hash = ${longText(sqlite, megabytes(height) * 1_000_000)} where at_block = ${height}`,
+    )
+  return store
+}
+
+type Checkpoints = {
+  edges: { node: { atBlock: string; blockHash: string }; cursor: string }[]
+  pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string; endCursor: string }
+}
+
+async function checkpointsOf(base: string, params: string): Promise<Checkpoints> {
+  const { status, text } = await send(base, `/api/v2/checkpoints?${params}`)
+  assert.equal(status, 200, text.slice(0, 1000))
+  assert.ok(text.length < MAX_PAGE_BYTES + 1_000, `${text.length} bytes`)
+  return (JSON.parse(text) as { checkpoints: Checkpoints }).checkpoints
+}
+
+if (SQLITE !== undefined) {
+  for (const inThreads of inTurns(1, [false, true])) {
+    const where = inThreads ? 'in a thread' : 'in the main thread'
+    test(`a page ends before 64 MiB, read ${where}: clients that page on get all rows, both ways`, async (t) => {
+      const megabytes = [30, 1, 50]
+      const store = await storeOfHashes(t, (height) => megabytes[height - 2]!)
+      const base = await serve(t, store, { inThreads })
+      const found: string[] = []
+      for (let after = ''; ; ) {
+        const { edges, pageInfo } = await checkpointsOf(
+          base,
+          `pagination.first=1000&pagination.newestFirst=false${after}`,
+        )
+        found.push(...edges.map(({ node }) => `${node.atBlock} ${node.blockHash.length}`))
+        assert.equal(pageInfo.hasPreviousPage, after !== '')
+        if (!pageInfo.hasNextPage) break
+        after = `&pagination.after=${encodeURIComponent(pageInfo.endCursor)}`
+      }
+      const expected = megabytes.map((size, index) => `${index + 2} ${size * 1_000_000}`)
+      assert.deepEqual(found, expected)
+      const backward: string[] = []
+      for (let before = ''; ; ) {
+        const { edges, pageInfo } = await checkpointsOf(
+          base,
+          `pagination.last=1000&pagination.newestFirst=false${before}`,
+        )
+        backward.unshift(...edges.map(({ node }) => `${node.atBlock} ${node.blockHash.length}`))
+        assert.equal(pageInfo.hasNextPage, before !== '')
+        if (!pageInfo.hasPreviousPage) break
+        before = `&pagination.before=${encodeURIComponent(pageInfo.startCursor)}`
+      }
+      assert.deepEqual(backward, expected)
+    })
+  }
+
+  test('a row of more than 64 MiB is an internal error, whose log names lyra check', async (t) => {
+    const store = await storeOfHashes(t, (height) => (height === 4 ? 70 : 1))
+    const { log, lines } = keptLog('error')
+    const base = await serve(t, store, { log })
+    const { edges, pageInfo } = await checkpointsOf(base, 'pagination.first=5&pagination.newestFirst=false')
+    assert.deepEqual(
+      edges.map(({ node }) => node.atBlock),
+      ['2', '3'],
+    )
+    const after = encodeURIComponent(pageInfo.endCursor)
+    const { status, text } = await send(
+      base,
+      `/api/v2/checkpoints?pagination.first=5&pagination.newestFirst=false&pagination.after=${after}`,
+    )
+    assert.equal(status, 500)
+    const { code, details } = JSON.parse(text)
+    assert.deepEqual([code, details[0].code, details[0].message], [13, 10000, 'internal error'])
+    assert.match(
+      lines.join(),
+      /a text of a row is longer than any that an event can bring; lyra check names it/,
+    )
+  })
+}

@@ -195,6 +195,18 @@ export class StoreLockedError extends StoreError {
   override name = 'StoreLockedError'
 }
 
+/** A row that cannot be read, since no event could bring a text as long as one of its own. */
+export class RowTooLongError extends Error {
+  override name = 'RowTooLongError'
+
+  constructor(store: string, options: ErrorOptions) {
+    super(
+      `${store}: a text of a row is longer than any that an event can bring; lyra check names it`,
+      options,
+    )
+  }
+}
+
 /** A store of another chain than `--chain` names. */
 export function otherChain(name: string, chain: string, held: string): StoreRefusedError {
   return new StoreRefusedError(
