@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
 import { createBatchWriter } from '#core/ingest/batch-writer'
+import type { GainedRows } from '#core/store/steps'
 
 /** More bytes than a batch may contain. */
 const HEAVY = 64 * 1024 * 1024
@@ -19,7 +20,9 @@ function createSlowWriter() {
   const writer = {
     coverage: async () => null,
     commit: (_: unknown, { height }: Coverage) =>
-      new Promise<void>((resolve, reject) => commits.push({ height, end: resolve, fail: reject })),
+      new Promise<GainedRows>((resolve, reject) =>
+        commits.push({ height, end: () => resolve(new Map()), fail: reject }),
+      ),
     makeSeries: async () => {},
     close: async () => {},
   }

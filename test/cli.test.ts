@@ -123,7 +123,7 @@ describe('the command line', () => {
     const store = join(temporaryFolder(t), 'a.db')
     const people = await runWell(t, `ingest --store ${store} ${SAMPLE}`)
     assert.match(people.stdout, /^905 blocks ingested, 7,881 records seen/)
-    assertSays(people.stdout, 'funding period data points: 2,298 rows written or updated')
+    assertSays(people.stdout, 'funding period data points: 2,298 rows more')
     const machines = await runLyra(t, `ingest --json ${SAMPLE}`, { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>
     const { type, blocks, heldBlocks, height, error } = report

@@ -13,7 +13,7 @@ import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { countIds, IdSequence } from '../events/event-ids.ts'
-import type { LeftOutReason } from '../events/left-out.ts'
+import { type LeftOutReason, MAX_KEY_LENGTH } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/arrivals.ts'
@@ -69,6 +69,8 @@ export type AssemblerOptions = {
   accepted?: readonly HeightRange[]
   /** Stops at an invalid event instead of skipping it. */
   strict: boolean
+  /** Checks and counts events, and forgets them: the blocks have none. */
+  isCheck?: boolean
 }
 
 /**
@@ -76,7 +78,7 @@ export type AssemblerOptions = {
  * and live streams share it. Takes one event at a time, in the order of the stream.
  */
 export function createBlockAssembler(options: AssemblerOptions) {
-  const { onBlock, onLeftOut, allowGap, accepted = [], strict } = options
+  const { onBlock, onLeftOut, allowGap, accepted = [], strict, isCheck = false } = options
   const { imported = [], chainId: storedChain = null } = options.coverage ?? {}
   const counts: AssemblerCounts = {
     records: 0,
@@ -154,7 +156,7 @@ export function createBlockAssembler(options: AssemblerOptions) {
     }
     if (chainId !== null && equalBytes(chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
     const given = bytes.toString('utf8', chainIdStart, chainIdEnd)
-    if (given === '' || given.length > 256 || given.includes('\0')) {
+    if (given === '' || given.length > MAX_KEY_LENGTH || given.includes('\0')) {
       throw new EventStreamError(
         `not a BusEvent: a chain id of ${JSON.stringify(given.slice(0, 80))}`,
         position,
@@ -198,6 +200,7 @@ export function createBlockAssembler(options: AssemblerOptions) {
       heldIndex: 0,
       incomplete: false,
       events: [],
+      eventCount: 0,
       weight: 0,
       longWeight: 0,
     }
@@ -376,7 +379,7 @@ export function createBlockAssembler(options: AssemblerOptions) {
   function keep(): void {
     const index = nextIndex()
     if (index === null || open!.isHeld) return
-    const event = decodeEvent(envelope, leaveOut)
+    const event = decodeEvent(envelope, leaveOut, isCheck)
     if (event === null) return
     const block = open!
     const { kind, bodyStart, bodyEnd } = envelope
@@ -385,10 +388,12 @@ export function createBlockAssembler(options: AssemblerOptions) {
     if (mayBeLong(kind)) block.longWeight += weight
     if (block.weight - block.longWeight > MAX_BLOCK_WEIGHT || block.longWeight > MAX_LONG_WEIGHT) {
       throw new EventStreamError(
-        `block ${block.height} has ${block.events.length + 1} events to keep and no end: more than any real block, the file is damaged`,
+        `block ${block.height} has ${block.eventCount + 1} events to keep and no end: more than any real block, the file is damaged`,
         position,
       )
     }
+    block.eventCount++
+    if (isCheck) return
     block.events.push({ index: index + (ended === null ? 0 : lastIndexOf(ended.block)), event })
   }
 

@@ -32,6 +32,7 @@ export function joinPart(genesis: EndedParts | null, open: OpenBlock): EndedPart
   const { block, hashes } = genesis
   open.indexBefore = lastIndexOf(block)
   open.events = [...block.events, ...open.events]
+  open.eventCount += block.eventCount
   open.weight += block.weight
   open.longWeight += block.longWeight
   open.incomplete ||= block.incomplete

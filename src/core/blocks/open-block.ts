@@ -17,6 +17,8 @@ export type OpenBlock = {
   heldIndex: number
   incomplete: boolean
   events: BlockEvent[]
+  /** Events to keep so far: as many as `events` has, unless they are only checked. */
+  eventCount: number
   weight: number
   /** Bytes of its events of kinds that may be as long as a record. */
   longWeight: number

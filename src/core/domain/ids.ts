@@ -1,3 +1,6 @@
+/** Characters of a market's, a party's or a provision's id. */
+export const ID_LENGTH = 64
+
 /** A market id: 64 hex digits in any case. */
 export const MARKET_ID = /^[0-9a-fA-F]{64}$/
 

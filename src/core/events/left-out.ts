@@ -54,7 +54,7 @@ export function isStorable(text: string): boolean {
 }
 
 /** Hashes, provision and asset ids are keys; longer texts than any real one would not fit a database's index. */
-const MAX_KEY_LENGTH = 256
+export const MAX_KEY_LENGTH = 256
 
 /** Whether a text can be the key of a row. */
 export function isKey(text: string): boolean {

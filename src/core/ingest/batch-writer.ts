@@ -106,9 +106,9 @@ export function createBatchWriter(writer: Writer, onCommit: (coverage: Coverage)
   }
 
   async function write(gathered: Batch, coverage: Coverage): Promise<void> {
-    await writer.commit(gathered, coverage)
+    const gained = await writer.commit(gathered, coverage)
     self.committedBlocks += gathered.blocks
-    countRows(self.rows, gathered)
+    countRows(self.rows, gained)
     self.committed = coverage
     onCommit(coverage)
     await writer.makeSeries('due')

@@ -2,10 +2,13 @@ import type { Coverage, Gap, InText } from '../domain/coverage.ts'
 import { inText } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
-import type { Batch } from '../resources/batch.ts'
 import { KEPT } from '../resources/kept.ts'
+import type { GainedRows } from '../store/steps.ts'
 
-/** Rows written, by their names in reports; rows written again by a later event count again. */
+/**
+ * How many rows more the store has than before, by their names in reports; below 0 if a later event has removed more than were
+ * added. They follow from the events alone: whatever rows are changed on the way is not counted.
+ */
 export type RowCounts = Record<string, number>
 
 /** The result of an ingestion. */
@@ -58,12 +61,7 @@ export function noRows(): RowCounts {
   return Object.fromEntries(COUNTED.map(({ counted }) => [counted, 0]))
 }
 
-export function countRows(counts: RowCounts, batch: Batch): void {
-  const add = (name: string, rows: number) => {
-    counts[name] = counts[name]! + rows
-  }
-  for (const { table, counted } of COUNTED) add(counted, batch.rows.get(table)?.length ?? 0)
-  // Their rows are made when the lists are written.
-  for (const lists of batch.liquidityProviderLists.values())
-    add('liquidityProviders', lists.at(-1)!.event.feeShares.length)
+/** Adds the rows that a commit has added. */
+export function countRows(counts: RowCounts, gained: GainedRows): void {
+  for (const { table, counted } of COUNTED) counts[counted] = counts[counted]! + (gained.get(table) ?? 0)
 }

@@ -29,6 +29,8 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
    * @throws {MalformedMessageError} if the body is not a message of the kind.
    */
   decode(body: WireReader, leaveOut: LeftOutSink): Event | null
+  /** Like decode, for an event that is only checked: its long list stays empty. By default the same. */
+  decodeToCheck?(body: WireReader, leaveOut: LeftOutSink): Event | null
   /** Why an event is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
   faultOf(event: Event): LeftOutReason | null
   /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */

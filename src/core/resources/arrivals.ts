@@ -37,13 +37,20 @@ export function mayBeLong(number: number): boolean {
 /**
  * Decodes the body of an event of a kind that is kept; null if the kind is not, or the event is left out.
  *
+ * @param isCheck whether the event is only checked: its long list stays empty
+ *
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
-export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
+export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink, isCheck = false): MarketEvent | null {
   const arrival = BY_NUMBER[envelope.kind]
-  const event = arrival?.decode(bodyOf(envelope), leaveOut) ?? null
+  if (arrival === undefined) return null
+  const body = bodyOf(envelope)
+  const event =
+    isCheck && arrival.decodeToCheck !== undefined
+      ? arrival.decodeToCheck(body, leaveOut)
+      : arrival.decode(body, leaveOut)
   // Other kinds are ignored here, and handled in their own folder.
-  return event === null ? null : unlessFault(event as MarketEvent, arrival!.faultOf(event), leaveOut)
+  return event === null ? null : unlessFault(event as MarketEvent, arrival.faultOf(event), leaveOut)
 }
 
 /** Why an event is left out, whatever source it is from; null if it is kept. */

@@ -1,5 +1,6 @@
 import { isBefore, type Place } from '../domain/place.ts'
 import type { MarketDataEvent } from '../events/event.ts'
+import { BatchRows, type RowSource } from './batch-rows.ts'
 import type { Table, TableRow } from './table.ts'
 
 /** A market's latest data: its list of providers replaces the one before, whole. */
@@ -10,8 +11,8 @@ export type Batch = {
   blocks: number
   /** Positions in partly stored blocks: stored events after them are replaced, auctions included. */
   replaced: Place[]
-  /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
-  rows: Map<string, TableRow[]>
+  /** Rows by the name of their table. */
+  rows: Map<string, BatchRows>
   /** By market id, in the order of the stream: the last one counts, and those before it say when its rows last changed. */
   liquidityProviderLists: Map<string, LiquidityProviderList[]>
 }
@@ -22,9 +23,21 @@ export function createBatch(): Batch {
 
 /** Adds a row of a table. */
 export function put<Row extends TableRow>(batch: Batch, { name }: Table<Row>, row: Row): void {
-  const rows = batch.rows.get(name)
-  if (rows === undefined) batch.rows.set(name, [row])
-  else rows.push(row)
+  rowsToWrite(batch, name).add(row)
+}
+
+/** Adds rows of a table that are created when they are written. */
+export function putSource(batch: Batch, { name }: Table, source: RowSource): void {
+  rowsToWrite(batch, name).addSource(source)
+}
+
+function rowsToWrite({ rows }: Batch, table: string): BatchRows {
+  let found = rows.get(table)
+  if (found === undefined) {
+    found = new BatchRows()
+    rows.set(table, found)
+  }
+  return found
 }
 
 /** Adds a list of providers; of two from one place, the one that is added later counts. */
@@ -37,7 +50,7 @@ export function putList({ liquidityProviderLists }: Batch, list: LiquidityProvid
 
 /** The rows of a table. */
 export function rowsOf<Row extends TableRow>({ rows }: Batch, { name }: Table<Row>): readonly Row[] {
-  return (rows.get(name) ?? []) as readonly TableRow[] as readonly Row[]
+  return (rows.get(name)?.all() ?? []) as readonly TableRow[] as readonly Row[]
 }
 
 /**

@@ -7,12 +7,15 @@ export type PartyAmount = { partyId: string; amount: string }
 
 const readAmount = readerOf<PartyAmount>({ partyId: partyField(1), amount: textField(2) })
 
+/** A list that elements are added to. */
+export type PartyAmounts = { push(element: PartyAmount): unknown }
+
 /** Reads an element into a list; one whose party is malformed, or whose amount cannot be kept, is left out. */
-export function readPartyAmount(reader: WireReader, amounts: PartyAmount[], leaveOut: LeftOutSink): void {
+export function readPartyAmount(reader: WireReader, amounts: PartyAmounts, leaveOut: LeftOutSink): void {
   keepPartyAmount(amounts, readAmount(reader, { partyId: '', amount: '' }), leaveOut)
 }
 
-export function keepPartyAmount(amounts: PartyAmount[], element: PartyAmount, leaveOut: LeftOutSink): void {
+export function keepPartyAmount(amounts: PartyAmounts, element: PartyAmount, leaveOut: LeftOutSink): void {
   const { partyId, amount } = element
   if (partyId === '') leaveOut('invalid party ID')
   else if (!isKeptNumber(amount)) leaveOut(numberFault(amount, 'payment or rate is not a decimal number'))

@@ -1,5 +1,11 @@
-import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
-import { DECIMAL } from '../events/left-out.ts'
+import { ID_LENGTH, MARKET_ID, PARTY_ID } from '../domain/ids.ts'
+import {
+  DECIMAL,
+  MAX_KEY_LENGTH,
+  MAX_NUMBER_LENGTH,
+  MAX_PENALTIES,
+  MAX_TEXT_LENGTH,
+} from '../events/left-out.ts'
 
 /** A value of a row to be written. */
 export type Cell = bigint | number | string | boolean | null
@@ -30,6 +36,8 @@ export type Column<Value extends Cell = Cell> = {
   merge: MergeRule
   /** Whether a value that is not null, as text, is one that Lyra writes. */
   isRight: (value: string) => boolean
+  /** Characters of a text that an event can bring, at most; infinite if nothing limits them, and for all that is no text. */
+  maxLength: number
   /** Never there: the type of the values. */
   value?: Value
 }
@@ -106,8 +114,15 @@ export function defineTable<const Of extends Columns>({
 
 /** Creates columns of a type; each kind defines its valid values. */
 const columnType =
-  <Value extends Cell>(type: ColumnType, rowType: RowType, isRight: Column['isRight']) =>
-  (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isRight })
+  <Value extends Cell>(
+    type: ColumnType,
+    rowType: RowType,
+    isRight: Column['isRight'],
+    maxLength = Number.POSITIVE_INFINITY,
+  ) =>
+  (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isRight, maxLength })
+
+const isAny = () => true
 
 const isLowerCase = (value: string) => value === value.toLowerCase()
 
@@ -131,25 +146,59 @@ export const marketId = columnType<string>(
   'text',
   'line',
   (value) => MARKET_ID.test(value) && isLowerCase(value),
+  ID_LENGTH,
 )
 export const partyId = columnType<string>(
   'text',
   'line',
   (value) => PARTY_ID.test(value) && isLowerCase(value),
+  ID_LENGTH,
 )
-export const lowerCase = columnType<string>('text', 'line', isLowerCase)
-export const text = columnType<string>('text', 'text', () => true)
 
-/** A short text on one line that is never empty. */
-export const line = columnType<string>('text', 'line', (value) => value !== '' && !value.includes('\n'))
+/** A key in lower case. */
+export const lowerCase = columnType<string>('text', 'line', isLowerCase, MAX_KEY_LENGTH)
 
-export const hash = columnType<string>('text', 'hash', () => true)
+/** A key as it was sent. */
+export const keyText = columnType<string>('text', 'text', isAny, MAX_KEY_LENGTH)
 
-/** JSON that is answered as it stands. */
-export const json = columnType<string>('text', 'json', () => true)
+export const text = columnType<string>('text', 'text', isAny, MAX_TEXT_LENGTH)
+
+/** A number as it was sent, be it one or not. */
+export const numberText = columnType<string>('text', 'text', isAny, MAX_NUMBER_LENGTH)
+
+/** A text of the store itself, or one of an event that nothing limits. */
+export const anyText = columnType<string>('text', 'text', isAny)
+
+/** A number as it was sent, on one line and never empty. */
+export const line = columnType<string>(
+  'text',
+  'line',
+  (value) => value !== '' && !value.includes('\n'),
+  MAX_NUMBER_LENGTH,
+)
+
+export const hash = columnType<string>('text', 'hash', isAny, MAX_KEY_LENGTH)
+
+/** A character takes at most so many in JSON. */
+const JSON_LENGTH = 6
+
+/** JSON that is answered as it stands: an element of a list of providers, of numbers with their names and a list of penalties. */
+export const json = columnType<string>(
+  'text',
+  'json',
+  isAny,
+  2 * MAX_PENALTIES * JSON_LENGTH * MAX_NUMBER_LENGTH,
+)
+
+const MAX_UINT64_LENGTH = 20
 
 /** An integer from 0 on that may be beyond 64 bits, signed. */
-export const naturalText = columnType<string>('text', 'line', (value) => /^\d+$/.test(value))
+export const naturalText = columnType<string>(
+  'text',
+  'line',
+  (value) => /^\d+$/.test(value),
+  MAX_UINT64_LENGTH,
+)
 
 /** One of some words. */
 export const oneOf = (...words: readonly string[]): Column<string> =>
@@ -157,8 +206,18 @@ export const oneOf = (...words: readonly string[]): Column<string> =>
 
 /** A decimal number as the core writes it. */
 export const decimal = ({ orEmpty = false } = {}): Column<string> =>
-  columnType<string>('text', 'line', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
-export const digits = columnType<string>('digits', 'digits', (value) => DECIMAL.test(value))
+  columnType<string>(
+    'text',
+    'line',
+    (value) => (orEmpty && value === '') || DECIMAL.test(value),
+    MAX_NUMBER_LENGTH,
+  )()
+export const digits = columnType<string>(
+  'digits',
+  'digits',
+  (value) => DECIMAL.test(value),
+  MAX_NUMBER_LENGTH,
+)
 
 export const boolean = columnType<boolean>('boolean', 'small', isUpTo(1))
 

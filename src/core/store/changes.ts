@@ -82,7 +82,7 @@ export function changesOf(batch: Batch): Change[] {
     const column = marketColumn(tableOf(name))
     // A provision may come from another market, whose page shows it no more.
     if (column === undefined || name === 'liquidity_provisions') add(name, null)
-    else for (const scope of new Set(rows.map((row) => row[column] as string))) add(name, scope)
+    else for (const scope of rows.markets(column)) add(name, scope)
   }
   for (const scope of batch.liquidityProviderLists.keys()) add('liquidity_provider_lists', scope)
   return [...changes.values()]

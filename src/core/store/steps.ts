@@ -7,7 +7,21 @@ import { valueLists } from './pages/statement.ts'
 export type Values = readonly Cell[]
 
 /** A step of writing: a statement that is run once for each of some lists of values, or rows of a table. */
-export type WriteStep = { text: string; values: readonly Values[] } | RowStep
+export type WriteStep = StatementStep | RowStep
+
+export type StatementStep = {
+  text: string
+  values: readonly Values[]
+  /** The table from which it deletes rows, if those are counted: the statement returns a row for each. */
+  deletesFrom?: Table
+}
+
+/** How many rows a commit has added to the tables whose rows are counted, less those that it has deleted, by table. */
+export type GainedRows = Map<string, number>
+
+export function gain(gained: GainedRows, { name }: Table, rows: number): void {
+  gained.set(name, (gained.get(name) ?? 0) + rows)
+}
 
 export type RowStep = {
   table: Table

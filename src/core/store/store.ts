@@ -5,7 +5,7 @@ import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
-import type { Steps } from './steps.ts'
+import type { GainedRows, Steps } from './steps.ts'
 import type { TableReader } from './table-reader.ts'
 
 /**
@@ -70,8 +70,8 @@ export type Snapshot = {
 export type Writer = {
   /** The store's coverage; null if it is empty. */
   coverage(): Promise<Coverage | null>
-  /** Commits a run of blocks and the resulting coverage atomically. */
-  commit(batch: Batch, coverage: Coverage): Promise<void>
+  /** Commits a run of blocks and the resulting coverage atomically; returns how many rows it has added. */
+  commit(batch: Batch, coverage: Coverage): Promise<GainedRows>
   /**
    * Makes series of committed points, which readers read as points until then: those that are due, or all.
    * Call it after each commit, and for all before saying that the input is read.
@@ -193,6 +193,18 @@ export class StoreRefusedError extends StoreError {
 /** Another process is the store's writer. */
 export class StoreLockedError extends StoreError {
   override name = 'StoreLockedError'
+}
+
+/** A row that cannot be read, since no event could bring a text as long as one of its own. */
+export class RowTooLongError extends Error {
+  override name = 'RowTooLongError'
+
+  constructor(store: string, options: ErrorOptions) {
+    super(
+      `${store}: a text of a row is longer than any that an event can bring; lyra check names it`,
+      options,
+    )
+  }
 }
 
 /** A store of another chain than `--chain` names. */

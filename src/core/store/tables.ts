@@ -3,9 +3,12 @@ import { listed, wordsOfName } from '../domain/words.ts'
 import { KEPT } from '../resources/kept.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import {
+  anyText,
   defineTable,
   integer,
+  keyText,
   type MergeRule,
+  marketId,
   natural,
   oneOf,
   orNull,
@@ -23,7 +26,7 @@ export type TextCell = string | null
 export const TABLES: readonly Table[] = [
   defineTable({
     name: 'markets',
-    columns: { market: integer(), market_id: text() },
+    columns: { market: integer(), market_id: marketId() },
     key: ['market'],
     spread: 'everywhere',
   }),
@@ -54,7 +57,7 @@ export const TABLES: readonly Table[] = [
   }),
   defineTable({
     name: 'imported',
-    columns: { from_height: integer(), to_height: integer(), lacks: text() },
+    columns: { from_height: integer(), to_height: integer(), lacks: anyText() },
     key: ['from_height'],
     spread: 'nowhere',
   }),
@@ -68,12 +71,12 @@ export const TABLES: readonly Table[] = [
     name: 'stream',
     columns: {
       id: integer(),
-      chain_id: text(),
+      chain_id: keyText(),
       first_height: integer(),
       height: natural(),
       timestamp: integer(),
       began_height: integer(),
-      block_one_hashes: orNull(text()),
+      block_one_hashes: orNull(anyText()),
     },
     key: ['id'],
     spread: 'nowhere',

@@ -143,7 +143,7 @@ export function createEventBuffer(options: EventBufferOptions) {
     onFile?.({ number, path, safeBytes, isEnded: descriptor === null })
   }
 
-  /** Takes an event, to be written by {@link write}; `isWhole`: no block is open after it. */
+  /** Takes an event, to be written by {@link write}, whose bytes stay until then; `isWhole`: no block is open after it. */
   function append(event: Buffer, isWhole: boolean): void {
     const header = Buffer.allocUnsafe(RECORD_HEADER_BYTES)
     header.writeUInt32BE(event.length + 8, 0)
@@ -164,14 +164,16 @@ export function createEventBuffer(options: EventBufferOptions) {
    * has flushed all but one file.
    */
   function write(): Promise<void> | null {
-    if (blocked !== null) return blocked
     try {
-      writePending()
+      if (blocked === null) writePending()
     } catch (error) {
       void blockUntilDone(error, () => writePending())
     }
+    // The memory of events is the caller's.
+    if (pendingBytes > 0) pending = [Buffer.concat(pending, pendingBytes)]
+    if (blocked !== null) return blocked
     const open = files.filter(({ descriptor }) => descriptor !== null)
-    return blocked ?? (open.length > 1 ? flushing : null)
+    return open.length > 1 ? flushing : null
   }
 
   /** Removes everything after the last end of a block: it has not been read, and never will be. */
@@ -234,17 +236,22 @@ export function createEventBuffer(options: EventBufferOptions) {
     }
     if (pendingBytes === 0) return
     const file = openFile() ?? createFile()
-    const bytes = Buffer.concat(pending, pendingBytes)
+    // Small events go in one call; a large one is not copied for that.
+    const pieces = pendingBytes > PIECE_BYTES ? pending : [Buffer.concat(pending, pendingBytes)]
     try {
-      for (let done = 0; done < bytes.length; )
-        done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
+      let end = file.writtenBytes
+      for (const bytes of pieces) {
+        for (let done = 0; done < bytes.length; )
+          done += writeSync(file.descriptor!, bytes, done, bytes.length - done, end + done)
+        end += bytes.length
+      }
     } catch (error) {
       // A write cut short by a full disk is undone: it is repeated, or counts as never received.
       ftruncateSync(file.descriptor!, file.writtenBytes)
       throw error
     }
     if (pendingWhole > 0) file.wholeBytes = file.writtenBytes + pendingWhole
-    file.writtenBytes += bytes.length
+    file.writtenBytes += pendingBytes
     pending = []
     pendingBytes = 0
     pendingWhole = 0

@@ -180,6 +180,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
       onLeftOut: () => {},
       allowGap: true,
       strict: false,
+      isCheck: true,
     })
     return assembler
   }

@@ -49,7 +49,8 @@ export type PairListener = {
   /** A core has connected and completed the handshake. */
   onConnected(peer: string): void
   /**
-   * Called with one message. An error closes the connection: the message must not be kept.
+   * Called with one message, whose bytes stay until {@link onRead} returns. An error closes the connection: the message must
+   * not be kept.
    *
    * @throws {RefusedMessageError}
    */
@@ -218,6 +219,12 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
   }
 }
 
+/** Bytes that a socket reads at a time. */
+const READ_BYTES = 64 * 1024
+
+/** Memory of messages that is given back at once: the system takes blocks of this size. */
+const LARGE_BYTES = 1024 * 1024
+
 type PairReceiver = {
   /** Called after the handshake; destroys the socket if another core is connected. */
   onHandshake(): void
@@ -229,7 +236,8 @@ type PairReceiver = {
 /** Performs the handshake and splits the data into messages: 8 bytes of big-endian length, then the message. */
 function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: PairReceiver): void {
   let isHandshakeDone = false
-  let pending: Buffer[] = []
+  /** What has arrived of the next message, in memory for all of it and for what is read with its end. */
+  let pending: Buffer = Buffer.alloc(0)
   let pendingBytes = 0
   let neededBytes = HANDSHAKE.length
 
@@ -239,10 +247,9 @@ function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Pai
   socket.once('close', () => clearTimeout(timer))
   socket.write(HANDSHAKE)
   socket.on('data', (chunk: Buffer) => {
-    pending.push(chunk)
-    pendingBytes += chunk.length
-    if (pendingBytes < neededBytes) return
-    let bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
+    if (pendingBytes > 0 || chunk.length < neededBytes) keepPending(chunk)
+    if (pendingBytes > 0 && pendingBytes < neededBytes) return
+    let bytes = pendingBytes > 0 ? pending.subarray(0, pendingBytes) : chunk
     if (!isHandshakeDone) {
       if (!bytes.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
         refuse('broken handshake', `not the handshake of PAIR version 0: ${bytes.toString('hex', 0, 8)}`)
@@ -274,10 +281,22 @@ function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Pai
       at += neededBytes
       neededBytes = LENGTH_BYTES
     }
-    pending = at === bytes.length ? [] : [bytes.subarray(at)]
-    pendingBytes = bytes.length - at
+    pending = Buffer.alloc(0)
+    pendingBytes = 0
+    if (at < bytes.length) keepPending(bytes.subarray(at))
     if (at > 0) onRead()
+    // A thread that waits for the next block does not collect its garbage.
+    if (bytes.length > LARGE_BYTES) (bytes.buffer as ArrayBuffer).transfer(0)
   })
+
+  function keepPending(bytes: Buffer): void {
+    if (pendingBytes + bytes.length > pending.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(pendingBytes + bytes.length, neededBytes) + READ_BYTES)
+      pending.copy(grown, 0, 0, pendingBytes)
+      pending = grown
+    }
+    pendingBytes += bytes.copy(pending, pendingBytes)
+  }
 }
 
 /** An event as a message: its length, and the event. */

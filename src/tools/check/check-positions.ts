@@ -21,13 +21,14 @@ export function watchOrder(writer: Writer): { writer: Writer; isInOrder: () => b
   let before: Coverage | null = null
   let isInOrder = true
   const commit: Writer['commit'] = async (batch, coverage) => {
-    await writer.commit(batch, coverage)
+    const gained = await writer.commit(batch, coverage)
     if (
       before !== null &&
       without(wholeBlocks(coverage), wholeBlocks(before)).some(({ from }) => from <= before!.height)
     )
       isInOrder = false
     before = coverage
+    return gained
   }
   return { writer: { ...writer, commit }, isInOrder: () => isInOrder }
 }

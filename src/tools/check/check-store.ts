@@ -1,6 +1,7 @@
 import { firstGapFrom, GapList, type HeightRange } from '#core/domain/coverage'
 import { count } from '#core/domain/words'
 import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table'
+import { readLongTexts } from '#core/store/readings/long-texts'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
@@ -68,10 +69,17 @@ export async function checkStore(
 
 async function checkTables(
   checking: Checking,
-  { notes, rows }: StoreCheck,
+  check: StoreCheck,
   onStep: (what: string) => void,
 ): Promise<void> {
   const { reader, problems, signal } = checking
+  const { notes, rows } = check
+  onStep('lengths of texts')
+  if (!(await checkLengths(checking))) {
+    notes.push('the rows were not checked: some texts are too long to be read')
+    check.isReadable = false
+    return
+  }
   const heights = await checkStream(checking)
   const markets: MarketIds = new Map(
     (await allRows(reader, tableOf('markets'))).map(([number, id]) => [number!, id!]),
@@ -130,6 +138,22 @@ async function checkTables(
   for (const [name, count] of Object.entries(rows)) {
     if (count > 0) problems.add(name, `${count} rows, although the store has ingested no block`)
   }
+}
+
+/** Looks for texts that no event can bring, which would fill the memory; returns whether there are none. */
+async function checkLengths({ reader, problems, signal }: Checking): Promise<boolean> {
+  let areShort = true
+  for (const table of TABLES) {
+    signal?.throwIfAborted()
+    for (const { key, column, bytes, maxLength } of await reader.run(readLongTexts(table))) {
+      areShort = false
+      problems.add(
+        describeRow(table, key),
+        `${column} has ${count(bytes)} bytes, but an event can bring only ${count(maxLength)} characters`,
+      )
+    }
+  }
+  return areShort
 }
 
 /** Checks the position and the gaps; null for an empty store. */

@@ -2,7 +2,7 @@ import { describeBlocks, describeLacking } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
 import { count, wordsOfName } from '#core/domain/words'
 import type { ImportReport } from '../import/import-report.ts'
-import { describeGaps } from './describe-report.ts'
+import { describeGain, describeGaps } from './describe-report.ts'
 import { elapsed } from './figures.ts'
 
 /** The result of an import, in lines for people. */
@@ -15,7 +15,7 @@ export function describeImport(report: ImportReport): string {
   for (const [name, first] of Object.entries(report.first)) {
     const rows = report.rows[name]
     const parts = [
-      ...(rows === undefined ? [] : [`${count(rows)} rows written or unchanged`]),
+      ...(rows === undefined ? [] : [describeGain(rows)]),
       ...(first === null ? [] : [`the first of ${formatTime(BigInt(first))}`]),
     ]
     // Rows of market data and fees are not counted.

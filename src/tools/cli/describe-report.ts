@@ -12,7 +12,7 @@ export function describeReport(report: IngestionReport): string {
     report.height === null ? 'The store is empty.' : `The store contains blocks up to ${report.height}.`,
   ]
   for (const [name, rows] of Object.entries(report.rows)) {
-    if (rows > 0) lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written or updated`)
+    if (rows !== 0) lines.push(`  ${wordsOfName(name)}: ${describeGain(rows)}`)
   }
   const { passedOver } = report
   const notes: [number, string][] = [
@@ -37,6 +37,11 @@ export function describeReport(report: IngestionReport): string {
     lines.push(`  block ${report.pendingHeight} is incomplete at the end of the input and was not ingested`)
   }
   return [...lines, ...describeGaps(report)].join('\n')
+}
+
+/** How many rows more a store has than before. */
+export function describeGain(rows: number): string {
+  return rows < 0 ? `${count(-rows)} rows fewer` : `${count(rows)} rows more`
 }
 
 /** The store's remaining gaps, in lines for people. */

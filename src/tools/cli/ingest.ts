@@ -24,6 +24,7 @@ const NOTES = `
 Paths are event files (.evts, .evt, .bevt, gzipped or not), folders, or - for standard input.
 Run the command again to resume; blocks already stored or imported are skipped. To have what an older version did not
 store, or events in place of imported blocks, ingest the files into a new store (docs/maintain.md).
+The report says how many rows more the store has than before. Rows that events only change are not counted.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 

@@ -17,6 +17,7 @@ import type { LeftOutReason } from '#core/events/left-out'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
 import { faultOf } from '#core/resources/arrivals'
 import type { FundingLossEvent, FundingPaymentsEvent } from '#core/resources/funding-payments/arrival'
+import { PaymentList } from '#core/resources/funding-payments/payment-list'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { assetId, noFunding, type SentTrigger, scheduleOf, slaOf } from '#core/resources/instruments/decode'
 import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/arrival'
@@ -142,7 +143,7 @@ export function fundingPaymentOf(
     kind: 'funding-payments',
     marketId,
     seq: naturalOf(seq),
-    payments: [],
+    payments: new PaymentList(),
   }
   const loss: FundingLossEvent = {
     kind: 'funding-loss',

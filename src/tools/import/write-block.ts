@@ -57,13 +57,15 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     ({ marketId, source, timestamp, seq }) => [marketId, BigInt(source), timestamp, seq],
     (point, place) => projectEvent(batch, point, place),
   )
+  const payments = decode('payments', fundingPaymentOf)
+  const losing = { timestamp, events: payments.map(({ loss }) => ({ event: loss })) }
   add(
     'fundingPayments',
-    decode('payments', fundingPaymentOf),
+    payments,
     ({ loss }) => [loss.marketId, loss.partyId],
     ({ payment, loss }, place) => {
-      projectEvent(batch, payment, place, arriving)
-      projectEvent(batch, loss, place, arriving)
+      projectEvent(batch, payment, place, losing)
+      projectEvent(batch, loss, place, losing)
     },
   )
   add(

@@ -1,5 +1,6 @@
 import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
+import type { Place } from '../../domain/place.ts'
 import type { DecodedEvent } from '../../events/event.ts'
 import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
 import {
@@ -13,9 +14,10 @@ import {
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
 import type { Arrival, ArrivingBlock } from '../arrival.ts'
-import { createBatch, put, rowsOf } from '../batch.ts'
-import { type PartyAmount, readPartyAmount } from '../party-amounts.ts'
+import { createBatch, putSource } from '../batch.ts'
+import { type PartyAmounts, readPartyAmount } from '../party-amounts.ts'
 import type { RowOf } from '../table.ts'
+import { PaymentList } from './payment-list.ts'
 import { fundingPaymentTable } from './table.ts'
 
 /** `LossSocialization.Type`. */
@@ -26,20 +28,27 @@ export type FundingPaymentsEvent = {
   kind: 'funding-payments'
   marketId: string
   seq: bigint
-  payments: PartyAmount[]
+  payments: PaymentList
 }
 
 /** Part of a funding payment that a party did not receive (negative) or did not pay (positive). */
 export type FundingLossEvent = { kind: 'funding-loss'; marketId: string; partyId: string; amount: string }
 
-type WritablePayment = {
-  -readonly [Name in keyof RowOf<typeof fundingPaymentTable>]: RowOf<typeof fundingPaymentTable>[Name]
-}
+type PaymentRow = RowOf<typeof fundingPaymentTable>
 
-const readPayments = readerOf<FundingPaymentsEvent, LeftOutSink>(
+/** What losses have made of a payment. */
+type ChangedAmounts = Pick<PaymentRow, 'amount' | 'loss_amount'>
+
+/** An event as it is read: its payments are added to a list. */
+type ReadPayments = Omit<FundingPaymentsEvent, 'payments'> & { list: PartyAmounts }
+
+const readPayments = readerOf<ReadPayments, LeftOutSink>(
   { marketId: marketField(1), seq: uint64Field(2) },
-  { 3: (reader, { payments }, leaveOut) => readPartyAmount(reader, payments, leaveOut) },
+  { 3: (reader, { list }, leaveOut) => readPartyAmount(reader, list, leaveOut) },
 )
+
+/** For events that are only checked. */
+const NO_LIST: PartyAmounts = { push: () => {} }
 
 const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
   { kind: 'funding-loss' },
@@ -50,25 +59,16 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
   kind: 'funding-payments',
   numbers: [178],
   isLong: true,
-  decode: decodePayments,
+  decode: (body, leaveOut) => {
+    const payments = new PaymentList()
+    return decodePayments(body, leaveOut, payments, payments)
+  },
+  decodeToCheck: (body, leaveOut) => decodePayments(body, leaveOut, NO_LIST, new PaymentList()),
   faultOf: faultOfPayments,
-  project: (batch, { marketId, seq, payments }, { height, index }, block) => {
-    // In the order of most indexes: there may be hundreds of thousands.
-    const sorted = payments.toSorted((a, b) => (a.partyId < b.partyId ? -1 : a.partyId > b.partyId ? 1 : 0))
-    const rows = sorted.map(
-      ({ partyId, amount }): WritablePayment => ({
-        market_id: marketId,
-        party_id: partyId,
-        seq,
-        timestamp: block.timestamp,
-        amount,
-        loss_amount: '0',
-        height,
-        event_index: index,
-      }),
-    )
-    for (const row of rows) put(batch, fundingPaymentTable, row)
-    paymentsOf(block).add(rows)
+  project: (batch, event, place, block) => {
+    const rows = new PaymentRows(event, place, block.timestamp)
+    putSource(batch, fundingPaymentTable, rows)
+    losersOf(block).paid(event, rows)
   },
 }
 
@@ -83,8 +83,7 @@ export const fundingLossArrival: Arrival<FundingLossEvent> = {
   faultOf: faultOfLoss,
   project: (_, { marketId, partyId, amount }, __, block) => {
     if (block.isIncomplete) return
-    const payment = paymentsOf(block).latest(marketId, partyId)
-    if (payment !== undefined) addLoss(payment, amount)
+    losersOf(block).lost(marketId, partyId, amount)
   },
 }
 
@@ -95,13 +94,13 @@ type PlacedEvent = { index: number; event: DecodedEvent }
 /** The rows of a block's payments, with the losses that belong to them. */
 export function paymentRowsOf(
   block: Omit<ArrivingBlock, 'events'> & { height: bigint; events: readonly PlacedEvent[] },
-): readonly RowOf<typeof fundingPaymentTable>[] {
+): Iterable<PaymentRow> {
   const batch = createBatch()
   for (const [at, { index, event }] of block.events.entries()) {
     const arrival = PAYMENT_ARRIVALS.find(({ kind }) => kind === event.kind)
     arrival?.project(batch, event, { height: block.height, index }, block, at)
   }
-  return rowsOf(batch, fundingPaymentTable)
+  return (batch.rows.get(fundingPaymentTable.name) ?? []) as Iterable<PaymentRow>
 }
 
 /** Why all payments of an event are skipped, whatever its source; null if its valid ones are kept. */
@@ -116,49 +115,113 @@ function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutRe
   return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
 }
 
-/** A receiver of less keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0. */
-function addLoss(payment: WritablePayment, text: string): void {
-  const [amount, before, loss] = [payment.amount, payment.loss_amount, text].map(parseDecimal)
-  // The core sends integers. Some other numbers cannot be added, and some sums cannot be stored.
-  if (amount == null || before == null || loss == null) return
-  const sum = add(before, loss)
+/**
+ * The amounts of a payment after a loss; the same if they cannot be added to, or if the sums cannot be stored. A receiver of less
+ * keeps the amount; a payer who could not pay everything paid less, once the others' losses are back at 0.
+ */
+function withLoss(before: ChangedAmounts, text: string): ChangedAmounts {
+  const [amount, lost, loss] = [before.amount, before.loss_amount, text].map(parseDecimal)
+  // The core sends integers. Some other numbers cannot be added.
+  if (amount == null || lost == null || loss == null) return before
+  const sum = add(lost, loss)
   const changed =
     sum.digits > 0n
       ? { loss_amount: '0', amount: textOfDecimal(add(amount, sum)) }
-      : { loss_amount: textOfDecimal(sum) }
-  if (Object.values(changed).every(isKeptNumber)) Object.assign(payment, changed)
+      : { loss_amount: textOfDecimal(sum), amount: before.amount }
+  return Object.values(changed).every(isKeptNumber) ? changed : before
 }
 
-/** The payments of a block as it is added to a batch. */
-class BlockPayments {
-  readonly #latest = new Map<string, WritablePayment>()
-  /** Those that are not in the map yet: most blocks have no losses. */
-  #others: WritablePayment[][] = []
+/** The rows of an event's payments, in the order of most indexes. */
+class PaymentRows implements Iterable<PaymentRow> {
+  readonly marketId: string
+  readonly #payments: PaymentList
+  readonly #shared: Omit<PaymentRow, 'party_id' | keyof ChangedAmounts>
+  /** By the payment's index in the event. */
+  readonly #changed = new Map<number, ChangedAmounts>()
 
-  add(rows: WritablePayment[]): void {
-    this.#others.push(rows)
+  constructor(
+    { marketId, seq, payments }: FundingPaymentsEvent,
+    { height, index }: Place,
+    timestamp: bigint,
+  ) {
+    this.marketId = marketId
+    this.#payments = payments
+    this.#shared = { market_id: marketId, seq, timestamp, height, event_index: index }
   }
 
-  latest(marketId: string, partyId: string): WritablePayment | undefined {
-    for (const row of this.#others.flat()) this.#latest.set(`${row.market_id} ${row.party_id}`, row)
-    this.#others = []
-    return this.#latest.get(`${marketId} ${partyId}`)
+  get length(): number {
+    return this.#payments.length
+  }
+
+  lose(index: number, loss: string): void {
+    const { amount } = this.#payments.at(index)
+    const before = this.#changed.get(index) ?? { amount, loss_amount: '0' }
+    this.#changed.set(index, withLoss(before, loss))
+  }
+
+  *[Symbol.iterator](): Generator<PaymentRow> {
+    const { market_id, seq, timestamp, height, event_index } = this.#shared
+    for (const index of this.#payments.orderByParty()) {
+      const { partyId: party_id, amount } = this.#payments.at(index)
+      const { amount: paid, loss_amount } = this.#changed.get(index) ?? { amount, loss_amount: '0' }
+      yield { market_id, party_id, seq, timestamp, amount: paid, loss_amount, height, event_index }
+    }
   }
 }
 
-const BLOCK_PAYMENTS = new WeakMap<ArrivingBlock, BlockPayments>()
+/** The parties of a block that lose a part of a payment, most often none, and their latest payments so far. */
+class Losers {
+  /** By market and party; null before the first payment. */
+  readonly #latest = new Map<string, { rows: PaymentRows; index: number } | null>()
 
-function paymentsOf(block: ArrivingBlock): BlockPayments {
-  let payments = BLOCK_PAYMENTS.get(block)
-  if (payments === undefined) {
-    payments = new BlockPayments()
-    BLOCK_PAYMENTS.set(block, payments)
+  constructor({ events }: ArrivingBlock) {
+    for (const { event } of events)
+      if (isLoss(event)) this.#latest.set(`${event.marketId} ${event.partyId}`, null)
   }
-  return payments
+
+  paid({ marketId, payments }: FundingPaymentsEvent, rows: PaymentRows): void {
+    if (this.#latest.size === 0) return
+    let index = 0
+    for (const { partyId } of payments) {
+      const key = `${marketId} ${partyId}`
+      if (this.#latest.has(key)) this.#latest.set(key, { rows, index })
+      index++
+    }
+  }
+
+  lost(marketId: string, partyId: string, amount: string): void {
+    const payment = this.#latest.get(`${marketId} ${partyId}`)
+    payment?.rows.lose(payment.index, amount)
+  }
 }
 
-function decodePayments(reader: WireReader, leaveOut: LeftOutSink): FundingPaymentsEvent {
-  return readPayments(reader, { kind: 'funding-payments', marketId: '', seq: 0n, payments: [] }, leaveOut)
+const BLOCK_LOSERS = new WeakMap<ArrivingBlock, Losers>()
+
+function losersOf(block: ArrivingBlock): Losers {
+  let losers = BLOCK_LOSERS.get(block)
+  if (losers === undefined) {
+    losers = new Losers(block)
+    BLOCK_LOSERS.set(block, losers)
+  }
+  return losers
+}
+
+function isLoss(event: DecodedEvent): event is FundingLossEvent {
+  return event.kind === 'funding-loss'
+}
+
+function decodePayments(
+  reader: WireReader,
+  leaveOut: LeftOutSink,
+  list: PartyAmounts,
+  payments: PaymentList,
+): FundingPaymentsEvent {
+  const { marketId, seq } = readPayments(
+    reader,
+    { kind: 'funding-payments', marketId: '', seq: 0n, list },
+    leaveOut,
+  )
+  return { kind: 'funding-payments', marketId, seq, payments }
 }
 
 /** Losses of other types are not stored. */

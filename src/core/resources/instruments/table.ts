@@ -1,5 +1,17 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import { defineTable, integer, marketId, natural, orNull, place, positive, small, text } from '../table.ts'
+import {
+  defineTable,
+  integer,
+  keyText,
+  marketId,
+  natural,
+  numberText,
+  orNull,
+  place,
+  positive,
+  small,
+  text,
+} from '../table.ts'
 
 export const instrumentTable = defineTable({
   name: 'instruments',
@@ -14,13 +26,13 @@ export const instrumentTable = defineTable({
     position_decimal_places: integer(),
     state: small(MARKET_STATES.length - 1),
     trading_mode: small(TRADING_MODES.length - 1),
-    settlement_asset: orNull(text()),
-    interest_rate: orNull(text()),
-    clamp_lower_bound: orNull(text()),
-    clamp_upper_bound: orNull(text()),
-    scaling_factor: orNull(text()),
-    rate_lower_bound: orNull(text()),
-    rate_upper_bound: orNull(text()),
+    settlement_asset: orNull(keyText()),
+    interest_rate: orNull(numberText()),
+    clamp_lower_bound: orNull(numberText()),
+    clamp_upper_bound: orNull(numberText()),
+    scaling_factor: orNull(numberText()),
+    rate_lower_bound: orNull(numberText()),
+    rate_upper_bound: orNull(numberText()),
     ...place,
   },
   key: ['market_id'],
@@ -34,10 +46,10 @@ export const instrumentTermTable = defineTable({
     market_id: marketId(),
     schedule_initial: orNull(integer()),
     schedule_every: orNull(positive()),
-    sla_price_range: orNull(text()),
-    sla_min_time_fraction: orNull(text()),
+    sla_price_range: orNull(numberText()),
+    sla_min_time_fraction: orNull(numberText()),
     sla_hysteresis_epochs: orNull(natural()),
-    sla_competition_factor: orNull(text()),
+    sla_competition_factor: orNull(numberText()),
     ...place,
   },
   key: ['market_id'],
@@ -47,7 +59,7 @@ export const instrumentTermTable = defineTable({
 export const assetTable = defineTable({
   name: 'assets',
   columns: {
-    asset_id: text(),
+    asset_id: keyText(),
     name: text(),
     symbol: text(),
     decimals: integer(),

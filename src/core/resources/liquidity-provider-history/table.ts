@@ -1,4 +1,14 @@
-import { boolean, defineTable, integer, marketId, natural, orNull, partyId, place, text } from '../table.ts'
+import {
+  boolean,
+  defineTable,
+  integer,
+  marketId,
+  natural,
+  numberText,
+  orNull,
+  partyId,
+  place,
+} from '../table.ts'
 
 /**
  * The position is that of the epoch's only end: earlier market data may still arrive later. Fees alone have that of their first
@@ -14,11 +24,11 @@ export const historyTable = defineTable({
     timestamp: integer(),
     /** Whether the market data had an SLA of the party; without it, the row is of fees alone. */
     has_figures: boolean(),
-    time_on_book: text(),
-    fee_penalty: text(),
-    bond_penalty: text(),
-    required_liquidity: text(),
-    equity_like_share: orNull(text()),
+    time_on_book: numberText(),
+    fee_penalty: numberText(),
+    bond_penalty: numberText(),
+    required_liquidity: numberText(),
+    equity_like_share: orNull(numberText()),
     ...place,
   },
   key: ['market_id', 'party_id', 'epoch'],

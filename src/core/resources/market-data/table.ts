@@ -6,10 +6,10 @@ import {
   marketId,
   natural,
   naturalText,
+  numberText,
   orNull,
   place,
   small,
-  text,
 } from '../table.ts'
 
 /** The latest of each market. */
@@ -22,8 +22,8 @@ export const marketDataTable = defineTable({
     open_interest: naturalText(),
     market_state: small(MARKET_STATES.length - 1),
     trading_mode: small(TRADING_MODES.length - 1),
-    funding_payment: orNull(text()),
-    funding_rate: orNull(text()),
+    funding_payment: orNull(numberText()),
+    funding_rate: orNull(numberText()),
     internal_twap: orNull(decimal()),
     external_twap: orNull(decimal()),
     seq: natural(),

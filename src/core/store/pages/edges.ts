@@ -6,6 +6,9 @@ import type { Row } from '../../resources/resource.ts'
  */
 export type WrittenEdges = { bytes: Buffer; start: number; end: number }
 
+/** A page ends before so many bytes of edges: real rows are far smaller, and a store may have others. */
+export const MAX_PAGE_BYTES = 64 * 1024 * 1024
+
 /** Bytes before the edges, for the beginning of the answer. */
 export const HEAD_ROOM = 64
 

@@ -3,8 +3,8 @@ import type { Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import { countPairs, type RowStep, type Steps, type WriteStep } from '../steps.ts'
-import { type ColumnType, onConflict, type Table } from '../tables.ts'
+import { countPairs, type GainedRows, gain, type RowStep, type Steps, type WriteStep } from '../steps.ts'
+import { type ColumnType, type NamedColumn, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
 import { type Queryable, queryRows, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
@@ -16,6 +16,9 @@ const FEW_ROWS = 500
 /** Statements sent before the first is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
 
+/** Rows sent before the server has taken the first of them: those of a large block do not fit in memory together. */
+const MAX_ROWS_AHEAD = 40_000
+
 /** Rows of a statement that is running while the next one is prepared. */
 const ROWS_AT_A_TIME = 4_000
 
@@ -25,21 +28,28 @@ const ROWS_AT_A_TIME = 4_000
  *
  * @param isSpread whether the tables are distributed over a cluster (cluster.ts)
  *
+ * @param gained counts rows, once the promises are fulfilled
+ *
  * @param sent gets the promises to await before the transaction can be trusted; without it all are awaited here
  */
 export async function runPostgresSteps<Result>(
   client: Queryable,
   steps: Steps<Result>,
   isSpread = false,
+  gained: GainedRows = new Map(),
   sent?: Promise<unknown>[],
 ): Promise<Result> {
   const waiting = sent ?? []
+  let rowsAhead = 0
   let step = steps.next()
   while (!step.done) {
-    const answer = runStep(client, step.value, isSpread)
+    const answer = runStep(client, step.value, isSpread, gained)
     // Of several faults the first one counts: after it the server refuses everything.
-    if (isAnswered(step.value)) step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
-    else {
+    rowsAhead += 'text' in step.value ? 0 : step.value.rows.length
+    if (isAnswered(step.value) || rowsAhead >= MAX_ROWS_AHEAD) {
+      step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
+      rowsAhead = 0
+    } else {
       answer.catch(() => {})
       waiting.push(answer)
       step = steps.next([])
@@ -53,13 +63,19 @@ type CountBy = NonNullable<RowStep['countNewBy']>
 
 const isAnswered = (step: WriteStep) => 'text' in step || step.countNewBy !== undefined
 
-async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): Promise<Row[][]> {
+async function runStep(
+  client: Queryable,
+  step: WriteStep,
+  isSpread: boolean,
+  gained: GainedRows,
+): Promise<Row[][]> {
   if ('text' in step) {
     const results: Row[][] = []
     for (let at = 0; at < step.values.length; at += SENT_AHEAD) {
       const some = step.values.slice(at, at + SENT_AHEAD)
       results.push(...(await Promise.all(some.map((values) => queryRows(client, step.text, values)))))
     }
+    if (step.deletesFrom !== undefined) gain(gained, step.deletesFrom, -results.flat().length)
     return results
   }
   const { table, countNewBy } = step
@@ -71,16 +87,25 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
   if (rows.length === 0) return []
   if (countNewBy !== undefined && !isSpread) {
     const counts = await insertNew(client, table, rows, countNewBy)
-    if (counts !== null) return [counts]
+    if (counts !== null) {
+      gain(gained, table, rows.length)
+      return [counts]
+    }
   }
   const insert =
     isSpread && rows.length <= FEW_ROWS ? insertOfValues(table, rows) : insertOfArrays(table, rows)
-  if (countNewBy === undefined) {
+  if (countNewBy === undefined && table.counted === undefined) {
     await upsert(client, insert, table)
     return []
   }
-  const counts = await countNew(client, insert, countNewBy)
+  if (countNewBy === undefined && !isSpread) {
+    gain(gained, table, await upsertCounted(client, insert, table))
+    return []
+  }
+  const [one, other] = table.columns as [NamedColumn, NamedColumn]
+  const counts = await countNew(client, insert, countNewBy ?? [one.name, other.name])
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
+  gain(gained, table, inserted)
   if (inserted < rows.length) await upsert(client, insert, table)
   return [counts]
 }
@@ -166,6 +191,16 @@ const runInsert = (client: Queryable, { text, values, isFixed }: Insert) =>
 
 const upsert = (client: Queryable, { text, ...insert }: Insert, table: Table) =>
   runInsert(client, { text: `${text} ${onConflict(table)}`, ...insert })
+
+/** As {@link upsert}; returns how many rows are new, which no transaction has locked or replaced. */
+async function upsertCounted(client: Queryable, { text, ...insert }: Insert, table: Table): Promise<number> {
+  const [row] = await runInsert(client, {
+    text: `with written as (${text} ${onConflict(table)} returning xmax = 0 as is_new)
+      select cast(count(*) as integer) from written where is_new`,
+    ...insert,
+  })
+  return Number(row![0])
+}
 
 /**
  * Inserts rows that are nearly always new, and returns their number by two columns; null, with nothing written,

@@ -5,7 +5,7 @@ import type { Batch } from '../../resources/batch.ts'
 import { createUnmadeSeries } from '../derived/unmade-series.ts'
 import { readCoverage } from '../readings/coverage.ts'
 import { awaitLock } from '../standby.ts'
-import type { Steps } from '../steps.ts'
+import type { GainedRows, Steps } from '../steps.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
@@ -59,9 +59,10 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     return lastKnown
   }
 
-  async function commit(batch: Batch, coverage: Coverage): Promise<void> {
-    await persist((locked) => tryCommit(locked, batch, coverage))
+  async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
+    const gained = await persist((locked) => tryCommit(locked, batch, coverage))
     lastKnown = coverage
+    return gained
   }
 
   /** Runs steps in a transaction of their own. */
@@ -140,12 +141,17 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     }
   }
 
-  async function tryCommit({ client, spread }: Locked, batch: Batch, coverage: Coverage): Promise<void> {
+  async function tryCommit(
+    { client, spread }: Locked,
+    batch: Batch,
+    coverage: Coverage,
+  ): Promise<GainedRows> {
+    const gained: GainedRows = new Map()
     const known = lastKnown
     const begun = Promise.all([client.query('begin'), runPostgresReading(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresSteps(client, writeSteps(batch, markets, unmade), spread, sent)
+    await runPostgresSteps(client, writeSteps(batch, markets, unmade), spread, gained, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
@@ -163,6 +169,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     } else {
       await Promise.all([...sent, publish(client, publication, true)])
     }
+    return gained
   }
 
   await withPostgresErrors(name, () => withFreshConnections(lock))

@@ -10,7 +10,13 @@ import {
   refuseUnknownVersion,
   stepsFrom,
 } from '../schema-version.ts'
-import { StoreDamagedError, StoreError, StoreOutdatedError, StoreRefusedError } from '../store.ts'
+import {
+  RowTooLongError,
+  StoreDamagedError,
+  StoreError,
+  StoreOutdatedError,
+  StoreRefusedError,
+} from '../store.ts'
 import { checkLog, flushLog, HAS_JOURNAL } from './log-check.ts'
 import { runSqliteSteps } from './run-steps.ts'
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.ts'
@@ -72,11 +78,17 @@ export type Connection = ReturnType<typeof connect>
  *
  * @param cacheKib memory for pages of the file
  * @param isOldAllowed whether a store of an older schema is opened, too
+ * @param maxTextBytes the most bytes of a text; {@link isTooLong} tells the error of a longer one
  * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
  */
-export function openForReading(path: string, cacheKib = READER_CACHE_KIB, isOldAllowed = false): Connection {
+export function openForReading(
+  path: string,
+  cacheKib = READER_CACHE_KIB,
+  isOldAllowed = false,
+  maxTextBytes?: number,
+): Connection {
   if (!existsSync(path)) throw new StoreOutdatedError(path, NO_FILE)
-  return prepared(path, { readOnly: true }, (connection) => {
+  return prepared(path, { readOnly: true, maxTextBytes }, (connection) => {
     connection.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
     if (!isOldAllowed || connection.schemaVersion() === 0) connection.refuseOutdated()
   })
@@ -129,7 +141,12 @@ export function schemaVersionToWrite(path: string): number {
 }
 
 /** `isAlone`: nothing else can open the file. */
-type ConnectionMode = { readOnly?: boolean; isAlone?: boolean }
+type ConnectionMode = {
+  readOnly?: boolean
+  isAlone?: boolean
+  /** Bytes that a text may have, in the file or as a result; beyond them SQLite refuses the statement. */
+  maxTextBytes?: number | undefined
+}
 
 function prepared(path: string, mode: ConnectionMode, prepare: (connection: Connection) => void): Connection {
   return withSqliteErrors(path, () => {
@@ -145,13 +162,17 @@ function prepared(path: string, mode: ConnectionMode, prepare: (connection: Conn
   })
 }
 
-function connect(path: string, { readOnly = false, isAlone = false }: ConnectionMode) {
+function connect(path: string, { readOnly = false, isAlone = false, maxTextBytes }: ConnectionMode) {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     throw new StoreError(`${path}: is a folder; name a file in it with --store`)
   }
   checkLog(path)
   if (!readOnly) createPrivately(path)
-  const database = new DatabaseSync(path, { readOnly, timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS })
+  const database = new DatabaseSync(path, {
+    readOnly,
+    timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS,
+    ...(maxTextBytes !== undefined && { limits: { length: maxTextBytes } }),
+  })
   const file = fileAt(path)
   const statements = new Map<string, StatementSync>()
 
@@ -364,6 +385,13 @@ function fileAt(path: string): FileVersion | null {
   }
 }
 
+const SQLITE_TOOBIG = 18
+
+/** Whether a statement was refused because a text is longer than its connection allows. */
+export function isTooLong(error: unknown): boolean {
+  return (error as SqliteError).errcode === SQLITE_TOOBIG
+}
+
 /** Runs `work`; {@link explainSqliteError} explains its faults. */
 export function withSqliteErrors<T>(path: string, work: () => T): T {
   try {
@@ -377,6 +405,7 @@ export function withSqliteErrors<T>(path: string, work: () => T): T {
 export function explainSqliteError(path: string, error: unknown): unknown {
   const { errcode, syscall, message } = error as SqliteError
   if (errcode === undefined && syscall === undefined) return error
+  if (isTooLong(error)) return new RowTooLongError(path, { cause: error })
   const cause =
     (errcode === undefined ? undefined : (SQLITE_CAUSES[errcode] ?? SQLITE_CAUSES[errcode & 0xff])) ?? message
   const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY

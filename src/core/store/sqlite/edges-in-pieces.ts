@@ -1,7 +1,8 @@
 import { decodeCursor } from '../../resources/cursor.ts'
 import type { Key } from '../../resources/resource.ts'
-import { cursorsOf, HEAD_ROOM, type WrittenEdges } from '../pages/edges.ts'
+import { cursorsOf, HEAD_ROOM, MAX_PAGE_BYTES, type WrittenEdges } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
+import { isTooLong } from './connection.ts'
 
 /** Rows that are read at a time: some fractions of a millisecond. */
 const PIECE_ROWS = 1_000
@@ -14,8 +15,8 @@ const TAIL_ROOM = 256
 
 const COMMA = Buffer.from(',')
 
-/** Edges that have been read, and whether more rows follow. */
-export type ReadEdges = Pick<Page, 'more'> & { edges: WrittenEdges }
+/** Edges that have been read, and whether more rows follow; `isCut`: fewer than wanted, since they are too long. */
+export type ReadEdges = Pick<Page, 'more'> & { edges: WrittenEdges; isCut?: boolean }
 
 /**
  * Reads the edges of a page in pieces, and pauses between them: a thread that reads on and on keeps others from a
@@ -27,15 +28,31 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
   const { resource, selection } = query
   const reversed = query.edges === 'reversed'
   const pieces: WrittenEdges[] = []
+  let bytes = 0
   let { cursor, limit: left } = query
   for (;;) {
-    const { edges, more } = read({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
+    const piece = readUnlessTooLong({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
+    if (piece === null) return { edges: joinEdges(pieces, reversed), more: true }
+    const { edges, more, isCut = false } = piece
     pieces.push(edges)
+    bytes += edges.end - edges.start
     left -= PIECE_ROWS
-    if (left <= 0 || !more) return { edges: joinEdges(pieces, reversed), more }
+    if (left <= 0 || !more || isCut) return { edges: joinEdges(pieces, reversed), more }
     const { startCursor, endCursor } = cursorsOf(edges)
     cursor = decodeCursor(resource, selection, reversed ? startCursor : endCursor) as Key
     pauseThread()
+  }
+
+  /** Null if the page ends before the piece. */
+  function readUnlessTooLong(piece: PageQuery): ReadEdges | null {
+    try {
+      const found = read(piece)
+      const fits = bytes + found.edges.end - found.edges.start <= MAX_PAGE_BYTES
+      return fits || pieces.length === 0 ? found : null
+    } catch (error) {
+      if (pieces.length === 0 || !isTooLong(error)) throw error
+      return null
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
 import { pageStatement, SQLITE_HINTS } from '../pages/scan-sql.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, isTooLong } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { readStoreState } from './latest-freshness.ts'
 import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
@@ -45,10 +45,27 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
 
 function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
   const reversed = order === 'reversed'
-  const { text, values } = edgesStatement(scan, limit + 1, reversed)
-  const [edges, count] = connection.row(text, values) as [Uint8Array | null, number]
-  const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
-  return cutEdges(bytes, count, limit, reversed)
+  const read = (rows: number) => {
+    const { text, values } = edgesStatement(scan, rows, reversed)
+    const [edges, count] = connection.row(text, values) as [Uint8Array | null, number]
+    const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
+    return { bytes, count }
+  }
+  try {
+    const { bytes, count } = read(limit + 1)
+    return cutEdges(bytes, count, limit, reversed)
+  } catch (error) {
+    // The connection refuses texts that are too long (reader.ts).
+    if (!isTooLong(error)) throw error
+  }
+  let fitting = read(1)
+  try {
+    while (2 * fitting.count <= limit) fitting = read(2 * fitting.count)
+  } catch (error) {
+    if (!isTooLong(error)) throw error
+  }
+  const { bytes, count } = fitting
+  return { ...cutEdges(bytes, count, count, reversed), more: true, isCut: true }
 }
 
 function readPageRows(

@@ -1,3 +1,4 @@
+import { MAX_PAGE_BYTES } from '../pages/edges.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { type Connection, openForReading, withSqliteErrors } from './connection.ts'
 import { createLatestFreshness } from './latest-freshness.ts'
@@ -15,7 +16,11 @@ export function openSqliteReader(
   path: string,
   { pausesInLongPages = false, isReadOnly = false }: ReaderOptions = {},
 ): Reader {
-  let connection: Connection | null = openForReading(path)
+  let connection: Connection | null = open()
+
+  function open(): Connection {
+    return openForReading(path, undefined, false, MAX_PAGE_BYTES)
+  }
 
   function close(): void {
     connection?.close()
@@ -32,7 +37,7 @@ export function openSqliteReader(
       lookedAt = process.hrtime.bigint()
       if (connection?.isUnchanged === false) close()
     }
-    connection ??= openForReading(path)
+    connection ??= open()
     return connection
   }
 

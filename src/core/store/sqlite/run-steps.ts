@@ -1,7 +1,7 @@
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
-import { countPairs, type Steps, type WriteStep } from '../steps.ts'
+import { countPairs, type GainedRows, gain, type Steps, type WriteStep } from '../steps.ts'
 import { insertText, onConflict } from '../tables.ts'
 import { mergeRows } from '../writing/merge-rows.ts'
 
@@ -11,15 +11,27 @@ type StatementRunner = {
   run(text: string, values: readonly (KeyValue | null)[]): number
 }
 
-/** Runs write steps within the caller's transaction, row by row; of several rows with one key, only the final one. */
-export function runSqliteSteps<Result>(connection: StatementRunner, steps: Steps<Result>): Result {
+/**
+ * Runs write steps within the caller's transaction, row by row; of several rows with one key, only the final one.
+ *
+ * @param gained counts rows
+ */
+export function runSqliteSteps<Result>(
+  connection: StatementRunner,
+  steps: Steps<Result>,
+  gained: GainedRows = new Map(),
+): Result {
   let step = steps.next()
-  while (!step.done) step = steps.next(runStep(connection, step.value))
+  while (!step.done) step = steps.next(runStep(connection, step.value, gained))
   return step.value
 }
 
-function runStep(connection: StatementRunner, step: WriteStep): Row[][] {
-  if ('text' in step) return step.values.map((values) => connection.rows(step.text, values.map(bound)))
+function runStep(connection: StatementRunner, step: WriteStep, gained: GainedRows): Row[][] {
+  if ('text' in step) {
+    const results = step.values.map((values) => connection.rows(step.text, values.map(bound)))
+    if (step.deletesFrom !== undefined) gain(gained, step.deletesFrom, -results.flat().length)
+    return results
+  }
   const { table, rows, countNewBy } = step
   const insert = insertText(table)
   const upsert = `${insert} ${onConflict(table)}`
@@ -28,18 +40,19 @@ function runStep(connection: StatementRunner, step: WriteStep): Row[][] {
     table.columns.map(({ name, type }) =>
       type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
     )
-  if (countNewBy === undefined) {
-    const apart = step.areNew ? rows : mergeRows(table, rows)
+  const apart = step.areNew || countNewBy !== undefined ? rows : mergeRows(table, rows)
+  if (table.counted === undefined) {
     for (const row of apart) connection.run(upsert, valuesOf(row))
     return []
   }
-  const inserted = rows.filter((row) => {
+  const inserted = apart.filter((row) => {
     const values = valuesOf(row)
     const isNew = connection.run(insertNew, values) > 0
     if (!isNew) connection.run(upsert, values)
     return isNew
   })
-  return [countPairs(inserted, countNewBy)]
+  gain(gained, table, inserted.length)
+  return countNewBy === undefined ? [] : [countPairs(inserted, countNewBy)]
 }
 
 /** Runs a reading, within the caller's transaction. */

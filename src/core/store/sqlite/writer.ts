@@ -20,6 +20,7 @@ import { createUnmadeSeries } from '../derived/unmade-series.ts'
 import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../readings/coverage.ts'
 import { awaitLock } from '../standby.ts'
+import type { GainedRows } from '../steps.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../writing/market-numbers.ts'
 import { writeSteps } from '../writing/write-batch.ts'
@@ -171,13 +172,15 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     return known.coverage
   }
 
-  async function commit(batch: Batch, coverage: Coverage): Promise<void> {
+  async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
+    const gained: GainedRows = new Map()
     write(() => {
-      runSqliteSteps(connection, writeSteps(batch, markets, unmade))
+      runSqliteSteps(connection, writeSteps(batch, markets, unmade), gained)
       connection.runAll(coverageStatements(writtenCoverage(known.coverage, coverage)))
       connection.runAll(noteChanges(changesOf(batch)))
     })
     known.coverage = coverage
+    return gained
   }
 
   function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {

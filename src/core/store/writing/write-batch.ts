@@ -13,30 +13,34 @@ import { writeProviders } from './write-providers.ts'
 
 /* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
 
-const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map(
-  ({ name }) => `delete from ${name} where height = $1 and event_index > $2`,
-)
+const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({
+  text: `delete from ${table.name} where height = $1 and event_index > $2 returning height`,
+  deletesFrom: table,
+}))
+
+/** Rows that are written in one step, if they are created for it. */
+const MAX_STEP_ROWS = 10_000
 
 /** The steps that write a batch's rows, within the caller's transaction. */
 export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: UnmadeSeries): Steps {
   const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
-    for (const text of DELETE_AFTER) yield { text, values }
+    for (const deletion of DELETE_AFTER) yield { ...deletion, values }
   }
   yield* numberMarkets(batchMarkets(batch), markets)
   for (const table of TABLES) {
-    const rows = batch.rows.get(table.name) ?? []
     if (table === dataPointTable) {
+      const points = rowsOf(batch, dataPointTable)
       const periods = rowsOf(batch, fundingPeriodTable)
-      if (rows.length + periods.length > 0) {
-        yield* writePoints({ points: rowsOf(batch, dataPointTable), periods }, markets, unmade)
-      }
+      if (points.length + periods.length > 0) yield* writePoints({ points, periods }, markets, unmade)
       continue
     }
-    if (rows.length === 0 || table === provisionTable) continue
-    if (marketColumn(table) === 'market') yield { table, rows: numbered(rows, markets) }
-    else yield { table, rows }
+    const rows = batch.rows.get(table.name)
+    if (rows === undefined || table === provisionTable) continue
+    for (const list of rows.lists(MAX_STEP_ROWS)) {
+      yield { table, rows: marketColumn(table) === 'market' ? numbered(list, markets) : list }
+    }
   }
   const lists = batch.liquidityProviderLists
   const data = [...lists.values()].flatMap((ofMarket) => {
@@ -52,7 +56,7 @@ function batchMarkets({ rows, liquidityProviderLists }: Batch): Set<string> {
   const ids = new Set(liquidityProviderLists.keys())
   for (const [name, ofTable] of rows) {
     const column = marketColumn(tableOf(name))
-    if (column !== undefined) for (const row of ofTable) ids.add(row[column] as string)
+    if (column !== undefined) for (const id of ofTable.markets(column)) ids.add(id)
   }
   return ids
 }

@@ -54,7 +54,8 @@ const READ_PROVIDERS = `
   select party_id, fee_share, sla, cast(list_height as text), list_index, cast(height as text), event_index
   from liquidity_providers where market_id = $1`
 
-const DELETE_PROVIDER = 'delete from liquidity_providers where market_id = $1 and party_id = $2'
+const DELETE_PROVIDER =
+  'delete from liquidity_providers where market_id = $1 and party_id = $2 returning party_id'
 
 const keyOf = ({ marketId, partyId }: Party) => `${marketId} ${partyId}`
 
@@ -228,7 +229,7 @@ function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]
     }
     gone.push(...changed.gone.map((partyId) => [marketId, partyId]))
   }
-  if (gone.length > 0) yield { text: DELETE_PROVIDER, values: gone }
+  if (gone.length > 0) yield { text: DELETE_PROVIDER, values: gone, deletesFrom: providerTable }
   yield {
     table: providerListTable,
     rows: [...newer].map(([market_id, ofMarket]) => {
