@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerEvent } from '../client/src/event-stream.ts'
@@ -92,6 +93,43 @@ describeOn(STORE_KINDS, 'streams', (kind) => {
       const listener = await listen(base, `${target}&${start}`)
       await assertReceives(listener, dataOf(everything.events.slice(-expected)))
     }
+  })
+
+  test('start after the header Last-Event-ID, else lastEventId, else after, else afterBlock; an empty one does not count', async (t) => {
+    const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
+    for (let height = 2; height <= 6; height++) await live.commit(height, [checkpointAt(height)])
+    const { events } = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
+    await until(() => events.length === 6, 'all rows')
+    const [, second, third, fourth, fifth] = events.map(({ id }) => id)
+    for (const [query, header, first] of [
+      [`lastEventId=${fifth}`, undefined, 6],
+      [`last_event_id=${fifth}`, '', 6],
+      [`lastEventId=${fourth}&afterBlock=1`, fifth, 6],
+      [`lastEventId=${fourth}&after=${third}`, undefined, 5],
+      [`lastEventId=rubbish&after=${third}`, fourth, 5],
+      [`lastEventId=&after=${third}`, '', 4],
+      [`lastEventId=${second}&afterBlock=4`, '', 3],
+      ['lastEventId=&after=&afterBlock=1', undefined, 2],
+      [`after=${second}&afterBlock=`, undefined, 3],
+    ] as const) {
+      const listener = await listen(base, `${CHECKPOINT_STREAM}?${query}`, header)
+      await assertReceives(listener, dataOf(events.slice(first - 1)))
+      listener.cut()
+    }
+    const isNone = 'lastEventId=&after=&afterBlock='
+    const fresh = await listen(base, `${CHECKPOINT_STREAM}?${isNone}`, '')
+    await live.commit(7, [checkpointAt(7)])
+    await until(() => fresh.events.length > 0, 'a new row')
+    assert.equal(nodesOf(fresh)[0].atBlock, '7')
+    for (const [query, headers] of [
+      ['lastEventId=rubbish', {}],
+      [`lastEventId=rubbish&after=${third}`, {}],
+      [`lastEventId=${third}`, { 'last-event-id': 'rubbish' }],
+      ['', { 'last-event-id': [third!, fourth!] }],
+      [`lastEventId=${third}&after=${third}&afterBlock=1`, {}],
+    ] as const)
+      await assertMalformed(base, `${CHECKPOINT_STREAM}?${query}`, 10028, headers as OutgoingHttpHeaders)
+    await assertMalformed(base, `${CHECKPOINT_STREAM}?lastEventId=${third}&lastEventId=${fourth}`)
   })
 
   test('lose and repeat nothing when the service is killed and restarted', async (t) => {

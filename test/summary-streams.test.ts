@@ -121,8 +121,10 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     const returns = await listen(base, `${STREAM}?every=1`, leaves.id)
     await until(() => returns.events.length === 1, 'the one that has changed')
     assert.deepEqual(changesOf(returns), [(await pagedState(base))[markets[3]!]])
-    const nothing = await listen(base, `${STREAM}?every=1&after=${returns.id}`)
-    assert.deepEqual(nothing.events, [])
+    for (const name of ['after', 'lastEventId']) {
+      const nothing = await listen(base, `${STREAM}?every=1&${name}=${returns.id}`)
+      assert.deepEqual(nothing.events, [])
+    }
     const ofOne = await listen(base, `${STREAM}?marketId=${markets[0]}`)
     // Another service over the same store has not given that id.
     const { base: elsewhere } = await serveLive(t, kind, [pointAt(1)])
@@ -134,6 +136,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
       [`${STREAM}?marketId=${markets[0]}&after=${leaves.id}`],
       [`${STREAM}?marketId=${markets[1]}&after=${ofOne.id}`],
       [STREAM, { 'last-event-id': 'abc' }],
+      [`${STREAM}?lastEventId=abc`],
     ] as [string, Record<string, string>?][])
       await assertMalformed(base, target, 10028, headers)
   })

@@ -79,7 +79,7 @@ export function createExports(options: ExportOptions): Exports {
     besidePages: (resource, pages) => {
       const readParameters = parameterReader(
         exportParametersOf(resource),
-        resource.grpcMethod === undefined ? [] : null,
+        resource.grpcMethod === undefined ? 'refused' : 'ignored',
       )
       return {
         ...pages,
@@ -94,7 +94,7 @@ export function createExports(options: ExportOptions): Exports {
       }
     },
     ofAllMarkets: (resource) => {
-      const readParameters = parameterReader(fullExportParametersOf(resource), [])
+      const readParameters = parameterReader(fullExportParametersOf(resource), 'refused')
       return {
         path: exportPath(resource),
         answer: async (exchange) => {
