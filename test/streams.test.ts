@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { OutgoingHttpHeaders } from 'node:http'
-import { describe, test } from 'node:test'
+import { get, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { idOf } from './fixtures/event-stream.ts'
@@ -264,8 +264,46 @@ describeOn(STORE_KINDS, 'streams', (kind) => {
   })
 })
 
+/** Opens the stream of checkpoints; returns its blocks until now, in a line each, without the content of ids. */
+async function openText(t: TestContext, base: string, query: string): Promise<() => string[]> {
+  const request = get(`${base}${CHECKPOINT_STREAM}${query}`, { agent: false })
+  t.after(() => request.destroy())
+  request.on('error', () => {})
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let text = ''
+  response.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  const short = (block: string) =>
+    block
+      .replace(/^id: s\S+$/m, 'id: s')
+      .replace(
+        /\nevent: (\w+)\ndata: (.*)$/,
+        (_, event, data) => ` ${event} ${JSON.parse(data).atBlock ?? data}`,
+      )
+      .replaceAll('\n', ' ')
+  return () => text.split('\n\n').slice(0, -1).map(short)
+}
+
 describe('a stream', () => {
   const kind = STORE_KINDS[0]!
+
+  test('has each id in an event with data, the first position at once and others after 4 s without rows', async (t) => {
+    const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
+    await live.commit(2, [checkpointAt(2)])
+    const [fresh, back] = await Promise.all(['', '?afterBlock=0'].map((query) => openText(t, base, query)))
+    await until(() => fresh!().length === 1 && back!().length === 3, 'the first events')
+    await live.commit(3, [checkpointAt(3)])
+    await until(() => fresh!().length === 2 && back!().length === 4, 'the new row')
+    const sentAt = performance.now()
+    await until(() => fresh!().length === 3 && back!().length === 5, 'a position')
+    const seconds = (performance.now() - sentAt) / 1_000
+    assert.ok(seconds > 3.5 && seconds < 4.9, `${seconds} s`)
+    const position = 'id: s position []'
+    const row = (height: number) => `id: s checkpoints ${height}`
+    assert.deepEqual(fresh!(), [`retry: 1000 ${position}`, row(3), position])
+    assert.deepEqual(back!(), [`retry: 1000 ${row(1)}`, row(2), position, row(3), position])
+  })
 
   test('ends with a clear event if its client does not read, while others continue', async (t) => {
     const { live, base } = await serveLive(t, kind, [checkpointAt(1)])

@@ -208,11 +208,11 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     slow.drained = () => drained.promise
     const pulled = feed.pull()
     await until(() => textOf(slow).length > begun, 'a part of the changes')
-    feed.sendPosition()
+    feed.keepAlive([slow])
     assert.doesNotMatch(textOf(slow).slice(begun), /^id: /m)
     drained.resolve()
     await pulled
-    feed.sendPosition()
+    feed.keepAlive([slow])
     const ids = textOf(slow)
       .slice(begun)
       .match(/^id: .*$/gm)
@@ -301,7 +301,7 @@ function createReceiver(): Receiver {
   return {
     pieces,
     send: (bytes) => void pieces.push(bytes),
-    keepAlive: () => {},
+    isSilent: false,
     drained: async () => {},
     isClosed: false,
   }

@@ -8,9 +8,9 @@ import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
-const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in the header \`Last-Event-ID\`, or in \`lastEventId\` or \`after\`. Without a start, the stream begins with the next new row.
+const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. A stream begins with a row, or with an event \`position\` that has only an id; its data is \`[]\`. Such an event also follows after 4 seconds without a row. To resume without losing or repeating rows, send the last id received in the header \`Last-Event-ID\`, or in \`lastEventId\` or \`after\`. Without a start, the stream begins with the next new row.
 
-A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends. Comments are sent while there are no rows.`
+A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends.`
 
 const LAST_EVENT_ID_HEADER = {
   name: 'Last-Event-ID',

@@ -98,7 +98,8 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       response.end()
       return
     }
-    response.write(`retry: ${RECONNECT_MS}\n\n`)
+    // A line of the first event: without data, some clients report it as an empty one.
+    response.write(`retry: ${RECONNECT_MS}\n`)
     const created = createStreamFollower(response, backlog, address, () => dropped.inc())
     follower = created
     open.add(created)
