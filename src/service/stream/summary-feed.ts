@@ -168,7 +168,8 @@ export function createSummaryFeed(read: ReadSummaries) {
     }
     // At another pace, the follower may have received a later reading: it returns to the group's state.
     const since = Math.min(reading, sent.reading)
-    const changed = [...rows].filter(([market]) => entries.get(market)!.changedAt > since)
+    // A reading that began before the group may have dropped a market: it counts as changed.
+    const changed = [...rows].filter(([market]) => (entries.get(market)?.changedAt ?? Infinity) > since)
     return textOf(changed.map(([, row]) => row))
   }
 
