@@ -192,6 +192,15 @@ describe('the TypeScript client', () => {
     assert.deepEqual(asked, [path, ...[1, 2, 4, 5].map((id) => `${path}?after=${id}`)])
   })
 
+  test('ends a stream at its signal, also where fetch goes on reading', { timeout: 10_000 }, async () => {
+    const isCancelled = Promise.withResolvers<void>()
+    const body = new ReadableStream({ cancel: () => isCancelled.resolve() })
+    const lyra = createLyraClient({ url: 'http://127.0.0.1:1', fetch: async () => new Response(body) })
+    for await (const row of lyra.streamCheckpoints({}, { signal: AbortSignal.timeout(50) }))
+      assert.fail(`no row comes: ${row}`)
+    await isCancelled.promise
+  })
+
   test('reads a stream of events cut into pieces anywhere', () => {
     const text =
       '\ufeff: comment\r\nretry: 5\r\rid: 1\nevent: a\ndata: {"x":\ndata:  1}\n\ndata\n\nid: 2\n\nevent: b\ndata:y\r\n\r\ndata: lost'

@@ -60,6 +60,8 @@ export async function* followStream<Name extends StreamName>(
         ended,
       )
       const reader = body.getReader()
+      // Deno goes on reading after the signal.
+      ended.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true })
       const decoder = new TextDecoder()
       for (;;) {
         const { done, value } = await reader.read()
