@@ -1,0 +1,5 @@
+module streams
+
+go 1.23
+
+require github.com/launchdarkly/eventsource v1.11.0
