@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, type TestContext, test } from 'node:test'
+import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rolldown } from 'rolldown'
 import { NODE_CLIENTS } from './clients/streams/in-node.ts'
@@ -55,9 +55,10 @@ function printed(names: readonly string[], { output, child }: RunningProgram): (
   }
 }
 
+// event-source-polyfill reports each lost connection.
+before(() => void mock.method(console, 'error', () => {}))
+
 const inNode: Start = async (t, base) => {
-  // event-source-polyfill reports each lost connection.
-  t.mock.method(console, 'error', () => {})
   const { received, onRow } = collect(Object.keys(NODE_CLIENTS))
   for (const [name, follow] of Object.entries(NODE_CLIENTS))
     t.after(follow(`${base}${STREAM}`, (data) => onRow(name, data)))
@@ -125,8 +126,8 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 function buildGo(): { path: string } | { reason: string } {
   if (spawnSync('go', ['version']).status !== 0) return { reason: 'Go is not installed' }
   const options = { env: { ...process.env, ...GO_ENV }, encoding: 'utf8' } as const
-  const library = ['list', 'github.com/launchdarkly/eventsource']
-  if (spawnSync('go', library, { ...options, cwd: GO }).status !== 0)
+  const libraries = ['list', 'github.com/launchdarkly/eventsource', 'github.com/tmaxmax/go-sse']
+  if (spawnSync('go', libraries, { ...options, cwd: GO }).status !== 0)
     return { reason: 'a module for Go of test/clients/streams is not installed' }
   for (const name of ['go.mod', 'go.sum', 'main.go']) copyFileSync(join(GO, name), join(folder, name))
   const example = readFileSync(join(ROOT, 'client/examples/follow-funding-points.go'), 'utf8')
@@ -140,7 +141,7 @@ function buildGo(): { path: string } | { reason: string } {
 const inGo: Start = async (t, base) => {
   goProgram ??= buildGo()
   if ('reason' in goProgram) return goProgram.reason
-  const names = ['Go launchdarkly/eventsource 1.11.0', 'Go example']
+  const names = ['launchdarkly/eventsource 1.11.0 (Go)', 'go-sse 0.11.0', 'Go example']
   return printed(names, startProgram(t, goProgram.path, [`${base}${STREAM}`]))
 }
 

@@ -7,6 +7,12 @@ import { errorBody, GRPC } from '../http/errors.ts'
 /** Bytes that may wait for a slow client, beyond those that the system has accepted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
+/**
+ * How long clients wait before they come back, milliseconds: a line of the next event, because some clients report one without
+ * data as empty; and of the end, because go-sse does not come back if the last line is a comment.
+ */
+export const RETRY = 'retry: 1000\n'
+
 /** Milliseconds for a dropped client to read the bytes sent before, including the reason. */
 const LAST_READ_MS = 10_000
 
@@ -109,6 +115,6 @@ export function createStreamFollower(
     get isClosed() {
       return isClosed()
     },
-    end: () => finish(': the stream ends; reconnect with the last id\n'),
+    end: () => finish(RETRY),
   }
 }

@@ -23,14 +23,11 @@ import type { Turns } from '../http/turns.ts'
 import { streamPath } from '../paths.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import type { LongReads } from './long-reads.ts'
-import { createStreamFollower, type StreamFollower } from './stream-route-follower.ts'
+import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
 import { SUMMARY_STREAM_PARAMETERS, summaryStreamRequest } from './summary-stream-request.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
-
-/** How long clients wait before they come back, milliseconds. */
-const RECONNECT_MS = 1_000
 
 export type StreamRoutesOptions = {
   reader: Reader
@@ -98,8 +95,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       response.end()
       return
     }
-    // A line of the first event: without data, some clients report it as an empty one.
-    response.write(`retry: ${RECONNECT_MS}\n`)
+    response.write(RETRY)
     const created = createStreamFollower(response, backlog, address, () => dropped.inc())
     follower = created
     open.add(created)
