@@ -70,6 +70,7 @@ func main() {
 		"go-sse 0.11.0":                        followWithGoSSE,
 		"Go example":                           followWithExample,
 	} {
+		client, follow := client, follow
 		go func() { ended <- fmt.Sprintf("%s ended: %v", client, follow(client, address)) }()
 	}
 	fmt.Fprintln(os.Stderr, <-ended)
