@@ -139,7 +139,7 @@ function open(target: string, counted: { events: number; bytes: number }): Promi
       response.setEncoding('latin1').on('data', (text: string) => {
         counted.bytes += text.length
         const parts = (rest + text).split('\nevent: ')
-        counted.events += parts.length - 1
+        counted.events += parts.slice(1).filter((part) => !part.startsWith('position\n')).length
         // An event may begin at the end of a piece.
         rest = parts.at(-1)!.slice(-'\nevent: '.length)
         if (text.includes('event: dropped')) throw new Error('a follower was dropped')

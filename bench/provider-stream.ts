@@ -104,7 +104,7 @@ function follow(target: string, received: Received): Promise<IncomingMessage> {
 function count(line: string, received: Received): void {
   const bytes = line.length + 1
   if (line.startsWith('id: ')) received.id += bytes
-  else if (line.startsWith('data: ')) {
+  else if (line.startsWith('data: {')) {
     received.data += bytes
     received.rows++
   } else if (line === 'event: dropped') throw new Error('a follower was dropped')

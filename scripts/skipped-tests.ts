@@ -7,6 +7,7 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
     'LYRA_PYTHON names a Python with duckdb, pynng, grpcio and grpcio-reflection',
   ],
   [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
+  [/module for Go/, '(cd test/clients/streams/go && go mod download)'],
   [/nginx|curl|^Go /, 'install it'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],

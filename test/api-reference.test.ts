@@ -296,6 +296,7 @@ describe('the API reference', () => {
         "const stop = AbortSignal.timeout(60_000)\nfor await (const { row } of lyra.streamCheckpoints({}, { after: 'x', signal: stop }))",
       ],
       [`${stream}?after=x&Last-Event-ID=y`, "lyra.streamCheckpoints({}, { after: 'y', signal: stop })"],
+      [`${stream}?afterBlock=1&lastEventId=z`, "lyra.streamCheckpoints({}, { after: 'z', signal: stop })"],
       ['/api/v2/liquidity/provider-history', 'lyra.liquidityProviderHistoryPage({}, {})'],
       ['/metrics', "fetch('http://lyra/metrics')"],
     ]
@@ -311,8 +312,9 @@ describe('the API reference', () => {
     }
     for (const [path, { get }] of Object.entries(paths)) {
       const isStream = path.includes('/stream/')
-      // A stream has one start: the last event's id takes precedence.
-      const own = (get.parameters ?? []).filter(({ name }) => name && !(isStream && name.startsWith('after')))
+      // A stream has one start: the last event's id in the header takes precedence.
+      const others = isStream ? ['after', 'afterBlock', 'lastEventId'] : []
+      const own = (get.parameters ?? []).filter(({ name }) => name && !others.includes(name))
       const file = own.filter(({ name }) => name === 'format' || name === 'times')
       for (const parameters of [own, own.filter((parameter) => !file.includes(parameter))]) {
         const given = parameters.map((parameter, index) => ({ ...parameter, value: `value${index}` }))

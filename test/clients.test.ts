@@ -107,11 +107,12 @@ for (const [index, [needs, last]] of [
 /** A service whose connections of a stream end in every way; `asked` has the last id that each request gives. */
 async function breakingStream(t: TestContext) {
   const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"row":${id}}\n\n`
+  const position = (id: number) => `id: ${id}\nevent: position\ndata: []\n\n`
   const answers = [
     503,
-    `retry: 1000\n\nid: 1\n\n: \n\n${row(2)}id: 3\nevent: checkpoints\ndata: {"row":3}\n`,
-    `${row(3)}event: dropped\ndata: {"code":8}\n\n`,
-    'id: 4\n\n',
+    `retry: 1000\n${position(1)}: \n${row(2)}id: 3\nevent: checkpoints\ndata: {"row":3}\n`,
+    `${row(3)}event: others\ndata: {"row":0}\n\nevent: dropped\ndata: {"code":8}\n\n`,
+    position(4),
     row(5),
     // A proxy's answers while the service restarts.
     502,
@@ -201,9 +202,9 @@ func main() {
 		fmt.Println(data, id)
 		return nil
 	}
-	fmt.Println(follow("${base}/checkpoints", "", 2*time.Second, use))
+	fmt.Println(follow("${base}/checkpoints", "checkpoints", "", 2*time.Second, use))
 	left = 4
-	fmt.Println(follow("${gone}", "", 3*time.Second, use))
+	fmt.Println(follow("${gone}", "checkpoints", "", 3*time.Second, use))
 }`
   const { stdout } = await runGo(t, program)
   const row = (id: number) => `{"row":${id}} ${id}`

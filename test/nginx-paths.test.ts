@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, get, type IncomingMessage, request } from 'node:http'
+import { createServer, get, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { connect } from 'node:http2'
 import { get as getByTls } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { openApiDocument } from '#service/api/openapi/openapi'
+import { send } from './fixtures/http.ts'
 import { startNginx } from './fixtures/nginx.ts'
 import { openServer } from './fixtures/port.ts'
 
@@ -16,6 +18,50 @@ async function standIn(t: TestContext, name: string): Promise<string> {
   })
   return openServer(t, server)
 }
+
+test('the example for nginx lets clients of streams come back while Lyra is away, and serves many of them over one connection', async (t) => {
+  const open = new Set<ServerResponse>()
+  const upstream = createServer(({ url }, response) => {
+    if (url!.includes('refused')) response.writeHead(400).end('no')
+    else if (url!.includes('empty')) response.writeHead(503).end('no')
+    else {
+      open.add(response.on('close', () => open.delete(response)))
+      response.writeHead(200).write('retry: 1000\n')
+    }
+  })
+  const address = await openServer(t, upstream)
+  const ports = await startNginx(t, 'lyra.conf', {
+    own: ['127.0.0.1:8080', '443'],
+    servers: { '127.0.0.1:3108': address, '127.0.0.1:3008': address },
+  })
+  if (ports === null) return
+  const base = `http://127.0.0.1:${ports[0]}`
+  const session = connect(`https://127.0.0.1:${ports[1]}`, { rejectUnauthorized: false })
+  t.after(() => session.destroy())
+  const streams = Array.from({ length: 8 }, () => session.request({ ':path': '/api/v2/stream/checkpoints' }))
+  await Promise.all(streams.map((stream) => once(stream, 'response')))
+  assert.equal(open.size, 8)
+  session.destroy()
+
+  assert.equal((await fetch(`${base}/api/v2/stream/checkpoints?refused`)).status, 400)
+  const assertComesBack = async (target: string) => {
+    const { status, headers, text } = await send(base, `/api/v2/stream/${target}`)
+    assert.deepEqual([status, text], [200, 'retry: 2000\n\n'], target)
+    for (const [name, value] of [
+      ['content-type', 'text/event-stream'],
+      ['cache-control', 'no-store'],
+      ['access-control-allow-origin', '*'],
+    ] as const)
+      assert.equal(headers[name], value)
+  }
+  await assertComesBack('checkpoints?empty')
+  upstream.closeAllConnections()
+  await once(upstream.close(), 'close')
+  for (const name of ['checkpoints', 'funding-payments', 'market-summaries'])
+    await assertComesBack(`${name}?lastEventId=x`)
+  for (const path of ['/coverage', '/export/checkpoints', '/checkpoints'])
+    assert.equal((await fetch(`${base}/api/v2${path}`)).status, 502, path)
+})
 
 test('the example for nginx gives Lyra every path of its own, and all others, with their WebSockets, to the data node', async (t) => {
   const ports = await startNginx(t, 'lyra.conf', {

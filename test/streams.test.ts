@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { describe, test } from 'node:test'
+import { get, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { idOf } from './fixtures/event-stream.ts'
@@ -92,6 +93,43 @@ describeOn(STORE_KINDS, 'streams', (kind) => {
       const listener = await listen(base, `${target}&${start}`)
       await assertReceives(listener, dataOf(everything.events.slice(-expected)))
     }
+  })
+
+  test('start after the header Last-Event-ID, else lastEventId, else after, else afterBlock; an empty one does not count', async (t) => {
+    const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
+    for (let height = 2; height <= 6; height++) await live.commit(height, [checkpointAt(height)])
+    const { events } = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
+    await until(() => events.length === 6, 'all rows')
+    const [, second, third, fourth, fifth] = events.map(({ id }) => id)
+    for (const [query, header, first] of [
+      [`lastEventId=${fifth}`, undefined, 6],
+      [`last_event_id=${fifth}`, '', 6],
+      [`lastEventId=${fourth}&afterBlock=1`, fifth, 6],
+      [`lastEventId=${fourth}&after=${third}`, undefined, 5],
+      [`lastEventId=rubbish&after=${third}`, fourth, 5],
+      [`lastEventId=&after=${third}`, '', 4],
+      [`lastEventId=${second}&afterBlock=4`, '', 3],
+      ['lastEventId=&after=&afterBlock=1', undefined, 2],
+      [`after=${second}&afterBlock=`, undefined, 3],
+    ] as const) {
+      const listener = await listen(base, `${CHECKPOINT_STREAM}?${query}`, header)
+      await assertReceives(listener, dataOf(events.slice(first - 1)))
+      listener.cut()
+    }
+    const isNone = 'lastEventId=&after=&afterBlock='
+    const fresh = await listen(base, `${CHECKPOINT_STREAM}?${isNone}`, '')
+    await live.commit(7, [checkpointAt(7)])
+    await until(() => fresh.events.length > 0, 'a new row')
+    assert.equal(nodesOf(fresh)[0].atBlock, '7')
+    for (const [query, headers] of [
+      ['lastEventId=rubbish', {}],
+      [`lastEventId=rubbish&after=${third}`, {}],
+      [`lastEventId=${third}`, { 'last-event-id': 'rubbish' }],
+      ['', { 'last-event-id': [third!, fourth!] }],
+      [`lastEventId=${third}&after=${third}&afterBlock=1`, {}],
+    ] as const)
+      await assertMalformed(base, `${CHECKPOINT_STREAM}?${query}`, 10028, headers as OutgoingHttpHeaders)
+    await assertMalformed(base, `${CHECKPOINT_STREAM}?lastEventId=${third}&lastEventId=${fourth}`)
   })
 
   test('lose and repeat nothing when the service is killed and restarted', async (t) => {
@@ -226,8 +264,46 @@ describeOn(STORE_KINDS, 'streams', (kind) => {
   })
 })
 
+/** Opens the stream of checkpoints; returns its blocks until now, in a line each, without the content of ids. */
+async function openText(t: TestContext, base: string, query: string): Promise<() => string[]> {
+  const request = get(`${base}${CHECKPOINT_STREAM}${query}`, { agent: false })
+  t.after(() => request.destroy())
+  request.on('error', () => {})
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let text = ''
+  response.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  const short = (block: string) =>
+    block
+      .replace(/^id: s\S+$/m, 'id: s')
+      .replace(
+        /\nevent: (\w+)\ndata: (.*)$/,
+        (_, event, data) => ` ${event} ${JSON.parse(data).atBlock ?? data}`,
+      )
+      .replaceAll('\n', ' ')
+  return () => text.split('\n\n').slice(0, -1).map(short)
+}
+
 describe('a stream', () => {
   const kind = STORE_KINDS[0]!
+
+  test('has each id in an event with data, the first position at once and others after 4 s without rows', async (t) => {
+    const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
+    await live.commit(2, [checkpointAt(2)])
+    const [fresh, back] = await Promise.all(['', '?afterBlock=0'].map((query) => openText(t, base, query)))
+    await until(() => fresh!().length === 1 && back!().length === 3, 'the first events')
+    await live.commit(3, [checkpointAt(3)])
+    await until(() => fresh!().length === 2 && back!().length === 4, 'the new row')
+    const sentAt = performance.now()
+    await until(() => fresh!().length === 3 && back!().length === 5, 'a position')
+    const seconds = (performance.now() - sentAt) / 1_000
+    assert.ok(seconds > 3.5 && seconds < 5, `${seconds} s`)
+    const position = 'id: s position []'
+    const row = (height: number) => `id: s checkpoints ${height}`
+    assert.deepEqual(fresh!(), [`retry: 1000 ${position}`, row(3), position])
+    assert.deepEqual(back!(), [`retry: 1000 ${row(1)}`, row(2), position, row(3), position])
+  })
 
   test('ends with a clear event if its client does not read, while others continue', async (t) => {
     const { live, base } = await serveLive(t, kind, [checkpointAt(1)])

@@ -121,8 +121,10 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     const returns = await listen(base, `${STREAM}?every=1`, leaves.id)
     await until(() => returns.events.length === 1, 'the one that has changed')
     assert.deepEqual(changesOf(returns), [(await pagedState(base))[markets[3]!]])
-    const nothing = await listen(base, `${STREAM}?every=1&after=${returns.id}`)
-    assert.deepEqual(nothing.events, [])
+    for (const name of ['after', 'lastEventId']) {
+      const nothing = await listen(base, `${STREAM}?every=1&${name}=${returns.id}`)
+      assert.deepEqual(nothing.events, [])
+    }
     const ofOne = await listen(base, `${STREAM}?marketId=${markets[0]}`)
     // Another service over the same store has not given that id.
     const { base: elsewhere } = await serveLive(t, kind, [pointAt(1)])
@@ -134,6 +136,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
       [`${STREAM}?marketId=${markets[0]}&after=${leaves.id}`],
       [`${STREAM}?marketId=${markets[1]}&after=${ofOne.id}`],
       [STREAM, { 'last-event-id': 'abc' }],
+      [`${STREAM}?lastEventId=abc`],
     ] as [string, Record<string, string>?][])
       await assertMalformed(base, target, 10028, headers)
   })
@@ -205,11 +208,11 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     slow.drained = () => drained.promise
     const pulled = feed.pull()
     await until(() => textOf(slow).length > begun, 'a part of the changes')
-    feed.sendPosition()
+    feed.keepAlive([slow])
     assert.doesNotMatch(textOf(slow).slice(begun), /^id: /m)
     drained.resolve()
     await pulled
-    feed.sendPosition()
+    feed.keepAlive([slow])
     const ids = textOf(slow)
       .slice(begun)
       .match(/^id: .*$/gm)
@@ -236,6 +239,25 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     assert.equal(Object.keys(ofLate!).length, 300)
   })
 
+  test('sends one that returns its market, although a reading of other markets has ended meanwhile', async (t) => {
+    const { markets, feed, gates } = await openFeed(t, kind, 2)
+    const [ofFirst, ofSecond] = markets.map((marketId) => ({ ...OF_ALL, marketId }))
+    const ofAll = createReceiver()
+    await feed.join(ofAll, OF_ALL, null)
+    feed.leave(ofAll)
+    const gate = Promise.withResolvers<void>()
+    gates.push(gate.promise)
+    const second = feed.join(createReceiver(), ofSecond!, null)
+    const first = createReceiver()
+    await feed.join(first, ofFirst!, null)
+    gate.resolve()
+    await second
+    const back = createReceiver()
+    const [, reading] = /^id: .*_(.*)$/m.exec(textOf(first))!
+    await feed.join(back, ofFirst!, reading!)
+    assert.deepEqual(stateOfText(textOf(back)), stateOfText(textOf(first)))
+  })
+
   test('continues when its store cannot be read for a while', async (t) => {
     const { markets, feed, change, faults } = await openFeed(t, kind, 1)
     const receiver = createReceiver()
@@ -253,7 +275,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
 /** A follower of all markets, at any pace. */
 const OF_ALL = { marketId: null, everyMs: 1 }
 
-/** The feed of a store of so many markets, the reads it has asked for, and faults of the next ones. */
+/** The feed of a store of so many markets, the reads it has asked for, and faults of the next ones or what they wait for. */
 async function openFeed(t: TestContext, kind: StoreKind, count: number) {
   const markets = Array.from({ length: count }, (_, index) => idOf(`${index}`))
   const { store, live } = await createLiveStore(t, kind)
@@ -263,9 +285,11 @@ async function openFeed(t: TestContext, kind: StoreKind, count: number) {
   const reads = longReadsOf(await openReader(t, store), 1)
   const asked: SummariesQuery[] = []
   const faults: Error[] = []
+  const gates: Promise<void>[] = []
   const feed = createSummaryFeed(async (query) => {
     const fault = faults.pop()
     if (fault !== undefined) throw fault
+    await gates.pop()
     asked.push(query)
     return await reads.readSummaries(query)
   })
@@ -274,7 +298,7 @@ async function openFeed(t: TestContext, kind: StoreKind, count: number) {
     await live.commit(height, points(height, changed))
     await sleep(1_000)
   }
-  return { markets, asked, faults, feed, change }
+  return { markets, asked, faults, gates, feed, change }
 }
 
 test('a stream of market summaries is refused if it cannot be followed, and counted', async (t) => {
@@ -298,7 +322,7 @@ function createReceiver(): Receiver {
   return {
     pieces,
     send: (bytes) => void pieces.push(bytes),
-    keepAlive: () => {},
+    isSilent: false,
     drained: async () => {},
     isClosed: false,
   }

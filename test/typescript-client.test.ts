@@ -164,13 +164,21 @@ describe('the TypeScript client', () => {
 
   test('resumes a stream that ends or breaks with the last id received, with or without a row', async (t) => {
     const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"atBlock":"${id}"}\n\n`
-    const answers = [`id: 1\n\n${row(2)}`, `${row(3)}id: 4\n\n`, 'id: 5\n\n', `${row(6)}${row(7)}`]
+    const position = (id: number) => `id: ${id}\nevent: position\ndata: []\n\n`
+    const answers = [
+      `retry: 1\n${position(1)}`,
+      `${row(2)}event: others\ndata: {"atBlock":"0"}\n\n`,
+      `${row(3)}${position(4)}`,
+      // As market summaries have it.
+      'id: 5\n\n',
+      `${position(6)}${row(7)}${row(8)}`,
+    ]
     const asked: string[] = []
     const base = await serveWith(t, (request, response) => {
       asked.push(request.url!)
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
       response.write(answers[asked.length - 1] ?? 'retry: 1\n\n', () =>
-        asked.length === 2 ? response.destroy() : response.end(),
+        asked.length === 3 ? response.destroy() : response.end(),
       )
     })
     const heights: string[] = []
@@ -179,9 +187,18 @@ describe('the TypeScript client', () => {
       heights.push(cursor)
       if (heights.length === 4) break
     }
-    assert.deepEqual(heights, ['2', '3', '6', '7'])
+    assert.deepEqual(heights, ['2', '3', '7', '8'])
     const path = '/api/v2/stream/checkpoints'
-    assert.deepEqual(asked, [path, `${path}?after=2`, `${path}?after=4`, `${path}?after=5`])
+    assert.deepEqual(asked, [path, ...[1, 2, 4, 5].map((id) => `${path}?after=${id}`)])
+  })
+
+  test('ends a stream at its signal, also where fetch goes on reading', { timeout: 10_000 }, async () => {
+    const isCancelled = Promise.withResolvers<void>()
+    const body = new ReadableStream({ cancel: () => isCancelled.resolve() })
+    const lyra = createLyraClient({ url: 'http://127.0.0.1:1', fetch: async () => new Response(body) })
+    for await (const row of lyra.streamCheckpoints({}, { signal: AbortSignal.timeout(50) }))
+      assert.fail(`no row comes: ${row}`)
+    await isCancelled.promise
   })
 
   test('reads a stream of events cut into pieces anywhere', () => {

@@ -69,6 +69,11 @@ function invalidTrader(_: string, id: string): Fault {
   return { detail: 10000, says: `invalid party id: ${inner}` }
 }
 
+const UINT64_ALLOWED = `an integer from 0 to ${UINT64}, without sign`
+const NO_UINT64 = [...NO_INTEGERS, '-1', '-0', '+1', UINT64 + 1n]
+
+const NO_CURSORS = [' ', 'x', '!', '====', 'AA', 'A'.repeat(5000), '\0', '😀', 'e30', 'c1_x']
+
 /** The wrong values of each type of parameter, by how they are refused. */
 const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]][]> = {
   pageSize: noSizes('an integer from 1 to 5000', ['0', '-0']),
@@ -79,12 +84,8 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
       [...NO_INTEGERS, INT64 + 1n, -INT64 - 2n, '1696500000.5'],
     ],
   ],
-  uint64: [
-    [
-      unparsed(`an integer from 0 to ${UINT64}, without sign`),
-      [...NO_INTEGERS, '-1', '-0', '+1', UINT64 + 1n],
-    ],
-  ],
+  uint64: [[unparsed(UINT64_ALLOWED), NO_UINT64]],
+  startBlock: [[unparsed(UINT64_ALLOWED), NO_UINT64.filter((value) => value !== '')]],
   buckets: [[unparsed('an integer from 1 to 2000'), [...NO_INTEGERS, '0', '-1', '2001', INT64]]],
   seconds: [[unparsed('an integer from 1 to 60'), [...NO_INTEGERS, '0', '-1', '61', INT64]]],
   interval: [
@@ -117,7 +118,8 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
   ],
   fileFormat: [[unparsed('one of csv'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
   exportTimes: [[unparsed('iso, with format=csv'), ['', ' ', 'rfc', 'ISO', '1']]],
-  cursor: [[pagination, ['', ' ', 'x', '!', '====', 'AA', 'A'.repeat(5000), '\0', '😀', 'e30', 'c1_x']]],
+  cursor: [[pagination, ['', ...NO_CURSORS]]],
+  streamId: [[pagination, NO_CURSORS]],
   marketId: [
     [
       (_, id) => ({ detail: 10000, says: `invalid market ID: ${shown(id)} is not 64 hex digits` }),

@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// follow passes each row and its id to use, from the row after lastID on, until use returns an error. It reconnects when
-// the connection ends, after at most longestWait unless the service asks for more.
-func follow(address, lastID string, longestWait time.Duration, use func(data, id string) error) error {
+// follow passes each row and its id to use, from the row after lastID on, until use returns an error. Rows are the events
+// named resource, such as fundingPeriods. It reconnects when the connection ends, after at most longestWait unless the
+// service asks for more.
+func follow(address, resource, lastID string, longestWait time.Duration, use func(data, id string) error) error {
 	wait := time.Second
 	for {
-		answered, asked, err := connect(address, &lastID, use)
+		answered, asked, err := connect(address, resource, &lastID, use)
 		if err != nil {
 			return err
 		}
@@ -36,10 +37,10 @@ func follow(address, lastID string, longestWait time.Duration, use func(data, id
 }
 
 // connect reads one connection to its end. Its error is that of use, or of a request that will never succeed.
-func connect(address string, lastID *string, use func(data, id string) error) (answered bool, asked time.Duration, err error) {
+func connect(address, resource string, lastID *string, use func(data, id string) error) (answered bool, asked time.Duration, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	// A comment arrives every 15 s: after a minute of silence the connection is lost.
+	// Something arrives every 4 s: after a minute of silence the connection is lost.
 	silence := time.AfterFunc(time.Minute, cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -75,12 +76,12 @@ func connect(address string, lastID *string, use func(data, id string) error) (a
 		if line != "\n" {
 			continue
 		}
-		// The end of an event, or of an id alone.
+		// The end of an event.
 		if id, ok := event["id"]; ok {
 			*lastID = id
 		}
-		if data, ok := event["data"]; ok && event["event"] != "dropped" {
-			if err := use(data, *lastID); err != nil {
+		if event["event"] == resource {
+			if err := use(event["data"], *lastID); err != nil {
 				return true, 0, err
 			}
 		}
@@ -92,7 +93,7 @@ const points = "http://127.0.0.1:3008/api/v2/stream/funding-period-data-points" 
 	"?marketId=4d7eaaf19e71039d707188993493d1e9fe52bc7f429bba3d9fe5f9ee658d26c6&afterBlock=0"
 
 func main() {
-	err := follow(points, "", 2*time.Second, func(data, id string) error {
+	err := follow(points, "fundingPeriodDataPoints", "", 2*time.Second, func(data, id string) error {
 		var point struct{ Timestamp, Price, Twap string }
 		if err := json.Unmarshal([]byte(data), &point); err != nil {
 			return err

@@ -5,7 +5,7 @@ import { type StreamStart, streamTarget } from './requests.ts'
 import type { StreamFilters, StreamName, StreamNodes } from './resources.ts'
 import { wait } from './wait.ts'
 
-/** The service sends something every 15 seconds; a connection that is silent for longer than this is lost. */
+/** The service sends something every 4 seconds; a connection that is silent for longer than this is lost. */
 const SILENCE_MS = 45_000
 
 /** A row, with the cursor to resume after it. */
@@ -37,13 +37,14 @@ export async function* followStream<Name extends StreamName>(
       watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
     }
     const rows: StreamRow<StreamNodes[Name]>[] = []
-    /** An id without a row, after the last row. */
+    /** An id after that of the last row, such as that of an event `position`. */
     let idle: string | null = null
     const read = createEventStreamReader({
       onEvent: ({ event, data, id }) => {
-        idle = null
-        if (event === resource)
+        if (event === resource) {
+          idle = null
           rows.push({ row: JSON.parse(data) as StreamNodes[Name], cursor: id || (cursor ?? '') })
+        } else if (id !== '') idle = id
       },
       onId: (id) => {
         idle = id
@@ -59,6 +60,8 @@ export async function* followStream<Name extends StreamName>(
         ended,
       )
       const reader = body.getReader()
+      // Deno goes on reading after the signal.
+      ended.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true })
       const decoder = new TextDecoder()
       for (;;) {
         const { done, value } = await reader.read()

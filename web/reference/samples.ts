@@ -82,8 +82,10 @@ export function typescriptSample(asked: Asked): string {
     `const lyra = createLyraClient({ url: ${literal(asked.base)} })`,
   ]
   if (stream !== undefined) {
-    const lastId = headers.find(([name]) => name === 'Last-Event-ID')
-    const start = lastId === undefined ? page : [['after', literal(lastId[1])] as Entry]
+    const lastId = ['Last-Event-ID', 'lastEventId']
+      .map((name) => asked.given.find((parameter) => parameter.name === name && parameter.value !== ''))
+      .find((parameter) => parameter !== undefined)
+    const start = lastId === undefined ? page : [['after', literal(lastId.value)] as Entry]
     const options = object([...start, ['signal', 'stop']])
     return [
       ...client,
@@ -168,7 +170,7 @@ function split({ path, given }: Asked): { filters: Entry[]; page: Entry[]; heade
   const asked = [...path.matchAll(PARAMETER)].map(([, name]) => name!)
   const missing = asked.filter((name) => !known.some((parameter) => parameter.name === name))
   const ofPage = ({ name }: Given) =>
-    name.startsWith('pagination.') || name === 'after' || name === 'afterBlock'
+    name.startsWith('pagination.') || ['after', 'afterBlock', 'lastEventId'].includes(name)
   return {
     filters: [
       ...missing.map((name): Entry => [name, literal(`{${name}}`)]),

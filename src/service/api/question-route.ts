@@ -16,7 +16,7 @@ const CACHE_CONTROL = 'no-cache'
 export function questionRoute<Asked>(question: Question<Asked>, answers: Answers): Route {
   const { description } = question
   const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
-  const readParameters = parameterReader(restParametersOf(question), isOfReference ? null : [])
+  const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
   return {
     path: question.path,
     answer: (exchange) => {

@@ -6,13 +6,19 @@ import type { Resource, Selection } from '#core/resources/resource'
 import { sharedRuns } from '#core/shared-runs'
 import type { Pass } from '#core/store/readings/point-arrivals'
 import { type Chunk, outsideUnsettled, type ReadChunk, STREAM_CHUNK_ROWS } from './chunk.ts'
-import { allDrained, type Follower, idText, LAG_WAIT_MS, type Start, sendToAll } from './follower.ts'
+import {
+  allDrained,
+  COMMENT,
+  type Follower,
+  LAG_WAIT_MS,
+  positionText,
+  SILENCE_MS,
+  type Start,
+  sendToAll,
+} from './follower.ts'
 import type { Feed } from './hub.ts'
 import type { ReadingLane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
-
-/** How often a follower without a row for a while is sent its cursor, milliseconds. */
-const CURSOR_INTERVAL_MS = 5_000
 
 /** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
 type FeedProgress = { lacks: Lacks; coverage: Coverage }
@@ -50,7 +56,7 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
     }
     if (follower.isClosed) return
     followers.add(follower)
-    follower.send(cursorBytes(level!), 1)
+    follower.send(positionBytes(level!), 1)
   }
 
   function leave(follower: Follower): void {
@@ -59,14 +65,19 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
     waiting.delete(follower)
   }
 
-  function sendPosition(): void {
-    if (level !== null) sendToAll(followers, cursorBytes(level))
+  function keepAlive(silent: readonly Follower[]): void {
+    const { true: upToDate = [], false: waiting = [] } = Object.groupBy(
+      silent,
+      (follower) => `${followers.has(follower)}`,
+    )
+    if (upToDate.length > 0) sendToAll(upToDate, positionBytes(level!))
+    sendToAll(waiting, COMMENT)
   }
 
-  function cursorBytes({ lacks, coverage }: FeedProgress): Buffer {
+  function positionBytes({ lacks, coverage }: FeedProgress): Buffer {
     const { tail } = lacks
     const received = { ...lacks, tail: outsideUnsettled(tail, tail, coverage) }
-    return Buffer.from(idText(encodeStreamCursor(resource, selection, received)))
+    return Buffer.from(positionText(encodeStreamCursor(resource, selection, received)))
   }
 
   /**
@@ -136,8 +147,8 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
         pass = chunk.pass
         const now = performance.now()
         const isQuiet = chunk.bytes.length === 0
-        if (!isQuiet || now - sentAt > CURSOR_INTERVAL_MS) {
-          follower.send(isQuiet ? cursorBytes({ lacks, coverage: asOf }) : chunk.bytes, 1)
+        if (!isQuiet || now - sentAt > SILENCE_MS) {
+          follower.send(isQuiet ? positionBytes({ lacks, coverage: asOf }) : chunk.bytes, 1)
           sentAt = now
         }
         if (!chunk.isLast) {
@@ -161,6 +172,6 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
       // Blocks below the first height do not move the position either. A network's first block is block 1.
       return level !== null && (level.lacks.gaps.length > 0 || level.coverage.first > 1n)
     },
-    ...{ join, leave, sendPosition },
+    ...{ join, leave, keepAlive },
   } satisfies Feed
 }

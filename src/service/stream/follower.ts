@@ -9,6 +9,9 @@ export const MAX_PIECE_BYTES = 256 * 1024
 /** How long to wait for a replica that lags, or for the first block of a store, milliseconds. */
 export const LAG_WAIT_MS = 500
 
+/** How long a follower goes without bytes, milliseconds: Node's agent ends connections that are silent for 5 s. */
+export const SILENCE_MS = 4_000
+
 /** How long a feed waits, between two pieces, for followers to take the first one, milliseconds. */
 const PIECE_WAIT_MS = 250
 
@@ -20,8 +23,8 @@ export type Follower = {
    * @param sharers how many followers are sent the same bytes, which are in memory once
    */
   send(bytes: Buffer, sharers: number): void
-  /** Says that the stream is alive, unless sent data are waiting: a client that reads nothing is to be idle. */
-  keepAlive(): void
+  /** Whether it has been sent nothing for {@link SILENCE_MS}, and no sent data are waiting: a client that reads nothing is to be idle. */
+  readonly isSilent: boolean
   /** Resolves once little of the sent data is waiting, or the follower is closed. */
   drained(): Promise<void>
   /** Whether the client is gone. */
@@ -36,10 +39,16 @@ export function eventText({ name }: Resource, id: string, node: string): string 
   return `id: ${id}\nevent: ${name}\ndata: ${node}\n\n`
 }
 
-/** A cursor alone: the position to resume from, before any row has arrived. */
-export function idText(id: string): string {
-  return `id: ${id}\n\n`
+/**
+ * The position to resume from without a row. Widely used clients ignore an id without data; no decoder takes an empty list for
+ * a row.
+ */
+export function positionText(id: string): string {
+  return `id: ${id}\nevent: position\ndata: []\n\n`
 }
+
+/** A sign of life for a follower whose position is not known yet. Not a block of its own: some clients report an empty event for it. */
+export const COMMENT = Buffer.from(': \n')
 
 /** Sends the same bytes to all of some followers. */
 export function sendToAll(followers: Iterable<Follower>, bytes: Buffer): void {

@@ -11,9 +11,6 @@ const GAP_INTERVAL_MS = 1_000
 /** Without a report for this long, another program may have become the store's writer. */
 const REPORTS_MS = 10_000
 
-/** How often a stream says that it is alive: a connection on which nothing moves is closed. */
-const HEARTBEAT_MS = 15_000
-
 /** A reading of the store for any number of followers. */
 export type Feed = {
   /** Reads and sends new rows. */
@@ -21,8 +18,8 @@ export type Feed = {
   leave(follower: Follower): void
   /** Whether there may be something new although the position has not moved. */
   readonly awaitsGaps: boolean
-  /** Tells followers that are up to date how far it is. */
-  sendPosition(): void
+  /** Sends its silent followers their position, or a comment to those that still wait for their rows. */
+  keepAlive(silent: readonly Follower[]): void
 }
 
 export type HubOptions = {
@@ -58,7 +55,6 @@ export function createHub({ reader, onNotice }: HubOptions) {
   /** Whether a commit was reported that the reading in progress may not have seen. */
   let hasUnreadCommit = false
   let lookedForGapsAt = 0
-  let keptAliveAt = performance.now()
   /** The last error reported, while some feed cannot be read. */
   let fault: string | null = null
 
@@ -160,13 +156,9 @@ export function createHub({ reader, onNotice }: HubOptions) {
   }
 
   function keepAlive(): void {
-    const now = performance.now()
-    if (now - keptAliveAt < HEARTBEAT_MS) return
-    keptAliveAt = now
     for (const { feed, followers } of byKey.values()) {
-      // Also to those that wait for a reading.
-      for (const follower of followers) follower.keepAlive()
-      feed.sendPosition()
+      const silent = [...followers].filter(({ isSilent }) => isSilent)
+      if (silent.length > 0) feed.keepAlive(silent)
     }
   }
 

@@ -3,7 +3,7 @@ import { fingerprintOf } from '#core/resources/fingerprint'
 import { marketSummaries } from '#core/resources/market-summaries'
 import type { Row } from '#core/resources/resource'
 import type { ChangedSummaries } from '#core/store/readings/market-summaries'
-import { idText, MAX_PIECE_BYTES } from './follower.ts'
+import { MAX_PIECE_BYTES } from './follower.ts'
 
 const [, ...PARTS] = marketSummaries.fields
 
@@ -21,6 +21,11 @@ export function changeNode(row: Row, before: Row | undefined): string | null {
     if (row[index + 1] !== before[index + 1]) parts += `,${write(row, {}).slice(1, -1)}`
   }
   return parts === '' ? null : `{"marketId":"${row[0]}"${parts}}`
+}
+
+/** The id alone, of a moment without changes. */
+export function idText(id: string): string {
+  return `id: ${id}\n\n`
 }
 
 /** Events in pieces of a bounded length. Only the last event has an id: before it, the state is incomplete. */

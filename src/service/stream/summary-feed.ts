@@ -7,9 +7,9 @@ import type {
   SummariesQuery,
   SummariesVersion,
 } from '#core/store/readings/market-summaries'
-import { allDrained, type Follower, idText, LAG_WAIT_MS, sendToAll } from './follower.ts'
+import { allDrained, COMMENT, type Follower, LAG_WAIT_MS, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
-import { changeNode, encodeSummaryId, eventPieces, nameOfReading } from './summary-events.ts'
+import { changeNode, encodeSummaryId, eventPieces, idText, nameOfReading } from './summary-events.ts'
 
 /** Shortest interval of reading the store, milliseconds: the fastest pace of a follower. */
 const READ_INTERVAL_MS = 1_000
@@ -114,11 +114,16 @@ export function createSummaryFeed(read: ReadSummaries) {
     }
   }
 
-  function sendPosition(): void {
+  function keepAlive(silent: readonly Follower[]): void {
+    const waiting = new Set(silent)
     for (const { followers, sent, isSending } of groups.values()) {
       // An id covers all changes.
-      if (sent !== null && !isSending) sendToAll(followers, Buffer.from(idText(sent.id)))
+      if (sent === null || isSending) continue
+      const own = silent.filter((follower) => followers.has(follower))
+      for (const follower of own) waiting.delete(follower)
+      sendToAll(own, Buffer.from(idText(sent.id)))
     }
+    sendToAll(waiting, COMMENT)
   }
 
   function forgetIfEmpty(group: Group): void {
@@ -163,7 +168,8 @@ export function createSummaryFeed(read: ReadSummaries) {
     }
     // At another pace, the follower may have received a later reading: it returns to the group's state.
     const since = Math.min(reading, sent.reading)
-    const changed = [...rows].filter(([market]) => entries.get(market)!.changedAt > since)
+    // A reading that began before the group may have dropped a market: it counts as changed.
+    const changed = [...rows].filter(([market]) => (entries.get(market)?.changedAt ?? Infinity) > since)
     return textOf(changed.map(([, row]) => row))
   }
 
@@ -275,7 +281,7 @@ export function createSummaryFeed(read: ReadSummaries) {
   return {
     /** A filled gap or a deletion changes summaries, but not the position. */
     awaitsGaps: true,
-    ...{ pull, join, leave, sendPosition },
+    ...{ pull, join, leave, keepAlive },
   } satisfies Feed
 }
 

@@ -208,10 +208,10 @@ function queryOfOptions(
   if (after !== undefined) pairs.push(['pagination.after', after])
   try {
     if (isOfAll) {
-      return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource), [])(pairs))
+      return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource), 'refused')(pairs))
     }
     pairs.push(['pagination.newestFirst', String(!oldestFirst)])
-    const values = parameterReader(parametersOf(resource), [])(pairs)
+    const values = parameterReader(parametersOf(resource), 'refused')(pairs)
     return exportQuery(resource, scope === null ? null : given.get(scope)!, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

@@ -40,7 +40,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, MethodH
 function listMethod(resource: Resource, { answers, known }: GrpcOptions): MethodHandler {
   const described = DESCRIBED[resource.grpcMethod!]!
   const question = questionAt(resource.path)
-  const readParameters = parameterReader(question.parameters, null)
+  const readParameters = parameterReader(question.parameters, 'ignored')
   return {
     unary: async ({ stream, address, metadata }, request) => {
       let answer: Buffer | string = Buffer.alloc(0)

@@ -8,20 +8,21 @@ import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
-const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in \`Last-Event-ID\` or \`after\`. Without a start, the stream begins with the next new row.
+const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. A stream begins with a row, or with an event \`position\` that has only an id; its data is \`[]\`. Such an event also follows after 4 seconds without a row. To resume without losing or repeating rows, send the last id received in the header \`Last-Event-ID\`, or in \`lastEventId\` or \`after\`. Without a start, the stream begins with the next new row.
 
-A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends. Comments are sent while there are no rows.`
+A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends.`
 
-const LAST_EVENT_ID = {
+const LAST_EVENT_ID_HEADER = {
   name: 'Last-Event-ID',
   in: 'header',
-  description: 'The last id received. Browsers send it automatically.',
+  description:
+    'The last id received. Browsers send it automatically. Takes precedence over `lastEventId`, `after` and `afterBlock`.',
   schema: { type: 'string' },
 }
 
 const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of markets. First each market's summary is sent, whole; then, after a block, only the top-level parts that have changed, with the market's id. A part that is null is sent as null. Not every state in between is sent.
 
-To reconnect, send the last id received in \`Last-Event-ID\` or \`after\`: if the service remembers it, only summaries that have changed since are sent, whole; otherwise all. Slow readers and silence are treated as in other streams.`
+To reconnect, send the last id received in the header \`Last-Event-ID\`, or in \`lastEventId\` or \`after\`: if the service remembers it, only summaries that have changed since are sent, whole; otherwise all. Slow readers and silence are treated as in other streams.`
 
 /** The operation that sends the rows of a resource as they come. */
 export function streamOperation(resource: Resource): object {
@@ -47,7 +48,7 @@ function operationOf(
 ): object {
   return operation(
     { operationId: operationIdOf('stream', resource), summary, description, tags: ['live updates'] },
-    [...queryParameters(parameters), LAST_EVENT_ID],
+    [...queryParameters(parameters), LAST_EVENT_ID_HEADER],
     {
       200: {
         description: 'The stream.',

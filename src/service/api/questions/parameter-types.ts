@@ -86,6 +86,12 @@ function sizeFrom(minimum: number): ParameterType {
   }
 }
 
+const UINT64: ParameterType = {
+  parse: (value) => parseInteger(value, UNSIGNED, 0n, MAX_UINT64),
+  allowed: `an integer from 0 to ${MAX_UINT64}, without sign`,
+  schema: { type: 'string', format: 'uint64', pattern: UNSIGNED.source, examples: ['1'] },
+}
+
 /** The types of parameters: how to parse their values, and their schemas. */
 export const PARAMETER_TYPES = {
   pageSize: sizeFrom(1),
@@ -100,11 +106,7 @@ export const PARAMETER_TYPES = {
     },
     schema: { type: 'string', format: 'int64', pattern: SIGNED.source, examples: ['1696500000000000000'] },
   },
-  uint64: {
-    parse: (value) => parseInteger(value, UNSIGNED, 0n, MAX_UINT64),
-    allowed: `an integer from 0 to ${MAX_UINT64}, without sign`,
-    schema: { type: 'string', format: 'uint64', pattern: UNSIGNED.source, examples: ['1'] },
-  },
+  uint64: UINT64,
   buckets: {
     parse: (text) => parseInteger(text, SIGNED, 1n, MAX_BUCKETS),
     allowed: `an integer from 1 to ${MAX_BUCKETS}`,
@@ -137,6 +139,13 @@ export const PARAMETER_TYPES = {
   fileFormat: oneOfTexts(themselves(['csv'])),
   exportTimes: { ...oneOfTexts(themselves(['iso'])), allowed: 'iso, with format=csv' },
   cursor: textLike(CURSOR_TEXT),
+  // Where a stream starts: an empty text means that the parameter is not given.
+  streamId: textLike(/^[A-Za-z0-9_-]*$/),
+  startBlock: {
+    ...UINT64,
+    parse: (text) => (text === '' ? '' : UINT64.parse(text)),
+    schema: { ...UINT64.schema, pattern: '^[0-9]*$' },
+  },
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),
   traderId: textLike(TRADER_ID),

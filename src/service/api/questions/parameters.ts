@@ -133,11 +133,11 @@ export type ParameterReader = (pairs: QueryPairs) => ParameterValues
  * The reader throws an {@link ApiError} 400 for an unknown name, unless these are ignored; for a value that does not
  * parse and a parameter that comes twice: the first such parameter by name.
  *
- * @param others names that are taken without being read; null: any, as the reference's own requests have it
+ * @param unknownNames ignored on requests that the reference has, too, as it does; otherwise refused
  */
 export function parameterReader(
   parameters: readonly Parameter[],
-  others: readonly string[] | null,
+  unknownNames: 'ignored' | 'refused',
 ): ParameterReader {
   const inOrder = byName(parameters)
   const bySpelling = new Map(
@@ -148,7 +148,7 @@ export function parameterReader(
     for (const [name, value] of pairs) {
       const parameter = bySpelling.get(name)
       if (parameter === undefined) {
-        if (others === null || others.includes(name) || name === PRETTY) continue
+        if (unknownNames === 'ignored' || name === PRETTY) continue
         throw unknownParameter(name, inOrder)
       }
       const values = given.get(parameter)

@@ -31,7 +31,7 @@ export function createExports(options: ConstructorParameters<typeof ExportAnswer
     besidePages: (resource, pages) => {
       const readParameters = parameterReader(
         exportParametersOf(resource),
-        resource.grpcMethod === undefined ? [] : null,
+        resource.grpcMethod === undefined ? 'refused' : 'ignored',
       )
       return {
         ...pages,
@@ -46,7 +46,7 @@ export function createExports(options: ConstructorParameters<typeof ExportAnswer
       }
     },
     ofAllMarkets: (resource) => {
-      const readParameters = parameterReader(fullExportParametersOf(resource), [])
+      const readParameters = parameterReader(fullExportParametersOf(resource), 'refused')
       const routeOf = (ending: ExportFormat | null): Route => ({
         path: exportPath(resource, ending),
         answer: async (exchange) => {

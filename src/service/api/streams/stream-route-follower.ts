@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Follower } from '../../stream/follower.ts'
+import { type Follower, SILENCE_MS } from '../../stream/follower.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { errorBody, GRPC } from '../http/errors.ts'
 
 /** Bytes that may wait for a slow client, beyond those that the system has accepted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
-const HEARTBEAT = Buffer.from(': \n\n')
+/**
+ * How long clients wait before they come back, milliseconds: a line of the next event, because some clients report one without
+ * data as empty; and of the end, because go-sse does not come back if the last line is a comment.
+ */
+export const RETRY = 'retry: 1000\n'
 
 /** Milliseconds for a dropped client to read the bytes sent before, including the reason. */
 const LAST_READ_MS = 10_000
@@ -45,6 +49,7 @@ export function createStreamFollower(
   let written = 0
   const unsent: { end: number; bytes: number; release: (() => void) | null }[] = []
   let isCounting = false
+  let sentAt = performance.now()
 
   const isClosed = () => isEnded || response.destroyed || response.writableEnded
 
@@ -59,6 +64,7 @@ export function createStreamFollower(
 
   function write(bytes: Buffer, sharers: number): void {
     response.write(bytes)
+    sentAt = performance.now()
     written += bytes.length
     // What many are sent is in memory once.
     unsent.push({ end: written, bytes: Math.ceil(bytes.length / sharers), release: null })
@@ -92,8 +98,8 @@ export function createStreamFollower(
         finish(DROPPED_EVENT)
       } else write(bytes, sharers)
     },
-    keepAlive: () => {
-      if (!isClosed() && response.writableLength === 0) write(HEARTBEAT, 1)
+    get isSilent() {
+      return !isClosed() && response.writableLength === 0 && performance.now() - sentAt >= SILENCE_MS
     },
     drained: async () => {
       if (isClosed() || !response.writableNeedDrain) return
@@ -109,6 +115,6 @@ export function createStreamFollower(
     get isClosed() {
       return isClosed()
     },
-    end: () => finish(': the stream ends; reconnect with the last id\n\n'),
+    end: () => finish(RETRY),
   }
 }

@@ -19,20 +19,48 @@ import {
   type ParameterValues,
 } from '../questions/parameters.ts'
 
+/** For clients that add the last id to the address because they cannot set headers. */
+export const LAST_EVENT_ID: Parameter = {
+  name: 'lastEventId',
+  type: PARAMETER_TYPES.streamId,
+  description:
+    'The last id received, for clients that cannot set the header `Last-Event-ID`, which takes precedence. Empty: as if not given.',
+}
+
 const START_PARAMETERS: readonly Parameter[] = [
+  LAST_EVENT_ID,
   {
     name: 'after',
-    type: PARAMETER_TYPES.cursor,
+    type: PARAMETER_TYPES.streamId,
     description:
-      "Rows after this one: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` takes precedence.",
+      "Rows after this one: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` and `lastEventId` take precedence. Empty: as if not given.",
   },
   {
     name: 'afterBlock',
-    type: PARAMETER_TYPES.uint64,
+    type: PARAMETER_TYPES.startBlock,
     description:
-      'Rows of the blocks after this height, such as the `X-Block-Height` of a page. Cannot be combined with `after`.',
+      'Rows of the blocks after this height, such as the `X-Block-Height` of a page. Cannot be combined with `after`. Empty: as if not given.',
   },
 ]
+
+/** The id or cursor to resume after, with the name by which the client gives it; null if it gives none. */
+export type ResumedId = { name: string; id: string } | null
+
+/** @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none */
+export function resumedId(values: ParameterValues, lastIdHeader: string): ResumedId {
+  if (lastIdHeader !== '') return { name: 'Last-Event-ID', id: lastIdHeader }
+  for (const name of ['lastEventId', 'after']) {
+    const id = startValue<string>(values, name)
+    if (id !== undefined) return { name, id }
+  }
+  return null
+}
+
+/** A parameter of the start; undefined if it is absent or empty: some clients send an empty one before they have an id. */
+function startValue<Value>(values: ParameterValues, name: string): Value | undefined {
+  const value = values.get(name)
+  return value === '' ? undefined : (value as Value | undefined)
+}
 
 /** The query parameters of a resource's stream, by name. */
 export function streamParametersOf(resource: Resource): readonly Parameter[] {
@@ -49,28 +77,27 @@ export type StreamRequest = { selection: Selection; start: Start; position: Posi
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
- * @param lastEventId the header of a reconnecting client; otherwise empty
+ * @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none
  *
  * @throws {ApiError} 400 if a parameter is missing, malformed or contradictory; 503 for an empty store.
  */
 export async function streamRequest(
   resource: Resource,
   values: ParameterValues,
-  lastEventId: string,
+  lastIdHeader: string,
   reader: Reader,
 ): Promise<StreamRequest> {
   const selection = selectionOf(resource, 'stream', null, values)
-  const after = values.get('after') as string | undefined
-  const afterBlock = values.get('afterBlock') as bigint | undefined
-  if (after !== undefined && afterBlock !== undefined) {
+  const afterBlock = startValue<bigint>(values, 'afterBlock')
+  if (startValue(values, 'after') !== undefined && afterBlock !== undefined) {
     throw invalidPagination('after and afterBlock cannot be combined; give one of them')
   }
-  const [name, cursor] = lastEventId === '' ? ['after', after] : ['Last-Event-ID', lastEventId]
-  const lacks = cursor === undefined ? null : decodeStreamCursor(resource, selection, cursor)
+  const resumed = resumedId(values, lastIdHeader)
+  const lacks = resumed === null ? null : decodeStreamCursor(resource, selection, resumed.id)
   const place =
-    cursor === undefined || lacks !== null
+    resumed === null || lacks !== null
       ? null
-      : await placeOfCursor(resource, selection, name!, cursor, reader)
+      : await placeOfCursor(resource, selection, resumed.name, resumed.id, reader)
   const { position } = await reader.freshness(null)
   if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }

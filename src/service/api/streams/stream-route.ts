@@ -23,17 +23,11 @@ import type { Turns } from '../http/turns.ts'
 import { streamPath } from '../paths.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import type { LongReads } from './long-reads.ts'
-import { createStreamFollower, type StreamFollower } from './stream-route-follower.ts'
+import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
 import { SUMMARY_STREAM_PARAMETERS, summaryStreamRequest } from './summary-stream-request.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
-
-/** How long clients wait before they come back, milliseconds. */
-const RECONNECT_MS = 1_000
-
-/** What clients that cannot set the header of that name add to the address. */
-const IGNORED = ['lastEventId']
 
 export type StreamRoutesOptions = {
   reader: Reader
@@ -69,7 +63,8 @@ type AskedStream = {
 type OfferedStream = {
   resource: Resource
   parameters: Parameters<typeof parameterReader>[0]
-  ask(values: ParameterValues, lastEventId: string): Promise<AskedStream>
+  /** @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none */
+  ask(values: ParameterValues, lastIdHeader: string): Promise<AskedStream>
 }
 
 export function createStreams(options: StreamRoutesOptions): Streams {
@@ -100,7 +95,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       response.end()
       return
     }
-    response.write(`retry: ${RECONNECT_MS}\n\n`)
+    response.write(RETRY)
     const created = createStreamFollower(response, backlog, address, () => dropped.inc())
     follower = created
     open.add(created)
@@ -122,8 +117,8 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const rowsOf = (resource: Resource): OfferedStream => ({
     resource,
     parameters: streamParametersOf(resource),
-    ask: async (values, lastEventId) => {
-      const { selection, start, position } = await streamRequest(resource, values, lastEventId, reader)
+    ask: async (values, lastIdHeader) => {
+      const { selection, start, position } = await streamRequest(resource, values, lastIdHeader, reader)
       const key = selectionKey(resource, selection)
       const feed = () => createArrivalFeed(resource, selection, longReads.readChunk)
       const follow = (follower: Follower) =>
@@ -135,8 +130,8 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const summaries: OfferedStream = {
     resource: marketSummaries,
     parameters: SUMMARY_STREAM_PARAMETERS,
-    ask: async (values, lastEventId) => {
-      const { pace, after, position } = await summaryStreamRequest(values, lastEventId, reader)
+    ask: async (values, lastIdHeader) => {
+      const { pace, after, position } = await summaryStreamRequest(values, lastIdHeader, reader)
       // One reading serves all followers.
       const key = marketSummaries.name
       const follow = (follower: Follower) =>
@@ -152,14 +147,14 @@ export function createStreams(options: StreamRoutesOptions): Streams {
 
   return {
     routes: [...RESOURCES.map(rowsOf), summaries].map(({ resource, parameters, ask }) => {
-      const readParameters = parameterReader(parameters, IGNORED)
+      const readParameters = parameterReader(parameters, 'refused')
       return {
         path: streamPath(resource),
         answer: async (exchange) => {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
-          const lastEventId = String(exchange.request.headers['last-event-id'] ?? '')
+          const lastIdHeader = String(exchange.request.headers['last-event-id'] ?? '')
           const { address, request } = exchange
-          const asked = await turns(() => ask(values, lastEventId), address, request.socket)
+          const asked = await turns(() => ask(values, lastIdHeader), address, request.socket)
           await answer(exchange, resource, asked)
         },
       }

@@ -7,16 +7,18 @@ import { emptyStore, invalidPagination } from '../http/errors.ts'
 import { selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import { byName, filterParametersOf, type Parameter, type ParameterValues } from '../questions/parameters.ts'
+import { LAST_EVENT_ID, resumedId } from './stream-route-request.ts'
 
 /** Default seconds between changes of a market. */
 const EVERY = { ofAll: 5n, ofOne: 1n }
 
 export const SUMMARY_STREAM_PARAMETERS: readonly Parameter[] = byName([
+  LAST_EVENT_ID,
   {
     name: 'after',
-    type: PARAMETER_TYPES.cursor,
+    type: PARAMETER_TYPES.streamId,
     description:
-      'The id of an event of such a stream: if the service remembers it, only markets that have changed since are sent first. `Last-Event-ID` takes precedence.',
+      'The id of an event of such a stream: if the service remembers it, only markets that have changed since are sent first. `Last-Event-ID` and `lastEventId` take precedence.',
   },
   {
     name: 'every',
@@ -32,23 +34,22 @@ export type SummaryStreamRequest = { pace: SummaryPace; after: string | null; po
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
- * @param lastEventId the header of a reconnecting client; otherwise empty
+ * @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none
  *
  * @throws {ApiError} 400 if a parameter is malformed; 503 for an empty store.
  */
 export async function summaryStreamRequest(
   values: ParameterValues,
-  lastEventId: string,
+  lastIdHeader: string,
   reader: Reader,
 ): Promise<SummaryStreamRequest> {
   const { marketId = null } = selectionOf(marketSummaries, 'stream', null, values)
   const seconds = values.get('every') as bigint | undefined
   const everyMs = 1_000 * Number(seconds ?? (marketId === null ? EVERY.ofAll : EVERY.ofOne))
-  const [name, id] =
-    lastEventId === '' ? ['after', values.get('after') as string | undefined] : ['Last-Event-ID', lastEventId]
-  const after = id === undefined ? null : decodeSummaryId(marketId, id)
-  if (id !== undefined && after === null)
-    throw invalidPagination(`${name} is not an id of this stream; use that of one of its events`)
+  const resumed = resumedId(values, lastIdHeader)
+  const after = resumed === null ? null : decodeSummaryId(marketId, resumed.id)
+  if (resumed !== null && after === null)
+    throw invalidPagination(`${resumed.name} is not an id of this stream; use that of one of its events`)
   const { position } = await reader.freshness(null)
   if (position === null) throw emptyStore()
   return { pace: { marketId, everyMs }, after, position }

@@ -1,0 +1,47 @@
+"""Follows a stream of checkpoints with libraries and with the loops of the documentation, each in a thread.
+
+Prints the client and the block of each row. Arguments: the address of the streams, and as JSON the source of the documented
+functions `follow` by client.
+"""
+
+import json
+import sys
+import threading
+
+import requests_sse
+
+address, documented = sys.argv[1], json.loads(sys.argv[2])
+
+
+lock = threading.Lock()
+
+
+def say(client, row):
+    with lock:
+        print(f"{client}\t{row['atBlock']}", flush=True)
+
+
+def with_requests_sse(client):
+    with requests_sse.EventSource(f"{address}/checkpoints", timeout=30) as source:
+        for event in source:
+            if event.type == "checkpoints":
+                say(client, json.loads(event.data))
+
+
+def with_documented(client, source):
+    names = {}
+    exec(source, names)
+    # The recipe adds the address of the streams, and takes the name of the events from the path.
+    names["LYRA"] = address.removesuffix("/stream")
+    arguments = ["checkpoints"] if "LYRA" in source else [f"{address}/checkpoints", "checkpoints"]
+    for row, _ in names["follow"](*arguments):
+        say(client, row)
+
+
+threads = [threading.Thread(target=with_requests_sse, args=["requests-sse 0.5.3"], daemon=True)]
+for client, source in documented.items():
+    threads.append(threading.Thread(target=with_documented, args=[client, source], daemon=True))
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
