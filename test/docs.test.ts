@@ -19,14 +19,7 @@ import { command as serveCommand } from '#tools/cli/serve'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
 import { EXPLORER_PICTURES } from '../scripts/explorer-pictures.ts'
-import {
-  brokenLinks,
-  type CodeBlock,
-  DOCUMENTED_MARKET,
-  documentedPages,
-  inlineCode,
-  ROOT,
-} from './fixtures/documentation.ts'
+import { brokenLinks, type CodeBlock, documentedPages, inlineCode, ROOT } from './fixtures/documentation.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { startLive } from './fixtures/live.ts'
@@ -108,7 +101,6 @@ async function runBlocks(
       PATH: programs.join(delimiter),
       LYRA_MAIN: MAIN,
       LYRA_CURL: CURL,
-      MARKET: DOCUMENTED_MARKET,
     },
   }).outcome
   const [{ place }] = blocks as [CodeBlock]

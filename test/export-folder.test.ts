@@ -35,6 +35,7 @@ import {
 } from './fixtures/stores.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
+const READ_FOLDER = join(import.meta.dirname, 'clients/read_folder.py')
 const hasDuckDb = () => hasPython('duckdb')
 
 const POINTS = 'funding-period-data-points'
@@ -48,7 +49,7 @@ async function exportTo(
 ): Promise<Awaited<ReturnType<typeof exportFolder>>> {
   return withOpen(openStore(store).openReader(), (reader) =>
     withOpen(reader.openSnapshot(), (snapshot) =>
-      exportFolder({ folder, snapshot, asText: false, partRows: 1_000, ...options }),
+      exportFolder({ folder, snapshot, partRows: 1_000, ...options }),
     ),
   )
 }
@@ -81,7 +82,7 @@ async function filled(t: TestContext, kind: StoreKind, heights: readonly number[
 }
 
 const partsOf = (folder: string, marketId = A) =>
-  readdirSync(join(folder, POINTS, `marketId=${marketId}`)).filter((name) => name.endsWith('.parquet'))
+  readdirSync(join(folder, POINTS, marketId)).filter((name) => name.endsWith('.parquet'))
 
 /** A lock's content; nothing if it is gone. */
 function holderOf(lock: string): string {
@@ -106,12 +107,10 @@ describeOn(STORE_KINDS, 'an export into a folder', (kind) => {
       const byMarket = isWrittenByMarket(resource)
       const { types, rows } = rowsIn(join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'))
       assert.equal(rows.length, lines.length)
-      // The column in the folder's name is not repeated in its files.
-      const files = globSync('**/*.parquet', { cwd: join(folder, resource.kebabName) })
-      if (byMarket) {
-        const file = readFileSync(join(folder, resource.kebabName, files[0]!))
-        assert.ok('marketId' in types && !file.includes('marketId'))
-      }
+      assert.equal(
+        'marketId' in types,
+        resource.fields.some(({ name }) => name === 'marketId'),
+      )
       assert.equal(new Set(rows.map((row) => JSON.stringify(row))).size, lines.length)
       for (const field of resource.fields.filter(({ form }) => typeof form === 'string')) {
         const isNumber = exportTableOf(resource).columns.some(
@@ -123,6 +122,24 @@ describeOn(STORE_KINDS, 'an export into a folder', (kind) => {
         const sent = lines.map((line) => exact(JSON.parse(line)[field.name])).sort()
         assert.deepEqual(seen, sent, field.name)
       }
+    }
+  })
+
+  test('is read whole or file by file by every library, which sees the market once', async (t) => {
+    if (lacksPython(t, 'duckdb', 'pandas', 'polars', 'pyarrow')) return
+    const { store, live, folder } = await filled(t, kind, [100])
+    await live.commit(101, pointsOf(101, 500, B))
+    await exportTo(store, folder)
+    const read = spawnSync(PYTHON, [READ_FOLDER, join(folder, POINTS)], { encoding: 'utf8' })
+    assert.equal(read.status, 0, read.stderr)
+    const found = JSON.parse(read.stdout) as Record<string, object>
+    assert.equal(Object.keys(found).length, 8)
+    const columns = 'marketId seq dataPointType price timestamp twap'.split(' ')
+    for (const [reader, seen] of Object.entries(found)) {
+      const expected = reader.endsWith('folder')
+        ? { rows: 1_000, markets: [A, B] }
+        : { rows: 500, markets: [A] }
+      assert.deepEqual(seen, { ...expected, columns }, reader)
     }
   })
 
@@ -226,7 +243,7 @@ describeOn(STORE_KINDS, 'an export into a folder', (kind) => {
     await runWell(t, `${command}/points.parquet --text --force`)
     if (hasDuckDb()) {
       const { types, rows } = rowsIn(out)
-      assert.deepEqual([types.price, types.timestamp, types.seq], ['VARCHAR', 'TIMESTAMP_NS', 'BIGINT'])
+      assert.deepEqual([types.price, types.timestamp, types.seq], ['VARCHAR', 'TIMESTAMPTZ_NS', 'BIGINT'])
       assert.deepEqual(
         rows.map(({ price }) => price),
         [...prices, '0.5'],
@@ -279,9 +296,13 @@ describe('an export into a folder', () => {
       ['all', 'all: --out DIR is required'],
       [`all --out x --market ${A}`, '--market applies to one resource only'],
       ['all --out x --format csv', '--format csv'],
-      ['all --out x --times iso', '--times applies to one resource only'],
+      ['all --out x --times iso', '--times iso requires csv or ndjson'],
+      ['all --out x --oldest-first', '--oldest-first applies to one resource only'],
       [`${POINTS} --text --format csv`, '--text requires Parquet; the format is csv'],
-      [`${POINTS} --times iso`, '--times iso requires csv; the format is ndjson: add --format csv'],
+      [
+        `${POINTS} --times micros`,
+        '--times micros requires parquet; the format is ndjson: add --format parquet',
+      ],
     ] as const) {
       await assertFails(t, `export ${command} --store ${store}`, message, 2)
     }

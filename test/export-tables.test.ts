@@ -65,9 +65,15 @@ describe('the table of a resource', () => {
     })
 
     test(`${resource.name}: is CSV with nothing between the commas for a missing value`, async () => {
+      const numbers = exportTableOf(resource).columns.filter(({ decimal }) => decimal !== undefined)
+      const isEmptyNumber = (name: string, value: string | null) =>
+        value === '' && numbers.some((column) => column.name === name)
       const lines = [
         [...Object.keys(table[0]!), 'cursor'],
-        ...table.map((values, index) => [...Object.values(values).map(csvOf), `c${index}`]),
+        ...table.map((values, index) => [
+          ...Object.entries(values).map(([name, value]) => csvOf(isEmptyNumber(name, value) ? null : value)),
+          `c${index}`,
+        ]),
       ]
       assert.equal(
         asText('csv', resource, rows, selection),
@@ -80,7 +86,11 @@ describe('the table of a resource', () => {
         if (lacksPython(t, 'duckdb')) return
         const { types, rows: found } = await readParquet(
           t,
-          parquetOf(chunkOf(rows, selection), resource, { asText }),
+          parquetOf(
+            chunkOf(rows, selection),
+            { resource, times: 'local', ...(asText ? { numbers: 'text' } : {}) },
+            {},
+          ),
         )
         const columns = new Map(exportTableOf(resource).columns.map((column) => [column.name, column]))
         const exact = (name: string, value: string | null) => {
@@ -129,10 +139,7 @@ describe('the table of a resource', () => {
       JSON.stringify({ ...JSON.parse(feeShare as string), averageEntryValuation }),
       sla!,
     ])
-    const { types, rows: found } = await readParquet(
-      t,
-      parquetOf(chunkOf(exported, {}), resource, { asText: false }),
-    )
+    const { types, rows: found } = await readParquet(t, parquetOf(chunkOf(exported, {}), { resource }, {}))
     assert.deepEqual(
       found.map((row) => row.averageEntryValuation),
       valuations.map(([, expected]) => expected),
@@ -156,7 +163,7 @@ describe('the table of a resource', () => {
       ['virtualStake', `1${'0'.repeat(38)}`],
     ] as const) {
       const row = [market!, party!, JSON.stringify({ ...JSON.parse(feeShare as string), [name]: text }), sla!]
-      const bytes = parquetOf(chunkOf([row], {}), resource, { asText: false })
+      const bytes = parquetOf(chunkOf([row], {}), { resource }, {})
       await assert.rejects(Array.fromAsync(bytes), {
         name: 'ExportError',
         message: new RegExp(

@@ -145,7 +145,7 @@ describe('an export', { skip }, () => {
     const above = temporaryFolder(t)
     const { calls } = noteFlushes(t)
     const out = join(above, 'made', 'everything')
-    await withSnapshot(openStore(store), (snapshot) => exportFolder({ folder: out, snapshot, asText: false }))
+    await withSnapshot(openStore(store), (snapshot) => exportFolder({ folder: out, snapshot }))
     const named = calls.indexOf('rename everything')
     const made = readdirSync(out, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isDirectory())
@@ -155,7 +155,7 @@ describe('an export', { skip }, () => {
       assert.ok(calls.slice(0, named).includes(`flush ${folder}`), folder)
     assert.equal(calls[named + 1], 'flush made')
     calls.length = 0
-    await withSnapshot(openStore(store), (snapshot) => exportFolder({ folder: out, snapshot, asText: false }))
+    await withSnapshot(openStore(store), (snapshot) => exportFolder({ folder: out, snapshot }))
     assert.deepEqual(calls.slice(-4), [
       'rename everything.old',
       'flush made',

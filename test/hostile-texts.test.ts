@@ -6,7 +6,7 @@ import { TEXT_FORMATS } from '#service/export/text-formats'
 import { assertSays } from './fixtures/assert-says.ts'
 import { checkpoint, fileOf, idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
+import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { CHECKPOINTS, POINTS, SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, describeOn, fileWith, runSql } from './fixtures/stores.ts'
@@ -75,7 +75,7 @@ describeOn(ANY_STORE_KIND, 'event texts that attack a terminal or a spreadsheet'
     }
   })
 
-  test('longer than allowed now are still served by a store that has them, and pass the check', async (t) => {
+  test('longer than allowed now are still served by a store that has them, and the check names them', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const price = '7'.repeat(5_000)
     await runSql(store, `update funding_period_data_points set price = '${price}'`)
@@ -88,7 +88,9 @@ describeOn(ANY_STORE_KIND, 'event texts that attack a terminal or a spreadsheet'
     const points = (await send(base, `${POINTS}?pagination.first=1`)).text
     assert.ok(points.includes(`"${price}"`), points.slice(0, 300))
     assert.ok((await send(base, CHECKPOINTS)).text.includes('f'.repeat(5_000)))
-    await runWell(t, `check --store ${store}`)
+    const { code, stdout } = await runLyra(t, `check --store ${store}`)
+    assert.equal(code, 1)
+    assertSays(stdout, 'block_hash has 5,000 bytes, but an event can bring only')
   })
 
   test('a trigger or a view that is not the store’s own is found by check', async (t) => {

@@ -22,7 +22,7 @@ const lacksPackages = (t: TestContext) => lacksPython(t, 'duckdb', 'matplotlib')
 /** Runs the notebook on an export of a store, as in a checkout after the tutorial. */
 async function runNotebook(t: TestContext, store: string) {
   const folder = temporaryFolder(t)
-  await runWell(t, `export all --store ${store} --out ${folder}/everything`)
+  await runWell(t, `export all --store ${store} --out ${folder}/everything --times local`)
   mkdirSync(join(folder, 'docs'))
   copyFileSync(NOTEBOOK, join(folder, 'docs/notebook.ipynb'))
   return startProgram(t, PYTHON, [RUN_NOTEBOOK, 'notebook.ipynb'], { cwd: join(folder, 'docs') })

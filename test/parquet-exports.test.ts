@@ -110,12 +110,13 @@ for row in duckdb.execute('select epoch_ns("timestamp"), price from read_parquet
     const { live, base } = await serveLive(t, kind, [period(1, '0.5')], options)
     const target = '/api/v2/export/funding-periods?format=parquet'
     const fault = new RegExp(
-      `funding periods: fundingPayment is "0\\.5" in the row market ${LIVE_MARKET}, start_timestamp ${timeOf(1)}, seq 1, which is not a decimal\\(38, 0\\); request format=csv or run lyra export with --text`,
+      `funding periods: fundingPayment is "0\\.5" in the row market ${LIVE_MARKET}, start_timestamp ${timeOf(1)}, seq 1, which is not a decimal\\(38, 0\\); add numbers=text, which writes these columns as text`,
     )
     const { status, text } = await send(base, target)
     assert.equal(status, 400)
     assert.match(JSON.parse(text).message, fault)
     assert.equal((await send(base, target.replace('parquet', 'csv'))).status, 200)
+    assert.equal((await send(base, `${target}&numbers=text`)).status, 200)
     // Rows before it are sent by then.
     await live.commit(
       2,

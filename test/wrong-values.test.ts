@@ -117,7 +117,9 @@ const WRONG: Record<keyof typeof PARAMETER_TYPES, [FaultOf, (string | bigint)[]]
     [unparsed('one of ndjson, csv, parquet'), ['', ' ', 'json', 'Parquet', 'CSV', 'csv ', 'xml']],
   ],
   fileFormat: [[unparsed('one of csv'), ['', ' ', 'ndjson', 'parquet', 'CSV']]],
-  exportTimes: [[unparsed('iso, with format=csv'), ['', ' ', 'rfc', 'ISO', '1']]],
+  fileTimes: [[unparsed('one of iso'), ['', ' ', 'rfc', 'ISO', 'micros', '1']]],
+  exportTimes: [[unparsed('one of iso, micros, local'), ['', ' ', 'rfc', 'ISO', '1']]],
+  exportNumbers: [[unparsed('one of text'), ['', ' ', 'texts', 'decimal']]],
   cursor: [[pagination, ['', ...NO_CURSORS]]],
   streamId: [[pagination, NO_CURSORS]],
   marketId: [
@@ -154,7 +156,18 @@ const TOGETHER: [query: string, fault: Fault][] = [
     'buckets=5&interval=1h',
     { says: 'parsing field "interval": buckets is 5 and interval is "1h"; give only one of the two' },
   ],
-  ['times=iso', { says: 'parsing field "times": times is "iso", which only format=csv allows' }],
+  [
+    'format=csv&numbers=text',
+    { says: 'parsing field "numbers": numbers is "text", which only format=parquet allows' },
+  ],
+  [
+    'format=parquet&numbers=text&times=iso',
+    { says: 'parsing field "times": times is "iso", which only format=csv and format=ndjson allow' },
+  ],
+  [
+    'format=ndjson&numbers=text&times=micros',
+    { says: 'parsing field "times": times is "micros", which only format=parquet allows' },
+  ],
 ]
 
 /** A path's answer, for one kind of valid requests. */

@@ -12,7 +12,7 @@ types = {name: kind for name, kind, *_ in columns}
 def exact(name):
     # A time as text would lose its nanoseconds.
     quoted = f"\"{name}\""
-    value = f"epoch_ns({quoted})" if types[name] == "TIMESTAMP_NS" else quoted
+    value = f"epoch_ns({quoted})" if types[name] in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else quoted
     return f"cast({value} as varchar) as {quoted}"
 
 

@@ -183,13 +183,25 @@ function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): Valu
   }
 }
 
-/** Texts that need no escaping in JSON: without quotes, backslashes and control characters. */
+/** Texts that need no escaping in JSON: without quotes, backslashes, control characters and ends of lines. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes exactly these.
-const UNESCAPED = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
+const UNESCAPED = /^[^"\\\u0000-\u001f\u0085\u2028\u2029\ud800-\udfff]*$/
 
 /** A text as a JSON string. */
 export function jsonText(text: string): string {
-  return UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text)
+  return UNESCAPED.test(text) ? `"${text}"` : onOneLine(JSON.stringify(text))
+}
+
+/** The characters that JSON may hold as they are, and at which some readers of lines cut, with their escapes. */
+const LINE_ENDS = new Map([
+  ['\u0085', '\\u0085'],
+  ['\u2028', '\\u2028'],
+  ['\u2029', '\\u2029'],
+])
+
+/** JSON of one line, with every character escaped that a reader of lines may take for the end of one. */
+export function onOneLine(json: string): string {
+  return json.replace(/[\u0085\u2028\u2029]/g, (found) => LINE_ENDS.get(found)!)
 }
 
 /** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
@@ -212,13 +224,22 @@ export function nodeSql(fields: readonly Field[], known: Readonly<Record<string,
 }
 
 function valueSql(form: Field['form'], column: string, known: string | undefined): SqlPart {
-  if (form === 'text') return { sql: `json_quote(${column})` }
+  if (form === 'text') return { sql: jsonTextSql(column) }
   const names = namesOf(form)
   if (names === null) return { sql: column }
   if (known !== undefined) return constant(names[Number(known)]!)
   return {
     sql: `case ${column} ${names.map((name, number) => `when ${number} then '${name}'`).join(' ')} end`,
   }
+}
+
+/** {@link jsonText} in SQL. Only texts with other characters than ASCII are looked through. */
+function jsonTextSql(column: string): string {
+  let escaped = `json_quote(${column})`
+  for (const [found, inJson] of LINE_ENDS) {
+    escaped = `replace(${escaped}, char(${found.codePointAt(0)}), ${sqlText(inJson)})`
+  }
+  return `case when length(${column}) = octet_length(${column}) then json_quote(${column}) else ${escaped} end`
 }
 
 /** Parts of one row's text as one expression; constants must not depend on the scope. */

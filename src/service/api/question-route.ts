@@ -1,12 +1,14 @@
 import { EXPORT_TYPES } from '../export/export-bytes.ts'
+import { withIsoTimes } from '../export/iso-times.ts'
 import type { KeptAnswer } from './answer-cache.ts'
 import type { Answers, SentAnswer } from './answers.ts'
 import { type Exchange, JSON_TYPE } from './http/exchange.ts'
 import { acceptsGzip, compressed, matchesTag } from './http/negotiation.ts'
-import { parseQuery, queryOf } from './http/query-string.ts'
+import { hasName, parseQuery, queryOf } from './http/query-string.ts'
 import type { Route } from './http/router.ts'
+import { timeNamesOfAnswer } from './questions/answer-times.ts'
 import { restParametersOf } from './questions/csv-file.ts'
-import { parameterReader } from './questions/parameters.ts'
+import { parameterReader, TIMES_PARAMETER } from './questions/parameters.ts'
 import { checkSumOf, type Made, type Question } from './questions/question.ts'
 
 /** Answers may be kept, but must be asked about again before they are used. */
@@ -17,6 +19,12 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
   const { description } = question
   const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
   const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
+  const timeNames = timeNamesOfAnswer(description)
+  /** With its times as the request wants them, which has been checked. */
+  const withTimes = (made: Made, target: string): Made =>
+    made.file === undefined && hasName(queryOf(target), TIMES_PARAMETER.name)
+      ? { ...made, body: Buffer.from(withIsoTimes(made.body.toString(), timeNames)), checkSum: null }
+      : made
   return {
     path: question.path,
     answer: (exchange) => {
@@ -30,7 +38,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
         connection: request.socket,
         answered: response,
         sendKept: (kept, position) => sendBody(exchange, kept, position),
-        sendMade: (made) => sendMade(exchange, made, isGzipped),
+        sendMade: (made) => sendMade(exchange, withTimes(made, exchange.target), isGzipped),
       })
     },
   }

@@ -4,6 +4,7 @@ import {
   exportRows,
   type LineSource,
   type RowSource,
+  type TimesForm,
 } from './export-rows.ts'
 import { type ParquetOptions, parquetOf } from './parquet.ts'
 import { exportText, TEXT_FORMATS, type TextFormatName } from './text-formats.ts'
@@ -16,6 +17,15 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: TEXT_FORMATS.csv.contentType,
   parquet: 'application/vnd.apache.parquet',
 }
+
+/** The formats that have each form of times. */
+export const FORMATS_OF_TIMES: Readonly<Record<TimesForm, readonly ExportFormat[]>> = {
+  iso: ['csv', 'ndjson'],
+  micros: ['parquet'],
+  local: ['parquet'],
+}
+
+export const TIMES_FORMS = Object.keys(FORMATS_OF_TIMES) as TimesForm[]
 
 export const EXPORT_FORMATS = Object.keys(EXPORT_TYPES) as ExportFormat[]
 
@@ -37,7 +47,7 @@ export async function* exportBytes(
   { signal, onRows = () => {}, ...options }: BytesOptions,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   if (format === 'parquet') {
-    yield* parquetOf(counted(exportRows(query, source, signal), onRows), query.resource, options)
+    yield* parquetOf(counted(exportRows(query, source, signal), onRows), query, options)
     return
   }
   for await (const { text, count } of exportText(query, format, source, signal)) {

@@ -122,7 +122,7 @@ async function writeResources(options: FolderOptions): Promise<{ rows: number; f
     const folder = join(options.folder, resource.kebabName)
     if (isWrittenByMarket(resource)) {
       for await (const marketId of marketsOfResource(resource, options)) {
-        const ofMarket = { folder: join(folder, `marketId=${marketId}`), selection: { marketId } }
+        const ofMarket = { folder: join(folder, marketId), selection: { marketId } }
         total.files += await writeParts({ ...options, ...ofMarket, resource, onRows })
       }
     } else total.files += await writeParts({ ...options, folder, resource, selection: {}, onRows })

@@ -23,9 +23,16 @@ export type ExportQuery = {
    * those of the selection's market alone, or bound to no market.
    */
   list?: { market: string | null }
-  /** Form of times in CSV: RFC 3339 in UTC, otherwise Unix nanoseconds. */
-  times?: 'iso' | undefined
+  times?: TimesForm | undefined
+  /** In Parquet, decimal numbers as texts, which hold every value. */
+  numbers?: 'text' | undefined
 }
+
+/**
+ * The form of times. In texts: RFC 3339 in UTC, otherwise Unix nanoseconds. In Parquet: UTC in microseconds, or nanoseconds
+ * without a zone, otherwise UTC in nanoseconds.
+ */
+export type TimesForm = 'iso' | 'micros' | 'local'
 
 /** A row, the cursor to resume after it, and what binds its node to a market. */
 export type ExportedRow = { row: Row; cursor: string; selection: Selection }

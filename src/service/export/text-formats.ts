@@ -9,7 +9,9 @@ import {
   exportRows,
   type LineSource,
   type RowSource,
+  type TimesForm,
 } from './export-rows.ts'
+import { timeNamesOf, withIsoTimes } from './iso-times.ts'
 
 /** The text formats, whose lines are independent of each other. */
 export type TextFormatName = 'ndjson' | 'csv'
@@ -18,7 +20,7 @@ export type TextFormatName = 'ndjson' | 'csv'
 export type TextFormat = {
   contentType: string
   /** Makes the writer of a resource's rows. */
-  writerOf(resource: Resource, times?: 'iso'): TextWriter
+  writerOf(resource: Resource, times?: TimesForm): TextWriter
 }
 
 type TextWriter = {
@@ -31,14 +33,18 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   /** One object a line: the node of the API, with the row's cursor as one more field. */
   ndjson: {
     contentType: 'application/x-ndjson',
-    writerOf: ({ node, finalRow = (row) => row }) => ({
-      head: '',
-      line: ({ row, cursor, selection }) =>
-        `${node(finalRow(row), selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
-    }),
+    writerOf: ({ node, fields, finalRow = (row) => row }, times) => {
+      const names = timeNamesOf(fields)
+      const shown = (json: string) => (times === 'iso' ? withIsoTimes(json, names) : json)
+      return {
+        head: '',
+        line: ({ row, cursor, selection }) =>
+          `${shown(node(finalRow(row), selection)).slice(0, -1)},"cursor":"${cursor}"}\n`,
+      }
+    },
   },
 
-  /** RFC 4180, the names of the columns first. A value that is not there is empty; an empty text is `""`. */
+  /** RFC 4180, the names of the columns first. There is nothing for no value; an empty text is `""`. */
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
     writerOf: (resource, times) => {
@@ -53,11 +59,16 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
 }
 
 /** Writes a table as CSV, without the ends of lines. */
-export function csvWriter(columns: readonly Pick<ExportColumn, 'name' | 'kind'>[], times?: 'iso') {
-  const written = (cell: CellValue, at: number) =>
-    times === 'iso' && cell !== null && columns[at]!.kind === 'time'
-      ? formatTime(BigInt(cell), 'all digits')
-      : csvCell(cell)
+export function csvWriter(
+  columns: readonly Pick<ExportColumn, 'name' | 'kind' | 'decimal'>[],
+  times?: TimesForm,
+) {
+  const written = (cell: CellValue, at: number) => {
+    const { kind, decimal } = columns[at]!
+    // An empty number is none.
+    if (cell === null || (cell === '' && decimal !== undefined)) return ''
+    return times === 'iso' && kind === 'time' ? formatTime(BigInt(cell), 'all digits') : csvCell(cell)
+  }
   return {
     head: columns.map(({ name }) => name).join(','),
     line: (cells: readonly CellValue[]) => cells.map(written).join(','),
@@ -72,7 +83,8 @@ export async function* exportText(
   signal?: AbortSignal,
 ): AsyncGenerator<{ text: string | Uint8Array; count: number }, void, undefined> {
   const { lines, read } = source
-  if (format === 'ndjson' && lines !== undefined && query.resource.finalRow === undefined) {
+  const isAsStored = query.resource.finalRow === undefined && query.times === undefined
+  if (format === 'ndjson' && lines !== undefined && isAsStored) {
     yield* exportLines(query, { lines, read }, signal)
     return
   }
@@ -96,8 +108,7 @@ function withoutFormula(text: string): string {
   return FORMULA.test(text) && !text.split(',').every((part) => DECIMAL.test(part)) ? `'${text}` : text
 }
 
-function csvCell(cell: CellValue): string {
-  if (cell === null) return ''
+function csvCell(cell: string): string {
   const value = withoutFormula(cell)
   // Some spreadsheets end cells at semicolons or tabs.
   return value === '' || /[",;\t\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value

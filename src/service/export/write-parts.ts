@@ -6,12 +6,12 @@ import { flushFolder, makeFolder } from '#core/flush'
 import type { Resource, Selection } from '#core/resources/resource'
 import type { Snapshot } from '#core/store/store'
 import { type ExportedRow, exportRows } from './export-rows.ts'
-import { type ParquetOptions, parquetOf } from './parquet.ts'
+import { type ParquetForm, parquetOf } from './parquet.ts'
 
 /** Rows of a file at most. */
 const PART_ROWS = 1_000_000
 
-export type PartOptions = ParquetOptions & {
+export type PartOptions = ParquetForm & {
   resource: Resource
   /** The market, where rows are written by market. */
   selection: Selection
@@ -29,7 +29,7 @@ export type PartOptions = ParquetOptions & {
  * files there are.
  */
 export async function writeParts(options: PartOptions): Promise<number> {
-  const { folder, resource, selection, snapshot, asText, signal, onRows, partRows = PART_ROWS } = options
+  const { folder, resource, selection, snapshot, signal, onRows, partRows = PART_ROWS } = options
   const chunks = exportRows({ resource, selection, descending: false, cursor: null }, snapshot, signal)
   let chunk = await chunks.next()
   async function* ofPart(): AsyncGenerator<ExportedRow[], void, undefined> {
@@ -39,11 +39,10 @@ export async function writeParts(options: PartOptions): Promise<number> {
       onRows?.(chunk.value.length)
     }
   }
-  const withoutMarket = selection.marketId !== undefined
   let parts = 0
   for (; !chunk.done; parts++) {
     makeFolder(folder)
-    const bytes = parquetOf(ofPart(), resource, { asText, withoutMarket, remedy: 'export with --text' })
+    const bytes = parquetOf(ofPart(), options, { remedy: 'export with --text' })
     const path = join(folder, `part-${String(parts).padStart(5, '0')}.parquet`)
     await pipeline(
       Readable.from(bytes, { objectMode: false }),

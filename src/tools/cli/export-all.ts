@@ -6,7 +6,7 @@ import { withSnapshot } from '#core/store/read-store'
 import { StoreError } from '#core/store/store'
 import { exportFolder } from '#service/export/export-folder'
 import { createLogger } from '#service/log'
-import type { ExportCommandOptions } from './export-options.ts'
+import { type ExportCommandOptions, refuseTimes } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
 import { InvalidSettingError } from './options.ts'
 import { rowProgress } from './progress.ts'
@@ -14,12 +14,13 @@ import { rowProgress } from './progress.ts'
 /** The options that are for one resource. */
 const OF_ONE = [
   ...Object.values(FILTERS).map(({ option }) => option),
-  ...['from', 'to', 'after', 'oldestFirst', 'times', 'force'],
+  ...['from', 'to', 'after', 'oldestFirst', 'force'],
 ]
 
 /** `lyra export all`: writes every resource into a folder, in place of an earlier export. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
   const folder = outputFolder(options, command)
+  refuseTimes(options.times, 'parquet')
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
   const progress = rowProgress(log)
@@ -30,7 +31,8 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
     (signal) =>
       withSnapshot(store, (snapshot) =>
         exportFolder({
-          ...{ folder, snapshot, asText: options.text, signal },
+          ...{ folder, snapshot, signal, times: options.times },
+          numbers: options.text ? 'text' : undefined,
           onRows: (count) => progress.add(count),
         }),
       ),

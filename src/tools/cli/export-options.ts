@@ -1,8 +1,9 @@
 import type { FILTERS } from '#core/resources/filters'
 import type { FilterName } from '#core/resources/resource'
-import type { ExportFormat } from '#service/export/export-bytes'
+import { type ExportFormat, FORMATS_OF_TIMES } from '#service/export/export-bytes'
+import type { TimesForm } from '#service/export/export-rows'
 import type { GivenTime } from './bound.ts'
-import type { CommonOptions } from './options.ts'
+import { type CommonOptions, InvalidSettingError } from './options.ts'
 
 /** The values of filters, by their options. */
 export type GivenFilters = { [Name in FilterName as (typeof FILTERS)[Name]['option']]?: string | undefined }
@@ -17,6 +18,15 @@ export type ExportCommandOptions = CommonOptions &
     format: ExportFormat
     out: string | undefined
     text: boolean
-    times: 'iso' | undefined
+    times: TimesForm | undefined
     force: boolean
   }
+
+/** @throws {InvalidSettingError} for a form of times that a format has not */
+export function refuseTimes(times: TimesForm | undefined, format: ExportFormat): void {
+  if (times === undefined || FORMATS_OF_TIMES[times].includes(format)) return
+  const formats = FORMATS_OF_TIMES[times].join(' or ')
+  throw new InvalidSettingError(
+    `--times ${times} requires ${formats}; the format is ${format}: add --format ${FORMATS_OF_TIMES[times][0]}`,
+  )
+}

@@ -15,12 +15,12 @@ import { type Snapshot, type Store, StoreError } from '#core/store/store'
 import { ApiError } from '#service/api/http/errors'
 import { parameterReader, parametersOf } from '#service/api/questions/parameters'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '#service/api/streams/export-query'
-import { EXPORT_TYPES, exportBytes } from '#service/export/export-bytes'
+import { EXPORT_TYPES, exportBytes, TIMES_FORMS } from '#service/export/export-bytes'
 import type { ExportQuery } from '#service/export/export-rows'
 import { createLogger } from '#service/log'
 import { type GivenTime, lastBlockOf, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
-import type { ExportCommandOptions, GivenFilters } from './export-options.ts'
+import { type ExportCommandOptions, type GivenFilters, refuseTimes } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
 import { endAtOutputFault, forTerminal } from './output.ts'
@@ -120,9 +120,10 @@ export function command(): Command {
     )
     .option('--out <file>', 'file to write (default: standard output); for `all`, the folder')
     .addOption(
-      new Option('--times <form>', 'csv: write times as ISO dates in UTC instead of nanoseconds').choices([
-        'iso',
-      ]),
+      new Option(
+        '--times <form>',
+        'ndjson and csv: iso, dates in UTC instead of nanoseconds; Parquet: micros (UTC, as Spark reads) or local (nanoseconds without a zone) instead of UTC in nanoseconds',
+      ).choices(TIMES_FORMS),
     )
     .option('--text', 'Parquet: write decimals as text, as the core sent them', false)
     .addOption(flagOption('--force', 'overwrite an existing file'))
@@ -141,8 +142,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   const { out, force, format, text, times } = options
   if (text && format !== 'parquet')
     throw new InvalidSettingError(`--text requires Parquet; the format is ${format}: add --format parquet`)
-  if (times !== undefined && format !== 'csv')
-    throw new InvalidSettingError(`--times ${times} requires csv; the format is ${format}: add --format csv`)
+  refuseTimes(times, format)
   if (out !== undefined && !force && existsSync(out)) {
     throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
   }
@@ -241,11 +241,12 @@ type ExportReading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: 
 
 async function* shownBytes(
   query: ExportQuery,
-  { format, text: asText, times, out }: ExportCommandOptions,
+  { format, text, times, out }: ExportCommandOptions,
   { snapshot, ...reading }: ExportReading,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   const isShown = out === undefined && process.stdout.isTTY && format !== 'parquet'
-  for await (const bytes of exportBytes({ ...query, times }, format, snapshot, { asText, ...reading })) {
+  const numbers = text ? ('text' as const) : undefined
+  for await (const bytes of exportBytes({ ...query, times, numbers }, format, snapshot, reading)) {
     yield isShown ? forTerminal(Buffer.from(bytes).toString(), format) : bytes
   }
 }

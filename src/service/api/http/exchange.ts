@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { onOneLine } from '#core/resources/field'
 import type { Position } from '#core/store/pages/page'
 import type { Metrics } from '../../metrics.ts'
 import type { Backlog } from './backlog.ts'
@@ -150,7 +151,7 @@ export class Exchange {
   /** JSON as the bytes of a body, indented with `?pretty` of any value. */
   pretty(json: string | Buffer): Buffer {
     if (hasName(queryOf(this.target), 'pretty'))
-      return Buffer.from(JSON.stringify(JSON.parse(json.toString()), null, 2))
+      return Buffer.from(onOneLine(JSON.stringify(JSON.parse(json.toString()), null, 2)))
     return typeof json === 'string' ? Buffer.from(json) : json
   }
 

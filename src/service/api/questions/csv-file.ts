@@ -2,7 +2,7 @@ import type { StoreVersion } from '#core/store/changes'
 import type { Position } from '#core/store/pages/page'
 import type { CellValue, ExportColumn } from '../../export/columns.ts'
 import { csvWriter } from '../../export/text-formats.ts'
-import { invalidPagination, invalidParameter } from '../http/errors.ts'
+import { invalidPagination } from '../http/errors.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { byName, type Parameter, type ParameterValues, TIMES_PARAMETER } from './parameters.ts'
 import { type Made, madeOf, type Question } from './question.ts'
@@ -10,20 +10,18 @@ import { type Made, madeOf, type Question } from './question.ts'
 /** Rows of a file, at most: it is made in memory. A request for more is refused. */
 export const MAX_FILE_ROWS = 100_000
 
-/** The parameters by which a report is given as a file. */
-const FILE_PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'format',
-    type: PARAMETER_TYPES.fileFormat,
-    description:
-      'Return all rows as CSV instead of JSON; too many rows are refused. Cannot be combined with paging parameters.',
-  },
-  TIMES_PARAMETER,
-]
+/** Asks for a report as a file. */
+const FILE_FORMAT_PARAMETER: Parameter = {
+  name: 'format',
+  type: PARAMETER_TYPES.fileFormat,
+  description:
+    'Return all rows as CSV instead of JSON; too many rows are refused. Cannot be combined with paging parameters.',
+}
 
 /** The parameters of a question over REST. */
 export function restParametersOf({ parameters, description }: Question): readonly Parameter[] {
-  return 'isFile' in description ? byName([...parameters, ...FILE_PARAMETERS]) : parameters
+  if ('isFile' in description) return byName([...parameters, FILE_FORMAT_PARAMETER, TIMES_PARAMETER])
+  return 'list' in description ? byName([...parameters, TIMES_PARAMETER]) : parameters
 }
 
 /** A column of a file. */
@@ -35,24 +33,15 @@ export type FileOptions = { times?: 'iso' }
 /**
  * How a request wants a report as a file; null if it does not.
  *
- * @throws {ApiError} 400 for parameters that only pages have, and for `times` without a format
+ * @throws {ApiError} 400 for parameters that only pages have
  */
 export function fileOptionsOf(values: ParameterValues, paging: readonly Parameter[]): FileOptions | null {
-  const times = timesOf(values)
   if (!values.has('format')) return null
   const paged = paging.find(({ name }) => values.has(name))
   if (paged !== undefined)
     throw invalidPagination(`${paged.name} cannot be used with format=csv, which returns all rows`)
-  return times === undefined ? {} : { times }
-}
-
-/** How times are to be written, which is for CSV to say. @throws {ApiError} 400 without `format=csv` */
-export function timesOf(values: ParameterValues): FileOptions['times'] {
   const times = values.get('times') as FileOptions['times']
-  if (times !== undefined && values.get('format') !== 'csv') {
-    throw invalidParameter(`parsing field "times": times is "${times}", which only format=csv allows`)
-  }
-  return times
+  return times === undefined ? {} : { times }
 }
 
 /** An answer as a CSV file, or its refusal if there are more rows than it may have. */

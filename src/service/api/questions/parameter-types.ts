@@ -3,7 +3,7 @@ import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '#core/do
 import { INTERVALS } from '#core/domain/intervals'
 import { DAY, readTime } from '#core/domain/time'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
-import { EXPORT_TYPES } from '../../export/export-bytes.ts'
+import { EXPORT_TYPES, TIMES_FORMS } from '../../export/export-bytes.ts'
 
 /** Rows of a page: maximum and default. */
 export const MAX_PAGE_SIZE = 5000
@@ -137,7 +137,9 @@ export const PARAMETER_TYPES = {
   source: oneOfTexts(SOURCES_BY_TEXT, SOURCES[0]),
   exportFormat: oneOfTexts(themselves(Object.keys(EXPORT_TYPES))),
   fileFormat: oneOfTexts(themselves(['csv'])),
-  exportTimes: { ...oneOfTexts(themselves(['iso'])), allowed: 'iso, with format=csv' },
+  fileTimes: oneOfTexts(themselves(['iso'])),
+  exportTimes: oneOfTexts(themselves(TIMES_FORMS)),
+  exportNumbers: oneOfTexts(themselves(['text'])),
   cursor: textLike(CURSOR_TEXT),
   // Where a stream starts: an empty text means that the parameter is not given.
   streamId: textLike(/^[A-Za-z0-9_-]*$/),

@@ -97,11 +97,27 @@ export const FORMAT_PARAMETER: Parameter = {
     'Return all matching rows, or those after `pagination.after`, as lines of JSON, CSV or Parquet instead of a page. The only other paging parameter allowed with it is `pagination.newestFirst`.',
 }
 
-/** Says how CSV has times. */
+/** Says how an answer, or its file, has times. */
 export const TIMES_PARAMETER: Parameter = {
   name: 'times',
+  type: TYPES.fileTimes,
+  description: 'Times as RFC 3339 in UTC, to the nanosecond, instead of Unix nanoseconds.',
+}
+
+/** Says how an export has times. */
+export const EXPORT_TIMES_PARAMETER: Parameter = {
+  name: 'times',
   type: TYPES.exportTimes,
-  description: 'With `format=csv`: times as RFC 3339 in UTC, to the nanosecond, instead of Unix nanoseconds.',
+  description:
+    'Lines of JSON and CSV: `iso`, RFC 3339 in UTC to the nanosecond instead of Unix nanoseconds. Parquet: `micros`, UTC in microseconds, which Spark reads, or `local`, nanoseconds without a zone, instead of UTC in nanoseconds.',
+}
+
+/** Says how Parquet has decimal numbers. */
+export const NUMBERS_PARAMETER: Parameter = {
+  name: 'numbers',
+  type: TYPES.exportNumbers,
+  description:
+    'Parquet: decimal numbers as texts, as the core sent them. Decimals hold at most 38 digits, and refuse a larger number.',
 }
 
 /** Parameters by name: the order in which faults are reported. */

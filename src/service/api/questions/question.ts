@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { onOneLine } from '#core/resources/field'
 import type { Resource } from '#core/resources/resource'
 import type { StoreVersion } from '#core/store/changes'
 import type { Position } from '#core/store/pages/page'
@@ -114,6 +115,6 @@ export function checkSumOf(body: Buffer): string {
 
 /** An answer of JSON. */
 export function madeOf(body: object | Buffer, position: Position, version: StoreVersion | null): Made {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(onOneLine(JSON.stringify(body)))
   return { body: bytes, checkSum: bytes.length > SUMMED_BYTES ? checkSumOf(bytes) : null, position, version }
 }

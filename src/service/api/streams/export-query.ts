@@ -1,27 +1,31 @@
 import { FILTERS } from '#core/resources/filters'
 import { decodeMarketCursor } from '#core/resources/market-cursor'
 import type { Resource } from '#core/resources/resource'
-import type { ExportQuery } from '../../export/export-rows.ts'
-import { invalidPagination } from '../http/errors.ts'
-import { timesOf } from '../questions/csv-file.ts'
+import { type ExportFormat, FORMATS_OF_TIMES } from '../../export/export-bytes.ts'
+import type { ExportQuery, TimesForm } from '../../export/export-rows.ts'
+import { invalidPagination, invalidParameter } from '../http/errors.ts'
 import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
   byName,
+  EXPORT_TIMES_PARAMETER,
   FORMAT_PARAMETER,
   filterParametersOf,
+  NUMBERS_PARAMETER,
   PATH_MARKET_ID,
   type Parameter,
   type ParameterValues,
   parametersOf,
-  TIMES_PARAMETER,
 } from '../questions/parameters.ts'
+
+/** How values are written. */
+const FORM_PARAMETERS = [EXPORT_TIMES_PARAMETER, NUMBERS_PARAMETER]
 
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 
 /** The parameters of a resource's operation, with the format. */
 export function exportParametersOf(resource: Resource): readonly Parameter[] {
-  return byName([...parametersOf(resource), FORMAT_PARAMETER, TIMES_PARAMETER])
+  return byName([...parametersOf(resource), FORMAT_PARAMETER, ...FORM_PARAMETERS])
 }
 
 /** The parameters of the export of all markets, with those that only pages have, which are refused. */
@@ -35,7 +39,7 @@ export function fullExportParametersOf(resource: Resource): readonly Parameter[]
     ...filterParametersOf(resource, 'export'),
     ...(resource.scope === null ? [] : [ofMarket]),
     { ...FORMAT_PARAMETER, description: 'Lines of JSON (default), CSV or Parquet.' },
-    TIMES_PARAMETER,
+    ...FORM_PARAMETERS,
   ])
 }
 
@@ -63,7 +67,7 @@ export function exportQuery(
 ): ExportQuery {
   const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values)
   refusePaging(values)
-  return { resource, selection, descending, cursor, times: timesOf(values) }
+  return { resource, selection, descending, cursor, ...formOf(values) }
 }
 
 /**
@@ -77,7 +81,7 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
   const descending = values.get('pagination.newestFirst') === true
   const name = 'pagination.after'
   const after = values.get(name) as string | undefined
-  const query = { resource, selection, descending, times: timesOf(values) }
+  const query = { resource, selection, descending, ...formOf(values) }
   if (resource.scope === null)
     return { ...query, cursor: after === undefined ? null : cursorOf(resource, selection, name, after) }
   if (after === undefined) return { ...query, cursor: null, list: { market: null } }
@@ -88,6 +92,27 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
     throw invalidCursor(name, 'of another market')
   return { ...query, cursor: key, list: { market: marketId } }
 }
+
+/**
+ * How values are to be written.
+ *
+ * @throws {ApiError} 400 for a form that the format has not.
+ */
+function formOf(values: ParameterValues): Pick<ExportQuery, 'times' | 'numbers'> {
+  const format = (values.get(FORMAT_PARAMETER.name) ?? 'ndjson') as ExportFormat
+  const times = values.get(EXPORT_TIMES_PARAMETER.name) as TimesForm | undefined
+  const numbers = values.get(NUMBERS_PARAMETER.name) as 'text' | undefined
+  if (times !== undefined && !FORMATS_OF_TIMES[times].includes(format)) {
+    throw otherFormat('times', times, FORMATS_OF_TIMES[times])
+  }
+  if (numbers !== undefined && format !== 'parquet') throw otherFormat('numbers', numbers, ['parquet'])
+  return { times, numbers }
+}
+
+const otherFormat = (name: string, value: string, formats: readonly ExportFormat[]) =>
+  invalidParameter(
+    `parsing field "${name}": ${name} is "${value}", which only format=${formats.join(' and format=')} ${formats.length === 1 ? 'allows' : 'allow'}`,
+  )
 
 function refusePaging(values: ParameterValues): void {
   const paged = NOT_PAGED.find((name) => values.has(name))

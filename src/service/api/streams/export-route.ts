@@ -4,12 +4,7 @@ import { invalidParameter } from '../http/errors.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import { exportPath } from '../paths.ts'
-import {
-  FORMAT_PARAMETER,
-  type ParameterValues,
-  parameterReader,
-  TIMES_PARAMETER,
-} from '../questions/parameters.ts'
+import { FORMAT_PARAMETER, type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import { ExportAnswers } from './export-answers.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 
@@ -37,8 +32,7 @@ export function createExports(options: ConstructorParameters<typeof ExportAnswer
         ...pages,
         answer: async (exchange) => {
           const query = queryOf(exchange.target)
-          if (![FORMAT_PARAMETER, TIMES_PARAMETER].some(({ name }) => hasName(query, name)))
-            return pages.answer(exchange)
+          if (!hasName(query, FORMAT_PARAMETER.name)) return pages.answer(exchange)
           const values = readParameters(parseQuery(query))
           const asked = exportQuery(resource, exchange.pathId, values)
           return answers.answer(asked, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)

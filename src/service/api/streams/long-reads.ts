@@ -22,8 +22,8 @@ const READS_AT_ONCE = 3
 
 /** A row group of a database server's rows is written by the main thread, within milliseconds. */
 const PARQUET: BytesOptions = {
-  ...{ asText: false, groupRows: 4_096 },
-  remedy: 'request format=csv or run lyra export with --text',
+  groupRows: 4_096,
+  remedy: 'add numbers=text',
 }
 
 /** An export in progress: one snapshot of the store, which lasts until it is closed. */
