@@ -258,7 +258,7 @@ test('the recipe of docs/export.md for pandas calculates with decimals, as float
   const out = join(folder, 'periods.parquet')
   await runWell(t, `export funding-periods --store ${store} --format parquet --out ${out}`)
   const { blocks } = documentedPages().find(({ path }) => path === 'docs/export.md')!
-  const recipe = blocks.find(({ text }) => text.includes('import pandas'))!.text
+  const recipe = blocks.find(({ text }) => text.includes('dropna'))!.text
   const program = `${recipe}\nfor sum in exact.groupby('marketId').fundingRate.sum(): print('sum', sum)`
   const { stdout } = await ended(startPython(t, program, { cwd: folder }))
   const base = await serveRecording('perps-calm')
