@@ -6,6 +6,7 @@ import { get as getByTls } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { openApiDocument } from '#service/api/openapi/openapi'
+import { EXPORT_FORMATS } from '#service/export/export-bytes'
 import { send } from './fixtures/http.ts'
 import { startNginx } from './fixtures/nginx.ts'
 import { openServer } from './fixtures/port.ts'
@@ -77,7 +78,11 @@ test('the example for nginx gives Lyra every path of its own, and all others, wi
     return response.statusCode === 200 ? await text(response) : response.statusCode
   }
   const { paths } = openApiDocument('0') as { paths: Record<string, object> }
-  const ours = Object.keys(paths).filter((path) => path !== '/metrics')
+  const described = Object.keys(paths).filter((path) => path !== '/metrics')
+  const files = described
+    .filter((path) => path.startsWith('/api/v2/export/'))
+    .flatMap((path) => EXPORT_FORMATS.map((format) => `${path}.${format}`))
+  const ours = [...described, ...files]
   assert.ok(ours.length > 25)
   for (const path of [...ours, '/', '/?view=node', '/docs', '/assets/x.js', '/openapi.json']) {
     assert.equal(await answerTo(path.replaceAll(/\{\w+\}/g, 'f'.repeat(64))), 'lyra', path)
