@@ -101,12 +101,13 @@ describe('the API reference', () => {
     await operation.getByText('Response headers').click()
     assertSays(await operation.locator('.headers').innerText(), 'x-block-height')
     // A file of bytes is not shown as text.
-    await fill('pagination.first', '')
-    const format = operation.locator('[data-parameter="format"]')
-    await format.selectOption('parquet')
-    await press('Execute')
-    await eventuallyIs(() => shown.innerText(), 'A Parquet file, which the code above downloads.')
-    await format.selectOption('')
+    const file = page.locator('#exportFundingPeriodDataPoints')
+    await file.locator('summary').first().click()
+    await file.locator('[data-parameter="format"]').selectOption('parquet')
+    await file.getByRole('button', { name: 'Execute' }).click()
+    const answer = file.locator('.try .answer')
+    await eventuallyIs(() => answer.innerText(), 'A Parquet file, which the code above downloads.')
+    await file.locator('summary').first().click()
 
     // Responses are folded; opened, they show the document's description.
     const folded = operation.locator('.response')

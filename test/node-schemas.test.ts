@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
 import { NODE_SCHEMAS } from '#service/api/questions/node-schemas'
+import { closed } from './fixtures/closed.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: false })
@@ -32,7 +33,7 @@ describe('The schema of a node', () => {
 
   for (const { resource, selection, rows } of RESOURCE_ROWS) {
     test(`${resource.name}: allows the nodes of its rows, and none with a missing or additional field`, () => {
-      const validate = ajv.compile(NODE_SCHEMAS[resource.nodeName]!)
+      const validate = ajv.compile(closed(NODE_SCHEMAS[resource.nodeName]!))
       for (const row of rows) {
         const node = JSON.parse(resource.node(row, selection)) as Record<string, unknown>
         assert.ok(validate(node), ajv.errorsText(validate.errors))

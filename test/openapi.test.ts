@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { RESOURCES } from '#core/resources/resources'
+import { LISTS, RESOURCES } from '#core/resources/resources'
 import { openApiDocument } from '#service/api/openapi/openapi'
 import { asOpenApi30 } from '#service/api/openapi/openapi-3-0'
-import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH, streamPath } from '#service/api/paths'
+import { ASSETS_PATH, EXPLORER_PATH, exportPath, REFERENCE_PATH, streamPath } from '#service/api/paths'
+import { QUESTIONS } from '#service/api/questions/questions'
 import { assertSays } from './fixtures/assert-says.ts'
+import { closed } from './fixtures/closed.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { assertValidOpenApi } from './fixtures/openapi.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
@@ -20,7 +22,12 @@ type Answer = {
   headers?: Record<string, { schema: Schema }>
   content?: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>
 }
-type Operation = { operationId: string; parameters?: Parameter[]; responses: Record<string, Answer> }
+type Operation = {
+  operationId: string
+  description?: string
+  parameters?: Parameter[]
+  responses: Record<string, Answer>
+}
 type Document = {
   openapi: string
   paths: Record<string, { get: Operation }>
@@ -38,14 +45,21 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map(
 )
 
 /** Headers that not every answer has. */
-const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
+const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$|content-range$)/
 
 /** Validates by the schemas in a document. */
 function ajvOf(document: object): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
   // The document's own keys are not keywords of JSON Schema, and its references are relative to it.
   ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
-  return ajv.addSchema({ $id: ID, ...document })
+  const { components, ...rest } = closed(document) as Document
+  // Of the document itself, only the parts that every document has are described.
+  const { OpenApiDocument } = (document as Document).components.schemas
+  return ajv.addSchema({
+    $id: ID,
+    ...rest,
+    components: { ...components, schemas: { ...components.schemas, OpenApiDocument } },
+  })
 }
 
 const document = openApiDocument('1.2.3') as Document
@@ -94,8 +108,11 @@ function documentedPath(target: string): string | null {
 
 /** Checks an answer against the document's response for its path and status. */
 function assertDocumented(answer: RawAnswer, target: string): void {
-  // An unknown path has no operation; it is answered like an error of any other path.
-  const path = documentedPath(target) ?? CHECKPOINTS
+  const known = documentedPath(target)
+  // An unknown path has no operation; it is answered like an error of any other path. So is a wrong request for `/ready`,
+  // whose own answers are two.
+  const isOther = known === null || (known === '/ready' && answer.status !== 503 && answer.status >= 400)
+  const path = isOther ? CHECKPOINTS : known
   const where = `${target.slice(0, 300)}: ${answer.status} ${answer.body.slice(0, 300)}`
   const { responses } = document.paths[path]!.get
   const exact = String(answer.status)
@@ -115,7 +132,7 @@ function assertDocumented(answer: RawAnswer, target: string): void {
   }
   const listed = new Set(Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase()))
   for (const name of answer.headers.keys()) {
-    if (/^(x-|ratelimit-|retry-after|etag|allow$)/.test(name))
+    if (/^(x-|ratelimit-|retry-after|etag|allow$|accept-ranges|content-(range|disposition))/.test(name))
       assert.ok(listed.has(name), `${name}: ${where}`)
   }
 
@@ -195,12 +212,122 @@ describe('The OpenAPI document', () => {
       for (const [name, example] of Object.entries(value)) {
         const status = place[place.indexOf('responses') + 1]
         const body = (example as { value: { code: number } }).value
-        assertValid(body, ['components', 'schemas', 'Error'], `${place.join('/')}/${name}`)
+        assertValid(body, ['components', 'schemas', 'ErrorAnswer'], `${place.join('/')}/${name}`)
         assert.ok(Number(status) >= 400)
         examples += 1
       }
     }
     assert.ok(examples >= 30)
+  })
+})
+
+/** The component that a schema refers to, or null. */
+const nameOf = (schema: Schema | undefined) =>
+  typeof schema?.$ref === 'string' ? schema.$ref.replace('#/components/schemas/', '') : null
+
+/** The schemas of the bodies of an operation's answers, by status. */
+const bodiesOf = ({ responses }: Operation) =>
+  Object.entries(responses).flatMap(([status, { content }]) =>
+    Object.entries(content ?? {}).map(([type, { schema }]) => ({ status, type, schema })),
+  )
+
+describe('The OpenAPI document suits generators of clients:', () => {
+  const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }))
+  const schemas = [...within(document)].filter(
+    ([, place]) => place[0] === 'components' || place.includes('responses'),
+  )
+
+  test('a parameter has a default only if sending it changes nothing', () => {
+    const defaults = operations.flatMap(({ path, parameters = [] }) =>
+      parameters
+        .filter((parameter) => 'name' in parameter && 'default' in parameter.schema)
+        .map(
+          ({ name, schema }) => `${name} ${path.includes('/export/') ? 'of exports' : ''}=${schema.default}`,
+        ),
+    )
+    assert.deepEqual([...new Set(defaults)].sort(), [
+      'interval =1d',
+      'pagination.newestFirst =true',
+      'pagination.newestFirst of exports=false',
+      'source =SOURCE_UNSPECIFIED',
+      'source of exports=SOURCE_UNSPECIFIED',
+      'units =1',
+    ])
+  })
+
+  test('lists and reports answer with JSON alone, and say which files they also give', async () => {
+    const base = await serveFile(STORE_KINDS[0]!, SAMPLE)
+    for (const { path, description } of QUESTIONS) {
+      const documented = path.replace(':marketId', '{marketId}')
+      const operation = document.paths[documented]!.get
+      assert.deepEqual(Object.keys(operation.responses[200]!.content!), ['application/json'], path)
+      const names = operation.parameters!.map(({ name }) => name)
+      assert.deepEqual(
+        names.filter((name) => name === 'format' || name === 'times'),
+        [],
+        path,
+      )
+      const isFile =
+        'isFile' in description || ('list' in description && RESOURCES.includes(description.list))
+      assert.equal((operation.description ?? '').includes('`format=csv'), isFile, path)
+      if (!isFile) continue
+      const [needed] = NEEDED.get(path) ?? []
+      const target = `${documented.replace('{marketId}', MARKET)}?format=csv&times=iso${needed === undefined ? '' : `&${needed}=${MARKET}`}`
+      const { status, headers } = await ask(base, `GET ${target}`)
+      assert.equal(status, 200, target)
+      assert.match(headers.get('content-type')![0]!, /^text\/csv/)
+    }
+  })
+
+  test('every answer, page, edge, node and part of a list is a named component', () => {
+    for (const { path, ...operation } of operations) {
+      for (const { type, status, schema } of bodiesOf(operation))
+        if (type === 'application/json') assert.ok(nameOf(schema), `${path}: ${status}`)
+    }
+    for (const { name, nodeName } of LISTS) {
+      const names = [
+        `${name[0]!.toUpperCase()}${name.slice(1)}Answer`,
+        `${nodeName}Page`,
+        `${nodeName}Edge`,
+        nodeName,
+      ]
+      for (const one of names) assert.ok(one in document.components.schemas, one)
+    }
+    for (const [{ type, items }, place] of schemas) {
+      const { properties } = (items ?? {}) as Schema
+      if (type === 'array') assert.equal(properties, undefined, place.join('/'))
+    }
+  })
+
+  test('no component has the name that generators give to a property of another one', () => {
+    const names = Object.keys(document.components.schemas)
+    assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
+    const taken = new Set(names.map((name) => name.toLowerCase()))
+    for (const [schema, place] of within(document.components.schemas)) {
+      const { properties } = schema as { properties?: object }
+      if (properties === undefined) continue
+      const owner = place.filter((part) => !/^(properties|items|oneOf|\d+)$/.test(part)).join('')
+      for (const property of Object.keys(properties)) {
+        const made = `${owner}${property}`.toLowerCase()
+        for (const name of [made, `${made}item`, `${made}inner`]) assert.ok(!taken.has(name), name)
+      }
+    }
+  })
+
+  test('an enum is one schema, and answers may have other fields', () => {
+    for (const [schema, place] of schemas) {
+      assert.ok(!('additionalProperties' in schema), place.join('/'))
+      for (const one of (schema.oneOf ?? []) as Schema[]) assert.ok(!('enum' in one), place.join('/'))
+    }
+  })
+
+  test('the errors of an operation have one body', () => {
+    for (const { path, ...operation } of operations) {
+      const errors = bodiesOf(operation).filter(({ status }) => /^[45]/.test(status))
+      assert.ok(errors.length > 0, path)
+      const names = [...new Set(errors.map(({ schema }) => nameOf(schema)))]
+      assert.deepEqual(names, [path === '/ready' ? 'NotReady' : 'ErrorAnswer'], path)
+    }
   })
 })
 
@@ -241,6 +368,26 @@ describeOn(ANY_STORE_KIND, 'The service', (kind) => {
     }
     const { answers } = await exchange(base, requestText(`GET ${CHECKPOINTS}?${'x'.repeat(20_000)}`))
     assertDocumented(answers[0]!, CHECKPOINTS)
+
+    for (const resource of RESOURCES) {
+      for (const format of ['ndjson', 'csv', 'parquet']) {
+        const target = `${exportPath(resource)}?format=${format}`
+        const whole = await ask(base, `GET ${target}`)
+        const tag = whole.headers.get('etag')![0]!
+        for (const [status, headers] of [
+          [200, {}],
+          // No range is within an empty file.
+          [whole.body === '' ? 416 : 206, { Range: 'bytes=0-9' }],
+          [304, { 'If-None-Match': tag }],
+          [412, { 'If-Match': '"another"' }],
+          [416, { Range: 'bytes=999999999-' }],
+        ] as const) {
+          const answer = await ask(base, `GET ${target}`, headers)
+          assert.equal(answer.status, status, target)
+          assertDocumented(answer, target)
+        }
+      }
+    }
 
     const limited = await serve(t, store, { rateLimit: 1 })
     for (let sent = 0; sent < 8; sent++)

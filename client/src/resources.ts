@@ -333,95 +333,92 @@ export type BlockRange = {
   to: string
 }
 
+export type BlockGap = {
+  from: string
+  to: string
+  /** `missing`: the blocks are not stored. `incomplete`: some of their events are missing. */
+  kind: 'missing' | 'incomplete'
+}
+
+export type ImportedBlocks = {
+  from: string
+  to: string
+  /** Resources that the source did not have, or that are not imported yet. Left out if there are none. */
+  lacks?: string[]
+}
+
+export type StoredBlocks = {
+  /** Heights of completely stored blocks, both ends included. */
+  ranges: BlockRange[]
+  /** Heights between the first and the last block that are not completely stored. */
+  gaps: BlockGap[]
+  /** Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown. */
+  imported: ImportedBlocks[]
+  /** Unix nanoseconds. */
+  lastTimestamp: string
+}
+
+export type CompleteSince = {
+  resource: string
+  height: string
+}
+
+export type StoredBlockRows = {
+  count: string
+  /** Unix nanoseconds. */
+  firstTimestamp: string | null
+  /** Unix nanoseconds. */
+  lastTimestamp: string | null
+}
+
+export type StoredMarketRows = {
+  marketId: string
+  count: string
+  /** Unix nanoseconds. */
+  firstTimestamp: string
+  /** Unix nanoseconds. */
+  lastTimestamp: string
+}
+
+export type StoredRows = {
+  count: string
+}
+
+export type StoredMarketProviders = {
+  marketId: string
+  count: string
+  atBlock: string
+}
+
+export type PruneLimit = {
+  /** Unix nanoseconds. */
+  timestamp: string | null
+  height: string | null
+}
+
 /** List stored blocks, gaps and row counts. */
 export type Coverage = {
   chainId: string
-  blocks: {
-    /** Heights of completely stored blocks, both ends included. */
-    ranges: BlockRange[]
-    /** Heights between the first and the last block that are not completely stored. */
-    gaps: {
-      from: string
-      to: string
-      /** `missing`: the blocks are not stored. `incomplete`: some of their events are missing. */
-      kind: 'missing' | 'incomplete'
-    }[]
-    /** Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown. */
-    imported: {
-      from: string
-      to: string
-      /** Resources that the source did not have, or that are not imported yet. Left out if there are none. */
-      lacks?: string[]
-    }[]
-    /** Unix nanoseconds. */
-    lastTimestamp: string
-  }
+  blocks: StoredBlocks
   /** Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store. */
-  since: {
-    resource: string
-    height: string
-  }[]
+  since: CompleteSince[]
   /** Times are those of the blocks that contained the rows. */
-  checkpoints: {
-    count: string
-    /** Unix nanoseconds. */
-    firstTimestamp: string | null
-    /** Unix nanoseconds. */
-    lastTimestamp: string | null
-  }
+  checkpoints: StoredBlockRows
   /** By market. */
-  fundingPayments: {
-    marketId: string
-    count: string
-    /** Unix nanoseconds. */
-    firstTimestamp: string
-    /** Unix nanoseconds. */
-    lastTimestamp: string
-  }[]
+  fundingPayments: StoredMarketRows[]
   /** By market. */
-  fundingPeriodDataPoints: {
-    marketId: string
-    count: string
-    /** Unix nanoseconds. */
-    firstTimestamp: string
-    /** Unix nanoseconds. */
-    lastTimestamp: string
-  }[]
+  fundingPeriodDataPoints: StoredMarketRows[]
   /** By market. */
-  fundingPeriods: {
-    marketId: string
-    count: string
-    /** Unix nanoseconds. */
-    firstTimestamp: string
-    /** Unix nanoseconds. */
-    lastTimestamp: string
-  }[]
-  instruments: {
-    count: string
-  }
+  fundingPeriods: StoredMarketRows[]
+  instruments: StoredRows
   /** By market. */
-  liquidityProviderHistory: {
-    marketId: string
-    count: string
-    /** Unix nanoseconds. */
-    firstTimestamp: string
-    /** Unix nanoseconds. */
-    lastTimestamp: string
-  }[]
+  liquidityProviderHistory: StoredMarketRows[]
   /** By market. `atBlock` is the block of its latest list. */
-  liquidityProviders: {
-    marketId: string
-    count: string
-    atBlock: string
-  }[]
+  liquidityProviders: StoredMarketProviders[]
   /** Null if nothing is left. If there are more than 1000 gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as `after` to get the next ones. Lists without further entries are then empty. */
   next: string | null
   /** Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned. */
-  prunedBefore: {
-    /** Unix nanoseconds. */
-    timestamp: string | null
-    height: string | null
-  } | null
+  prunedBefore: PruneLimit | null
 }
 
 /** The options of `coverage`. */
@@ -436,6 +433,17 @@ export type CoverageOptions = {
 /** The options of `fundingEstimate`. */
 export type FundingEstimateOptions = {
   signal?: AbortSignal | undefined
+}
+
+export type PositionPayment = {
+  /** Number of the period within its market. */
+  seq: string
+  /** End of the period, Unix nanoseconds. */
+  end: string
+  /** The funding rate of the period. */
+  fundingRate: string
+  /** Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid. */
+  amount: string
 }
 
 /** Calculate the funding payments of a position over a time range. */
@@ -460,16 +468,7 @@ export type PositionFunding = {
   /** Numbers of the periods in the range that are not stored or have no end, up to the last period that an event, a data point or market data name. If the range is open or ends after the last stored end, it includes a running period. At most 1,000. */
   missing: string[] | null
   /** A page of the payments in the range, newest first. */
-  payments: {
-    /** Number of the period within its market. */
-    seq: string
-    /** End of the period, Unix nanoseconds. */
-    end: string
-    /** The funding rate of the period. */
-    fundingRate: string
-    /** Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid. */
-    amount: string
-  }[]
+  payments: PositionPayment[]
   /** `pagination.after` of the next request. Null if nothing is left, or no payment was requested. */
   next: string | null
 }
@@ -480,7 +479,7 @@ export type PositionFundingOptions = {
   from?: Time | undefined
   /** Periods that ended before this time, Unix nanoseconds. */
   to?: Time | undefined
-  /** Maximum number of payments to return; 0: totals alone. */
+  /** Maximum number of payments to return; 0: totals alone. Default: 1000. */
   first?: number | undefined
   /** `next` of an earlier response: returns the payments that follow, without totals. */
   after?: string | undefined
@@ -489,28 +488,36 @@ export type PositionFundingOptions = {
   signal?: AbortSignal | undefined
 }
 
-/** Sum funding rates of markets by day or by 8 hours. */
-export type FundingRates = {
-  edges: {
-    node: {
-      /** The market. */
-      marketId: string
-      interval: '8h' | '1d'
-      /** Buckets in which a paid period ended, in time order. */
-      buckets: {
-        /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
-        start: string
-        /** Paid periods that ended in the bucket. */
-        count: number
-        /** Sum of their funding rates. */
-        sumOfRates: string
-      }[]
-    }
-    /** Opaque. Pass it as pagination.after or pagination.before. */
-    cursor: string
-  }[]
+export type FundingRateBucket = {
+  /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
+  start: string
+  /** Paid periods that ended in the bucket. */
+  count: number
+  /** Sum of their funding rates. */
+  sumOfRates: string
+}
+
+export type MarketFundingRates = {
+  /** The market. */
+  marketId: string
+  interval: '8h' | '1d'
+  /** Buckets in which a paid period ended, in time order. */
+  buckets: FundingRateBucket[]
+}
+
+export type MarketFundingRatesEdge = {
+  node: MarketFundingRates
+  /** Opaque. Pass it as pagination.after or pagination.before. */
+  cursor: string
+}
+
+export type MarketFundingRatesPage = {
+  edges: MarketFundingRatesEdge[]
   pageInfo: PageInfo
 }
+
+/** Sum funding rates of markets by day or by 8 hours. */
+export type FundingRates = MarketFundingRatesPage
 
 /** The options of `fundingRates`. */
 export type FundingRatesOptions = {
@@ -526,13 +533,83 @@ export type FundingRatesOptions = {
   after?: string | undefined
   /** Page backward: the cursor of the first row of the following page. Ignored if `pagination.first` is given. */
   before?: string | undefined
-  /** Maximum number of rows to return, starting after `pagination.after` or at the beginning. */
+  /** Maximum number of rows to return, starting after `pagination.after` or at the beginning. Default: 1000. */
   first?: number | undefined
-  /** Maximum number of rows to return, ending before `pagination.before` or at the end. Ignored if `pagination.first` is given. */
+  /** Maximum number of rows to return, ending before `pagination.before` or at the end. Default: 1000. Ignored if `pagination.first` is given. */
   last?: number | undefined
   /** Sort the newest rows first. `1`, `t`, `0`, `f` and similar are also accepted. */
   newestFirst?: boolean | undefined
   signal?: AbortSignal | undefined
+}
+
+export type SeriesSummary = {
+  /** Value of the earliest point. */
+  first: string
+  /** Value of the latest point. */
+  last: string
+  /** Smallest value; of equal values, the first. */
+  minimum: string
+  /** Largest value; of equal values, the first. */
+  maximum: string
+}
+
+export type SeriesBucket = {
+  /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
+  start: string
+  /** Latest funding period with a point in the bucket; `twap` covers only its points. */
+  seq: string
+  /** Number of points. A point carried over into a funding period counts again at the period's start. */
+  count: string
+  /** Prices of all points, formatted as in the events. */
+  price: SeriesSummary
+  /** Time-weighted average prices of the points of period `seq`, formatted as in the events. */
+  twap: SeriesSummary
+}
+
+export type SeriesSource = {
+  dataPointType: 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
+  /** Buckets with points, in time order. */
+  buckets: SeriesBucket[]
+}
+
+/** Get the prices and TWAPs of a market in time buckets, for a chart. */
+export type Series = {
+  marketId: string
+  /** Start of the first bucket of the range, Unix nanoseconds. 0 if there are no points. */
+  from: string
+  /** End of the last bucket of the range, Unix nanoseconds. 0 if there are no points. */
+  to: string
+  /** Length of a bucket. Empty if there are no points. */
+  interval:
+    | ''
+    | '1s'
+    | '2s'
+    | '5s'
+    | '10s'
+    | '15s'
+    | '30s'
+    | '1m'
+    | '2m'
+    | '5m'
+    | '10m'
+    | '15m'
+    | '30m'
+    | '1h'
+    | '2h'
+    | '4h'
+    | '8h'
+    | '12h'
+    | '1d'
+    | '2d'
+    | '7d'
+    | '14d'
+    | '28d'
+    | '91d'
+    | '365d'
+  /** Length of a bucket in nanoseconds. 0 if there are no points. */
+  bucketNanoseconds: string
+  /** Sources with points in the range, external first. */
+  sources: SeriesSource[]
 }
 
 export type SeriesInterval =
@@ -561,47 +638,6 @@ export type SeriesInterval =
   | '91d'
   | '365d'
 
-export type SeriesSummary = {
-  /** Value of the earliest point. */
-  first: string
-  /** Value of the latest point. */
-  last: string
-  /** Smallest value; of equal values, the first. */
-  minimum: string
-  /** Largest value; of equal values, the first. */
-  maximum: string
-}
-
-/** Get the prices and TWAPs of a market in time buckets, for a chart. */
-export type Series = {
-  marketId: string
-  /** Start of the first bucket of the range, Unix nanoseconds. 0 if there are no points. */
-  from: string
-  /** End of the last bucket of the range, Unix nanoseconds. 0 if there are no points. */
-  to: string
-  /** Length of a bucket. Empty if there are no points. */
-  interval: SeriesInterval | ''
-  /** Length of a bucket in nanoseconds. 0 if there are no points. */
-  bucketNanoseconds: string
-  /** Sources with points in the range, external first. */
-  sources: {
-    dataPointType: 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
-    /** Buckets with points, in time order. */
-    buckets: {
-      /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
-      start: string
-      /** Latest funding period with a point in the bucket; `twap` covers only its points. */
-      seq: string
-      /** Number of points. A point carried over into a funding period counts again at the period's start. */
-      count: string
-      /** Prices of all points, formatted as in the events. */
-      price: SeriesSummary
-      /** Time-weighted average prices of the points of period `seq`, formatted as in the events. */
-      twap: SeriesSummary
-    }[]
-  }[]
-}
-
 /** The options of `series`. */
 export type SeriesOptions = {
   /** Rows at or after this time, Unix nanoseconds. */
@@ -613,7 +649,7 @@ export type SeriesOptions = {
   signal?: AbortSignal | undefined
 } & (
   | {
-      /** Maximum number of buckets; the shortest interval that fits is used. Cannot be combined with `interval`. */
+      /** Maximum number of buckets; the shortest interval that fits is used. Default: 500. Cannot be combined with `interval`. */
       buckets?: number | undefined
       interval?: never
     }
@@ -624,18 +660,20 @@ export type SeriesOptions = {
     }
 )
 
+export type AuctionInterval = {
+  /** Start of the auction, Unix nanoseconds. */
+  start: string
+  /** End of the auction, Unix nanoseconds. Absent while the auction is in progress. */
+  end?: string
+}
+
 /** List the auctions of a market. */
 export type Auctions = {
   marketId: string
   /** Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than 20,000 auction events, of which the newest are read. */
   completeFrom: string
   /** Auctions that overlap the range, oldest first. Adjoining auctions are merged. */
-  intervals: {
-    /** Start of the auction, Unix nanoseconds. */
-    start: string
-    /** End of the auction, Unix nanoseconds. Absent while the auction is in progress. */
-    end?: string
-  }[]
+  intervals: AuctionInterval[]
 }
 
 /** The options of `auctions`. */

@@ -34,14 +34,14 @@ export function fileAsked(headers: IncomingHttpHeaders, tag: string, size: numbe
   return only === undefined || others.length > 0 ? 'whole' : only
 }
 
-const changedFile = () =>
+export const changedFile = () =>
   new ApiError(
     412,
     GRPC.failedPrecondition,
     'the file has changed since the one that If-Match names; ask for it without If-Match',
   )
 
-const unsatisfiableRange = (size: number) =>
+export const unsatisfiableRange = (size: number) =>
   new ApiError(416, GRPC.outOfRange, `the range begins after the end of the file, which has ${size} bytes`, {
     headers: { 'Content-Range': `bytes */${size}` },
   })

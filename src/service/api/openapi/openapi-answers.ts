@@ -16,25 +16,35 @@ import {
   tooManyRequests,
 } from '../http/errors.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
-import { closedObject } from '../questions/node-schemas.ts'
+import { changedFile, unsatisfiableRange } from '../http/ranges.ts'
+import { listOf, named, objectOf, reference } from '../questions/node-schemas.ts'
 import { missingFilterOf } from '../questions/page-request.ts'
 import { MAX_PAGE_SIZE } from '../questions/parameter-types.ts'
 
-/** The schema of the body of every error answer. */
-export const ERROR_SCHEMA = closedObject({
-  code: { type: 'integer', description: 'gRPC status code.', enum: [3, 5, 8, 12, 13, 14] },
+/** What the document calls the body of every error answer: `Error` is a type of many languages. */
+export const ERROR_NAME = 'ErrorAnswer'
+
+/** Its schema. */
+export const ERROR_SCHEMA = objectOf({
+  code: { type: 'integer', description: 'gRPC status code.', enum: [3, 5, 8, 9, 11, 12, 13, 14] },
   message: { type: 'string' },
   details: {
-    type: 'array',
+    ...listOf(
+      named(
+        'ErrorDetail',
+        objectOf({
+          '@type': { type: 'string', const: 'type.googleapis.com/vega.ErrorDetail' },
+          code: { type: 'integer', description: 'Vega error code.' },
+          message: { type: 'string' },
+          inner: { type: 'string', description: 'Cause of the error, and the allowed values.' },
+        }),
+      ),
+    ),
     maxItems: 1,
-    items: closedObject({
-      '@type': { type: 'string', const: 'type.googleapis.com/vega.ErrorDetail' },
-      code: { type: 'integer', description: 'Vega error code.' },
-      message: { type: 'string' },
-      inner: { type: 'string', description: 'Cause of the error, and the allowed values.' },
-    }),
   },
 })
+
+const ERROR_CONTENT = { schema: reference(ERROR_NAME) }
 
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
 const COUNT = { type: 'integer', minimum: 0 }
@@ -57,7 +67,12 @@ export const ANSWER_HEADERS = {
     const: 'nosniff',
   }),
   ETag: header('Tag of this body. Send it in If-None-Match to get 304 if nothing has changed.'),
-  'Cache-Control': header('`no-cache`: a cached copy must be revalidated with its ETag.'),
+  'Cache-Control': header(
+    '`no-cache`: a cached copy must be revalidated with its ETag. `no-store`: it has none.',
+  ),
+  'Accept-Ranges': header('`bytes` if ranges of this body can be requested.'),
+  'Content-Range': header('The range of bytes of the body, and the length of the whole.'),
+  'Content-Disposition': header('The name of the file.'),
   'RateLimit-Limit': header('Allowed requests per second. Only sent if a rate limit is set.', COUNT),
   'RateLimit-Remaining': header(
     'Requests that can be sent immediately. Only sent if a rate limit is set.',
@@ -96,7 +111,7 @@ export function refusedAnswer(description: string): object {
   return {
     description,
     headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
-    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
+    content: { [JSON_TYPE]: ERROR_CONTENT },
   }
 }
 
@@ -132,9 +147,18 @@ function errorsOf(resource: Resource, kind: RequestKind): Record<string, ApiErro
   }
 }
 
+/** Errors of one status, with examples of each. */
+type ListedErrors = [description: string, headers: HeaderName[], examples: Record<string, ApiError>]
+
+/** What can be wrong with a request for a part of a file. */
+const FILE_ERRORS: readonly ListedErrors[] = [
+  ['The file has changed since the one that If-Match names.', [], { changed: changedFile() }],
+  ['The range begins after the end of the file.', ['Content-Range'], { range: unsatisfiableRange(17_026) }],
+]
+
 /** The error answers to a request for rows (docs/api.md, errors), by status. */
 export function errorAnswers(resource: Resource, kind: RequestKind): object {
-  const answers: [description: string, headers: HeaderName[], examples: Record<string, ApiError>][] = [
+  const answers: ListedErrors[] = [
     [
       'Invalid request: malformed, or a parameter is missing, repeated, unparsable or out of range.',
       [],
@@ -142,6 +166,7 @@ export function errorAnswers(resource: Resource, kind: RequestKind): object {
     ],
     ['Unknown path.', [], { unknown: notFound() }],
     ['Method not allowed: only GET, HEAD and OPTIONS are.', ['Allow'], { method: methodNotAllowed() }],
+    ...(kind === 'export' ? FILE_ERRORS : []),
     ['Rate limit exceeded. Only if a rate limit is set.', ['Retry-After'], { rate: tooManyRequests({}) }],
     ['Request line and headers exceed 16 KiB.', [], { size: headersTooLarge() }],
     [
@@ -165,7 +190,7 @@ export function errorAnswers(resource: Resource, kind: RequestKind): object {
         {
           description,
           headers: headersOf([...COMMON_HEADERS, ...headers]),
-          content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' }, examples } },
+          content: { [JSON_TYPE]: { ...ERROR_CONTENT, examples } },
         },
       ]
     }),

@@ -2,9 +2,10 @@ import { marketSummaries } from '#core/resources/market-summaries'
 import { wordsOf } from '#core/resources/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { exportPath, streamPath } from '../paths.ts'
-import { closedObject, NODE_SCHEMAS } from '../questions/node-schemas.ts'
+import { NODE_SCHEMAS, objectOf } from '../questions/node-schemas.ts'
 import { QUESTIONS } from '../questions/questions.ts'
-import { ANSWER_HEADERS, ERROR_SCHEMA } from './openapi-answers.ts'
+import { withComponents } from './components.ts'
+import { ANSWER_HEADERS, ERROR_NAME, ERROR_SCHEMA } from './openapi-answers.ts'
 import { exportOperation } from './openapi-exports.ts'
 import { SHARED_PARAMETERS } from './openapi-parameters.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
@@ -17,7 +18,7 @@ Parameter names may be in camel case or snake case (\`pagination.newest_first\`)
 
 /** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
 export function openApiDocument(version: string): object {
-  return {
+  return withComponents({
     openapi: '3.1.0',
     info: {
       title: 'Lyra',
@@ -48,13 +49,13 @@ export function openApiDocument(version: string): object {
     },
     components: {
       parameters: SHARED_PARAMETERS,
-      schemas: { ...NODE_SCHEMAS, PageInfo: PAGE_INFO, Error: ERROR_SCHEMA },
+      schemas: { ...NODE_SCHEMAS, PageInfo: PAGE_INFO, [ERROR_NAME]: ERROR_SCHEMA },
       headers: ANSWER_HEADERS,
     },
-  }
+  })
 }
 
-export const PAGE_INFO = closedObject({
+export const PAGE_INFO = objectOf({
   hasNextPage: { type: 'boolean' },
   hasPreviousPage: { type: 'boolean' },
   startCursor: { type: 'string', description: 'Cursor of the first edge; empty on an empty page.' },

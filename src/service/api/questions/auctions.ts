@@ -1,27 +1,30 @@
 import { count } from '#core/domain/words'
 import { type AuctionsQuery, MAX_AUCTION_EVENTS, readAuctions } from '#core/store/readings/auctions'
-import { closedObject, listOf, valueSchema } from './node-schemas.ts'
+import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { dateRangeOf, dateRangeParameters } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
-const BODY = closedObject({
-  auctions: closedObject({
+const BODY = objectOf({
+  auctions: objectOf({
     marketId: valueSchema('marketId'),
     completeFrom: valueSchema(
       'time',
       `Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has more than ${count(MAX_AUCTION_EVENTS)} auction events, of which the newest are read.`,
     ),
     intervals: listOf(
-      closedObject(
-        {
-          start: valueSchema('time', 'Start of the auction, Unix nanoseconds.'),
-          end: valueSchema(
-            'time',
-            'End of the auction, Unix nanoseconds. Absent while the auction is in progress.',
-          ),
-        },
-        ['end'],
+      named(
+        'AuctionInterval',
+        objectOf(
+          {
+            start: valueSchema('time', 'Start of the auction, Unix nanoseconds.'),
+            end: valueSchema(
+              'time',
+              'End of the auction, Unix nanoseconds. Absent while the auction is in progress.',
+            ),
+          },
+          ['end'],
+        ),
       ),
       'Auctions that overlap the range, oldest first. Adjoining auctions are merged.',
     ),

@@ -4,7 +4,7 @@ import { type HoldingsQuery, readHoldings } from '#core/store/readings/holdings'
 import { invalidPagination } from '../http/errors.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
-import { closedObject, listOf, nullable, valueSchema } from './node-schemas.ts'
+import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'
 import { checkedId } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
@@ -24,73 +24,91 @@ const COVERAGE_PARAMETERS: readonly Parameter[] = [
 
 const COUNT_SCHEMA = valueSchema('integer')
 const HEIGHT_SCHEMA = COUNT_SCHEMA
-const BLOCK_RANGE = { ...closedObject({ from: HEIGHT_SCHEMA, to: HEIGHT_SCHEMA }), title: 'BlockRange' }
+const BLOCK_RANGE = named('BlockRange', objectOf({ from: HEIGHT_SCHEMA, to: HEIGHT_SCHEMA }))
 const MARKET_ID_SCHEMA = valueSchema('marketId')
 const TIME_SCHEMA = valueSchema('time', 'Unix nanoseconds.')
 
 /** Schemas of a resource's row counts. */
 const HELD: Record<CoverageForm, JsonSchema> = {
-  count: closedObject({ count: COUNT_SCHEMA }),
+  count: named('StoredRows', objectOf({ count: COUNT_SCHEMA })),
   'count and block times': {
-    ...closedObject({
-      count: COUNT_SCHEMA,
-      firstTimestamp: nullable(TIME_SCHEMA),
-      lastTimestamp: nullable(TIME_SCHEMA),
-    }),
+    ...named(
+      'StoredBlockRows',
+      objectOf({
+        count: COUNT_SCHEMA,
+        firstTimestamp: nullable(TIME_SCHEMA),
+        lastTimestamp: nullable(TIME_SCHEMA),
+      }),
+    ),
     description: 'Times are those of the blocks that contained the rows.',
   },
   'times by market': listOf(
-    closedObject({
-      marketId: MARKET_ID_SCHEMA,
-      count: COUNT_SCHEMA,
-      firstTimestamp: TIME_SCHEMA,
-      lastTimestamp: TIME_SCHEMA,
-    }),
+    named(
+      'StoredMarketRows',
+      objectOf({
+        marketId: MARKET_ID_SCHEMA,
+        count: COUNT_SCHEMA,
+        firstTimestamp: TIME_SCHEMA,
+        lastTimestamp: TIME_SCHEMA,
+      }),
+    ),
     'By market.',
   ),
   'blocks by market': listOf(
-    closedObject({ marketId: MARKET_ID_SCHEMA, count: COUNT_SCHEMA, atBlock: HEIGHT_SCHEMA }),
+    named(
+      'StoredMarketProviders',
+      objectOf({ marketId: MARKET_ID_SCHEMA, count: COUNT_SCHEMA, atBlock: HEIGHT_SCHEMA }),
+    ),
     'By market. `atBlock` is the block of its latest list.',
   ),
 }
 
 /** The body of `GET /api/v2/coverage`. */
-export const COVERAGE_SCHEMA = closedObject({
-  coverage: closedObject({
+export const COVERAGE_SCHEMA = objectOf({
+  coverage: objectOf({
     chainId: { type: 'string' },
-    blocks: closedObject({
-      ranges: listOf(BLOCK_RANGE, 'Heights of completely stored blocks, both ends included.'),
-      gaps: listOf(
-        closedObject({
-          from: HEIGHT_SCHEMA,
-          to: HEIGHT_SCHEMA,
-          kind: {
-            type: 'string',
-            enum: ['missing', 'incomplete'],
-            description:
-              '`missing`: the blocks are not stored. `incomplete`: some of their events are missing.',
-          },
-        }),
-        'Heights between the first and the last block that are not completely stored.',
-      ),
-      imported: listOf(
-        closedObject(
-          {
-            from: HEIGHT_SCHEMA,
-            to: HEIGHT_SCHEMA,
-            lacks: listOf(
-              { type: 'string' },
-              'Resources that the source did not have, or that are not imported yet. Left out if there are none.',
-            ),
-          },
-          ['lacks'],
+    blocks: named(
+      'StoredBlocks',
+      objectOf({
+        ranges: listOf(BLOCK_RANGE, 'Heights of completely stored blocks, both ends included.'),
+        gaps: listOf(
+          named(
+            'BlockGap',
+            objectOf({
+              from: HEIGHT_SCHEMA,
+              to: HEIGHT_SCHEMA,
+              kind: {
+                type: 'string',
+                enum: ['missing', 'incomplete'],
+                description:
+                  '`missing`: the blocks are not stored. `incomplete`: some of their events are missing.',
+              },
+            }),
+          ),
+          'Heights between the first and the last block that are not completely stored.',
         ),
-        "Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown.",
-      ),
-      lastTimestamp: TIME_SCHEMA,
-    }),
+        imported: listOf(
+          named(
+            'ImportedBlocks',
+            objectOf(
+              {
+                from: HEIGHT_SCHEMA,
+                to: HEIGHT_SCHEMA,
+                lacks: listOf(
+                  { type: 'string' },
+                  'Resources that the source did not have, or that are not imported yet. Left out if there are none.',
+                ),
+              },
+              ['lacks'],
+            ),
+          ),
+          "Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown.",
+        ),
+        lastTimestamp: TIME_SCHEMA,
+      }),
+    ),
     since: listOf(
-      closedObject({ resource: { type: 'string' }, height: HEIGHT_SCHEMA }),
+      named('CompleteSince', objectOf({ resource: { type: 'string' }, height: HEIGHT_SCHEMA })),
       'Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store.',
     ),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
@@ -99,7 +117,9 @@ export const COVERAGE_SCHEMA = closedObject({
       description: `Null if nothing is left. If there are more than ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as \`after\` to get the next ones. Lists without further entries are then empty.`,
     },
     prunedBefore: {
-      ...nullable(closedObject({ timestamp: nullable(TIME_SCHEMA), height: nullable(HEIGHT_SCHEMA) })),
+      ...nullable(
+        named('PruneLimit', objectOf({ timestamp: nullable(TIME_SCHEMA), height: nullable(HEIGHT_SCHEMA) })),
+      ),
       description:
         'Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned.',
     },

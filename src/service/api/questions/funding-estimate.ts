@@ -2,13 +2,13 @@ import { fundingEstimate } from '#core/resources/funding-estimates'
 import { readEstimate } from '#core/store/readings/market-data'
 import { cellsOfNode, columnsOfFields } from '../../export/columns.ts'
 import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
-import { closedObject } from './node-schemas.ts'
+import { nullable, objectOf, reference } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { madeOf, type Question } from './question.ts'
 
-const BODY = closedObject({
+const BODY = objectOf({
   fundingEstimate: {
-    oneOf: [{ type: 'null' }, { $ref: `#/components/schemas/${fundingEstimate.nodeName}` }],
+    ...nullable(reference(fundingEstimate.nodeName)),
     description:
       "Null if the market's latest data contain no estimate, if the latest stored period is another one or has ended, or if the market is rejected, cancelled, terminated, closed or settled.",
   },

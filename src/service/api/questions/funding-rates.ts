@@ -8,7 +8,7 @@ import {
   readFundingRates,
 } from '#core/store/readings/funding-rates'
 import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
-import { closedObject, listOf, pageSchema, valueSchema } from './node-schemas.ts'
+import { listOf, named, objectOf, pageSchema, valueSchema } from './node-schemas.ts'
 import { pageBody } from './page-body.ts'
 import { type AskedPage, pageRequest } from './page-request.ts'
 import { MAX_PAGE_SIZE, PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'
@@ -31,18 +31,25 @@ const LIST: Resource = {
 
 const BODY = pageSchema(
   'fundingRates',
-  closedObject({
-    marketId: valueSchema('marketId', 'The market.'),
-    interval: PARAMETER_TYPES.rateInterval.schema,
-    buckets: listOf(
-      closedObject({
-        start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
-        count: { type: 'integer', description: 'Paid periods that ended in the bucket.' },
-        sumOfRates: valueSchema('number', 'Sum of their funding rates.'),
-      }),
-      'Buckets in which a paid period ended, in time order.',
-    ),
-  }),
+  'MarketFundingRates',
+  named(
+    'MarketFundingRates',
+    objectOf({
+      marketId: valueSchema('marketId', 'The market.'),
+      interval: PARAMETER_TYPES.rateInterval.schema,
+      buckets: listOf(
+        named(
+          'FundingRateBucket',
+          objectOf({
+            start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
+            count: { type: 'integer', description: 'Paid periods that ended in the bucket.' },
+            sumOfRates: valueSchema('number', 'Sum of their funding rates.'),
+          }),
+        ),
+        'Buckets in which a paid period ended, in time order.',
+      ),
+    }),
+  ),
 )
 
 const RATE_COLUMNS: readonly FileColumn[] = [

@@ -81,7 +81,8 @@ function sizeFrom(minimum: number): ParameterType {
     allowed: `an integer from ${minimum} to ${MAX_PAGE_SIZE}`,
     schema: {
       ...{ type: 'integer', format: 'int32' },
-      ...{ minimum, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE },
+      // Without a default, which some generated clients send: that it is given says which page is meant.
+      ...{ minimum, maximum: MAX_PAGE_SIZE },
     },
   }
 }
@@ -110,12 +111,8 @@ export const PARAMETER_TYPES = {
   buckets: {
     parse: (text) => parseInteger(text, SIGNED, 1n, MAX_BUCKETS),
     allowed: `an integer from 1 to ${MAX_BUCKETS}`,
-    schema: {
-      type: 'integer',
-      minimum: 1,
-      maximum: Number(MAX_BUCKETS),
-      default: Number(DEFAULT_BUCKETS),
-    },
+    // Without a default, which excludes an interval.
+    schema: { type: 'integer', minimum: 1, maximum: Number(MAX_BUCKETS) },
   },
   seconds: {
     parse: (text) => parseInteger(text, SIGNED, 1n, MAX_SECONDS),

@@ -1,7 +1,12 @@
 import type { Filter, RequestKind, Resource } from '#core/resources/resource'
 import { type ApiError, invalidParameter, quoted } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
-import { type ParameterType, type ParameterValue, PARAMETER_TYPES as TYPES } from './parameter-types.ts'
+import {
+  DEFAULT_PAGE_SIZE,
+  type ParameterType,
+  type ParameterValue,
+  PARAMETER_TYPES as TYPES,
+} from './parameter-types.ts'
 
 /** A query parameter, by its name in camel case. */
 export type Parameter = { name: string; type: ParameterType; description: string; isRequired?: boolean }
@@ -11,7 +16,7 @@ export const PAGINATION_PARAMETERS: readonly Parameter[] = [
   {
     name: 'pagination.first',
     type: TYPES.pageSize,
-    description: 'Maximum number of rows to return, starting after `pagination.after` or at the beginning.',
+    description: `Maximum number of rows to return, starting after \`pagination.after\` or at the beginning. Default: ${DEFAULT_PAGE_SIZE}.`,
   },
   {
     name: 'pagination.after',
@@ -22,8 +27,7 @@ export const PAGINATION_PARAMETERS: readonly Parameter[] = [
   {
     name: 'pagination.last',
     type: TYPES.pageSize,
-    description:
-      'Maximum number of rows to return, ending before `pagination.before` or at the end. Ignored if `pagination.first` is given.',
+    description: `Maximum number of rows to return, ending before \`pagination.before\` or at the end. Default: ${DEFAULT_PAGE_SIZE}. Ignored if \`pagination.first\` is given.`,
   },
   {
     name: 'pagination.before',

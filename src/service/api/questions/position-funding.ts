@@ -2,9 +2,9 @@ import { encodeCursor } from '#core/resources/cursor'
 import { fundingPeriods } from '#core/resources/funding-periods/description'
 import { type PositionFundingQuery, readPositionFunding } from '#core/store/readings/position-funding'
 import { type FileColumn, type FileOptions, fileOptionsOf, MAX_FILE_ROWS, madeFile } from './csv-file.ts'
-import { closedObject, listOf, nullable, valueSchema } from './node-schemas.ts'
+import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
-import { PARAMETER_TYPES } from './parameter-types.ts'
+import { DEFAULT_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
@@ -18,8 +18,8 @@ const seq = valueSchema('integer', 'Number of the period within its market.')
 /** Of a total, which only an answer without `pagination.after` has. */
 const LATER = 'Null with `pagination.after`.'
 
-const BODY = closedObject({
-  positionFunding: closedObject({
+const BODY = objectOf({
+  positionFunding: objectOf({
     marketId: valueSchema('marketId'),
     units: decimalSchema('The requested position size.'),
     count: nullable({ type: 'integer', description: `Paid periods that ended in the range. ${LATER}` }),
@@ -47,14 +47,17 @@ const BODY = closedObject({
       ),
     ),
     payments: listOf(
-      closedObject({
-        seq,
-        end: valueSchema('time', 'End of the period, Unix nanoseconds.'),
-        fundingRate: decimalSchema('The funding rate of the period.'),
-        amount: decimalSchema(
-          "Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid.",
-        ),
-      }),
+      named(
+        'PositionPayment',
+        objectOf({
+          seq,
+          end: valueSchema('time', 'End of the period, Unix nanoseconds.'),
+          fundingRate: decimalSchema('The funding rate of the period.'),
+          amount: decimalSchema(
+            "Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid.",
+          ),
+        }),
+      ),
       'A page of the payments in the range, newest first.',
     ),
     next: nullable({
@@ -75,7 +78,7 @@ const POSITION_PARAMETERS: readonly Parameter[] = [
   {
     name: FIRST,
     type: PARAMETER_TYPES.partSize,
-    description: 'Maximum number of payments to return; 0: totals alone.',
+    description: `Maximum number of payments to return; 0: totals alone. Default: ${DEFAULT_PAGE_SIZE}.`,
   },
   {
     name: AFTER,

@@ -75,8 +75,8 @@ export type Report = {
   operationId: string
   summary: string
   /**
-   * The schema of the body: an object with one field, after which the client names its method. A schema with a `title` is
-   * a type of the client.
+   * The schema of the body: an object with one field, after which the client names its method and its answer. A schema
+   * with a `title` is a type of the client, and a component of the OpenAPI document if it is an object (`named`).
    */
   body: JsonSchema
   /** Two parameters of which one may be given. */
@@ -95,7 +95,7 @@ export type JsonSchema = {
   enum?: readonly (string | number)[]
   pattern?: string
   const?: string
-  additionalProperties?: boolean
+  minItems?: number
   maxItems?: number
   $ref?: string
 }

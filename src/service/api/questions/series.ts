@@ -1,4 +1,5 @@
 import { nearestInt64 } from '#core/domain/integers'
+import { INTERVALS } from '#core/domain/intervals'
 import type { Summary } from '#core/domain/series'
 import { count } from '#core/domain/words'
 import { filterOf } from '#core/resources/filters'
@@ -6,7 +7,7 @@ import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { MAX_TOUCHED_BUCKETS, readSeries, type Series, type SeriesQuery } from '#core/store/readings/series'
 import { invalidParameter } from '../http/errors.ts'
 import { type FileColumn, type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
-import { closedObject, listOf, valueSchema } from './node-schemas.ts'
+import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
 import { DATE_RANGE_PARAMETERS, dateRangeOf, filterParameter, type Parameter } from './parameters.ts'
@@ -16,8 +17,7 @@ const SERIES_PARAMETERS: readonly Parameter[] = [
   {
     name: 'buckets',
     type: PARAMETER_TYPES.buckets,
-    description:
-      'Maximum number of buckets; the shortest interval that fits is used. Cannot be combined with `interval`.',
+    description: `Maximum number of buckets; the shortest interval that fits is used. Default: ${DEFAULT_BUCKETS}. Cannot be combined with \`interval\`.`,
   },
   ...DATE_RANGE_PARAMETERS,
   {
@@ -29,18 +29,20 @@ const SERIES_PARAMETERS: readonly Parameter[] = [
 ]
 
 const summary = (of: string) => ({
-  title: 'SeriesSummary',
-  ...closedObject({
-    first: valueSchema('number', 'Value of the earliest point.'),
-    last: valueSchema('number', 'Value of the latest point.'),
-    minimum: valueSchema('number', 'Smallest value; of equal values, the first.'),
-    maximum: valueSchema('number', 'Largest value; of equal values, the first.'),
-  }),
+  ...named(
+    'SeriesSummary',
+    objectOf({
+      first: valueSchema('number', 'Value of the earliest point.'),
+      last: valueSchema('number', 'Value of the latest point.'),
+      minimum: valueSchema('number', 'Smallest value; of equal values, the first.'),
+      maximum: valueSchema('number', 'Largest value; of equal values, the first.'),
+    }),
+  ),
   description: `${of}, formatted as in the events.`,
 })
 
-const BODY = closedObject({
-  series: closedObject({
+const BODY = objectOf({
+  series: objectOf({
     marketId: valueSchema('marketId'),
     from: valueSchema(
       'time',
@@ -51,30 +53,40 @@ const BODY = closedObject({
       'End of the last bucket of the range, Unix nanoseconds. 0 if there are no points.',
     ),
     interval: {
-      oneOf: [{ type: 'string', enum: [''] }, PARAMETER_TYPES.interval.schema],
+      type: 'string',
+      enum: ['', ...INTERVALS.map(({ name }) => name)],
       description: 'Length of a bucket. Empty if there are no points.',
     },
     bucketNanoseconds: valueSchema('signed', 'Length of a bucket in nanoseconds. 0 if there are no points.'),
     sources: listOf(
-      closedObject({
-        dataPointType: { type: 'string', enum: SOURCES },
-        buckets: listOf(
-          closedObject({
-            start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
-            seq: valueSchema(
-              'signed',
-              'Latest funding period with a point in the bucket; `twap` covers only its points.',
+      named(
+        'SeriesSource',
+        objectOf({
+          dataPointType: { type: 'string', enum: SOURCES },
+          buckets: listOf(
+            named(
+              'SeriesBucket',
+              objectOf({
+                start: valueSchema(
+                  'time',
+                  'Start of the bucket, Unix nanoseconds: a multiple of its length.',
+                ),
+                seq: valueSchema(
+                  'signed',
+                  'Latest funding period with a point in the bucket; `twap` covers only its points.',
+                ),
+                count: valueSchema(
+                  'signed',
+                  "Number of points. A point carried over into a funding period counts again at the period's start.",
+                ),
+                price: summary('Prices of all points'),
+                twap: summary('Time-weighted average prices of the points of period `seq`'),
+              }),
             ),
-            count: valueSchema(
-              'signed',
-              "Number of points. A point carried over into a funding period counts again at the period's start.",
-            ),
-            price: summary('Prices of all points'),
-            twap: summary('Time-weighted average prices of the points of period `seq`'),
-          }),
-          'Buckets with points, in time order.',
-        ),
-      }),
+            'Buckets with points, in time order.',
+          ),
+        }),
+      ),
       'Sources with points in the range, external first.',
     ),
   }),
