@@ -45,6 +45,7 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
       await writer.commit(batchOf(from, count, digits), {
         chainId: 'lyra-bench',
         first: 1n,
+        firstTimestamp: null,
         began: 1n,
         blockOne: null,
         height,

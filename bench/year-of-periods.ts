@@ -24,7 +24,15 @@ export async function makeYearOfPeriods(store: string): Promise<void> {
       events: events.map((event, index) => ({ index: index + 2, event })),
     })
     await writer.commit(batch, {
-      ...{ chainId: 'lyra-bench', first: height, began: height, height, timestamp, blockOne: null },
+      ...{
+        chainId: 'lyra-bench',
+        first: height,
+        firstTimestamp: timestamp,
+        began: height,
+        height,
+        timestamp,
+        blockOne: null,
+      },
       ...{ gaps: [], since: [], imported: [] },
     })
   } finally {

@@ -180,7 +180,7 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
       told.map(({ where }) => where.split(' ')[0]),
       ['auctions'],
     )
-    await runSql(store, `insert into since values ('fundingPayments', 6)`)
+    await runSql(store, `insert into since values ('fundingPayments', 6, null)`)
     assert.deepEqual((await checkWithFiles(store, fileWith(t, events))).told, [])
   })
 

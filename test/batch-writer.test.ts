@@ -10,7 +10,7 @@ const HEAVY = 64 * 1024 * 1024
 
 /** The coverage of a store with blocks 1 to `height`, whose times are their heights. */
 function coverageUpTo(height: bigint): Coverage {
-  const ends = { first: 1n, began: 1n, height, timestamp: height }
+  const ends = { first: 1n, firstTimestamp: 1n, began: 1n, height, timestamp: height }
   return { chainId: 'test-chain', ...ends, blockOne: null, gaps: [], since: [], imported: [] }
 }
 

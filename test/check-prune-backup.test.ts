@@ -143,17 +143,17 @@ for (const kind of STORE_KINDS) {
       ],
       [
         'rows within a gap',
-        "insert into gaps values (20, 30, 'missing')",
+        "insert into gaps values (20, 30, 'missing', null, null)",
         'checkpoints (25, 08a705c8f4fd4e994b7bba5494291ee1b13a24c0ced25aeec2e5467886539302): it comes from block 25, which is recorded as missing',
       ],
       [
         'gaps that overlap',
-        "insert into gaps values (20, 20, 'incomplete'); insert into gaps values (10, 25, 'incomplete')",
+        "insert into gaps values (20, 20, 'incomplete', null, null); insert into gaps values (10, 25, 'incomplete', null, null)",
         'gaps (20): it begins at or before 25',
       ],
       [
         'a gap above the last block',
-        "insert into gaps values (906, 910, 'missing')",
+        "insert into gaps values (906, 910, 'missing', null, null)",
         'gaps (906): it ends, at 910, beyond the last block, 905',
       ],
       [
@@ -278,7 +278,7 @@ for (const kind of STORE_KINDS) {
       await runSql(
         whole,
         `delete from market_data where market_id = '${market}';
-        insert into since select 'marketData', height + 1 from stream`,
+        insert into since select 'marketData', height + 1, timestamp from stream`,
       )
       await checked(whole, SAMPLE, ['since'])
       await differs(

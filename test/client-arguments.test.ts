@@ -39,7 +39,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.liquidityProviders({ marketId }, { partyId: MARKET }),
   ],
   [
-    "exportUrl(resource, filters, options): 'marketId' belongs in filters, not in options; allowed: format, times, after, newestFirst",
+    "exportUrl(resource, filters, options): 'marketId' belongs in filters, not in options; allowed: format, times, numbers, after, newestFirst",
     // @ts-expect-error
     () => lyra.exportUrl('instruments', {}, { marketId }),
   ],
@@ -65,7 +65,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.health({ marketId }),
   ],
   [
-    "url(resource, filters, options): unknown option 'signal'; allowed: first, after, last, before, newestFirst, format, times",
+    "url(resource, filters, options): unknown option 'signal'; allowed: first, after, last, before, newestFirst, format, times, numbers",
     // @ts-expect-error
     () => lyra.url('checkpoints', {}, { signal }),
   ],

@@ -60,8 +60,8 @@ describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
         { from: '11', to: '11' },
       ],
       gaps: [
-        { from: '7', to: '8', kind: 'missing' },
-        { from: '10', to: '10', kind: 'incomplete' },
+        { from: '7', to: '8', kind: 'missing', start: '6000000000', end: '9000000000' },
+        { from: '10', to: '10', kind: 'incomplete', start: '9000000000', end: '11000000000' },
       ],
       imported: [],
       lastTimestamp: '11000000000',

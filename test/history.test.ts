@@ -72,8 +72,8 @@ describeOn(STORE_KINDS, 'blocks below the first height', (kind) => {
     // An input without lower blocks does not fail for this gap.
     const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(24, 26)))
     assert.deepEqual(gaps, [
-      { from: '5', to: '7', kind: 'missing' },
-      { from: '10', to: '19', kind: 'missing' },
+      { from: '5', to: '7', kind: 'missing', start: '4000000000', end: '8000000000' },
+      { from: '10', to: '19', kind: 'missing', start: '9000000000', end: '20000000000' },
     ])
     await ingestWell(t, store, fileOf(...markedBlocks(5, 21)))
     assertSameDump(await dumpStore(store), await dumpOf(t, kind, fileOf(...markedBlocks(2, 26))), 'filled')
@@ -84,8 +84,8 @@ describeOn(STORE_KINDS, 'blocks below the first height', (kind) => {
     await ingestWell(t, store, fileOf(...markedBlocks(20, 21), marked(24)), { allowGap: true })
     const { gaps } = await ingestWell(t, store, fileOf(...markedBlocks(2, 3)), { allowGap: true })
     assert.deepEqual(gaps, [
-      { from: '4', to: '19', kind: 'missing' },
-      { from: '22', to: '23', kind: 'missing' },
+      { from: '4', to: '19', kind: 'missing', start: '3000000000', end: '20000000000' },
+      { from: '22', to: '23', kind: 'missing', start: '21000000000', end: '24000000000' },
     ])
     assert.match(await metricsOf(await serve(t, store)), /^lyra_missing_blocks 2$/m)
     await ingestWell(t, store, fileOf(...markedBlocks(2, 3)))
@@ -210,7 +210,10 @@ for (const kind of STORE_KINDS) {
       close: () => writer.close(),
       // The last write is not allowed: everything before it is rolled back.
       commit: (batch, coverage) =>
-        writer.commit(batch, { ...coverage, gaps: [{ from: 1n, to: 1n, kind: 'no kind' as 'missing' }] }),
+        writer.commit(batch, {
+          ...coverage,
+          gaps: [{ from: 1n, to: 1n, kind: 'no kind' as 'missing', start: null, end: null }],
+        }),
     }
     const input = findEventFiles([fileWith(t, stream)])
     const options = { input, log: SILENT, allowGap: false, strict: false }

@@ -245,7 +245,7 @@ const damages: [what: string, sql: string, found: RegExp][] = [
   ['a range that ends before it begins', "insert into imported values (600, 599, '')", /before it begins/],
   [
     'a range within a gap',
-    "insert into gaps values (10, 12, 'missing')",
+    "insert into gaps values (10, 12, 'missing', null, null)",
     /blocks, 10 to 12, are recorded as a gap/,
   ],
   [

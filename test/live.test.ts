@@ -137,9 +137,10 @@ describeOn(ANY_STORE_KIND, 'missing events of a core', (kind) => {
     await untilNotReady(service, 'blocks 311 to 320 missing')
     assert.ok((await metricsOf(service.base)).includes('lyra_live_stopped 1'))
     const { gaps } = (await readFrom(store, readCoverage))!
+    const timeOf = (second: number) => 1_696_500_000_000_000_000n + BigInt(second) * 1_000_000_000n
     assert.deepEqual(gaps, [
-      { from: 101n, to: 110n, kind: 'missing' },
-      { from: 201n, to: 210n, kind: 'missing' },
+      { from: 101n, to: 110n, kind: 'missing', start: timeOf(99), end: timeOf(110) },
+      { from: 201n, to: 210n, kind: 'missing', start: timeOf(199), end: timeOf(210) },
     ])
     assertSays((await accept('205 211')).stderr, 'contains block 211;')
     const ingest = (upTo: number) =>

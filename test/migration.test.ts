@@ -116,6 +116,26 @@ for (const kind of STORE_KINDS) {
       assert.ok((await rowsOf()).some(([, code]) => code === 'EVENT'))
     })
 
+    test('has gaps with the times of the nearest checkpoints before and after', async (t) => {
+      const old = await restoreOldStore(t, kind)
+      // It has a checkpoint each 25 blocks, which are a second apart.
+      await runSql(
+        old,
+        `insert into gaps values (10, 12, 'missing'), (30, 30, 'incomplete'), (902, 903, 'missing')`,
+      )
+      await openStore(old).migrate()
+      const { gaps } = await dumpStore(old)
+      const time = (height: number) => String(1_696_499_999_000_000_000n + BigInt(height) * 1_000_000_000n)
+      assert.deepEqual(
+        gaps!.map((row) => JSON.parse(row)),
+        [
+          ['10', '12', 'missing', null, time(25)],
+          ['30', '30', 'incomplete', time(25), time(50)],
+          ['902', '903', 'missing', time(900), time(905)],
+        ],
+      )
+    })
+
     test('with imported blocks is upgraded to the tables of today', async (t) => {
       const store = kind.create(t)
       await ingestWell(
@@ -144,10 +164,10 @@ for (const kind of STORE_KINDS) {
         imported: ['["1","430","instruments liquidityProviderHistory marketData"]'],
         old_positions: ['["liquidityProviders","905"]'],
         since: [
-          '["checkpoints","440"]',
-          '["fundingPayments","906"]',
-          '["marketData","500"]',
-          '["paidLiquidityFees","906"]',
+          '["checkpoints","440","1696500449000000000"]',
+          '["fundingPayments","906","1696500904000000000"]',
+          '["marketData","500","1696500499000000000"]',
+          '["paidLiquidityFees","906","1696500904000000000"]',
         ],
       }
       assertSameDump(await dumpStore(store), { ...before, ...expected }, 'upgraded')
@@ -171,8 +191,11 @@ for (const kind of STORE_KINDS) {
       const { stream, imported, since } = await dumpStore(old)
       assert.equal(JSON.parse(stream![0]!)[3], '906')
       assert.deepEqual(imported, ['["7","9",""]'])
-      for (const row of ['["checkpoints","5"]', '["fundingPayments","907"]'])
-        assert.ok(since!.includes(row), row)
+      for (const row of ['["checkpoints","5",', '["fundingPayments","907","1696503904000000000"'])
+        assert.ok(
+          since!.some((found) => found.startsWith(row)),
+          since!.join(' '),
+        )
     })
 
     test('without schedules and SLA parameters says so, also after its files are ingested again', async (t) => {
@@ -183,7 +206,7 @@ for (const kind of STORE_KINDS) {
       await openStore(old).migrate()
       const lacked = [
         ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'paidLiquidityFees'],
-      ].map((name) => JSON.stringify([name, '3']))
+      ].map((name) => JSON.stringify([name, '3', '2000000000']))
       for (const isAgain of [false, true]) {
         if (isAgain) await ingestWell(t, old, fileOf(...blocks, { height: 3 }))
         const { since, instrument_terms: terms } = await dumpStore(old)
@@ -238,7 +261,7 @@ async function distributeNewTables(kind: StoreKind, store: string): Promise<void
 
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  await beforeFinalImports(kind, store, 9)
+  await beforeFinalImports(kind, store, 10)
   // The history of providers and accepted gaps were added later.
   await runSql(
     store,
@@ -250,7 +273,7 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
 const runEach = (store: string, sql: string) => runSql(store, ...sql.split(';'))
 
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 6): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 7): Promise<void> {
   await runEach(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -269,7 +292,9 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 6):
     alter table liquidity_provider_history drop column has_figures;
     drop table funding_period_series_made;
     drop table funding_period_series_stale;
-    alter table imported drop column lacks`,
+    alter table imported drop column lacks;
+    alter table gaps drop column start_timestamp;
+    alter table gaps drop column end_timestamp`,
   )
   if (kind.name === 'citus') await distributeOldTables(store)
   const before = kind.schemaVersion - versions

@@ -51,8 +51,8 @@ async function storeWithout(t: TestContext, kind: StoreKind, blocks: readonly Ma
   await runSql(
     store,
     `delete from instruments; delete from instrument_terms; delete from assets;
-    insert into since select 'instruments', height + 1 from stream
-    union all select 'instrumentTerms', height + 1 from stream`,
+    insert into since select 'instruments', height + 1, timestamp from stream
+    union all select 'instrumentTerms', height + 1, timestamp from stream`,
   )
   return store
 }
@@ -73,13 +73,13 @@ describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) 
       allowGap: true,
     })
     await until(() => events.some(({ data }) => data.includes(idOf('5'))), 'the instrument of block 5')
-    assert.equal((await dumpStore(store)).since![1], '["instruments","8"]')
+    assert.equal((await dumpStore(store)).since![1], '["instruments","8","7000000000"]')
   })
 
   test('is reported by coverage, status, migrate and the log at the start, and stays if files are ingested again', async (t) => {
     const store = await storeWithout(t, kind, BLOCKS)
     const before = await dumpStore(store)
-    assert.equal(before.since![1], '["instruments","9"]')
+    assert.equal(before.since![1], '["instruments","9","8000000000"]')
     const file = fileWith(t, fileOf(...BLOCKS))
     const { report } = await ingestWhole(store, file)
     assert.deepEqual([report.blocks, report.heldBlocks], [0, 8])
@@ -95,7 +95,7 @@ describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) 
       service.printed('instruments: stored from block 9 on'),
     ])
     const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
-    assert.deepEqual(coverage.since[1], { resource: 'instruments', height: '9' })
+    assert.deepEqual(coverage.since[1], { resource: 'instruments', height: '9', start: '8000000000' })
     assert.match((await runWell(t, `status --url ${base}`)).stdout, said)
   })
 
@@ -106,13 +106,14 @@ describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) 
     const old = await restoreOldStore(t, kind)
     await openStore(old).migrate()
     const { since, stream } = await dumpStore(old)
-    const next = `${BigInt(JSON.parse(stream![0]!)[3]!) + 1n}`
+    const [, , , height, timestamp] = JSON.parse(stream![0]!)
+    const next = `${BigInt(height) + 1n}`
     assert.deepEqual(
       since,
       [
         ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'marketData'],
         'paidLiquidityFees',
-      ].map((name) => JSON.stringify([name, next])),
+      ].map((name) => JSON.stringify([name, next, timestamp])),
     )
   })
 })

@@ -82,7 +82,9 @@ describeOn(STORE_KINDS, 'the status of a store', (kind) => {
     const base = await serve(t, store)
     const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
     assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])
-    assert.deepEqual(coverage!.blocks.gaps, [{ from: '5', to: '6', kind: 'missing' }])
+    assert.deepEqual(coverage!.blocks.gaps, [
+      { from: '5', to: '6', kind: 'missing', start: '4000000000', end: '7000000000' },
+    ])
     assert.deepEqual(service, {
       ready: true,
       reasons: [],

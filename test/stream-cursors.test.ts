@@ -27,13 +27,17 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
   const gaps: Gap[] = []
   for (const [index, height] of heights.entries()) {
     const before = heights[index - 1] ?? height - 1
-    if (before + 1 < height) gaps.push({ from: BigInt(before + 1), to: BigInt(height - 1), kind: 'missing' })
+    if (before + 1 < height) {
+      const [start, end] = [BigInt(before), BigInt(height)]
+      gaps.push({ from: start + 1n, to: end - 1n, kind: 'missing', start, end })
+    }
   }
   const height = BigInt(heights.at(-1)!)
   const first = BigInt(heights[0]!)
   return {
     chainId: 'c',
     first,
+    firstTimestamp: first,
     began: BEGAN,
     blockOne: null,
     height,

@@ -1,7 +1,14 @@
 import { checkArguments, optionsOf, type Parameter } from './arguments.ts'
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
-import { type ExportOptions, exportTarget, type PageOptions, pageTarget, reportTarget } from './requests.ts'
+import {
+  type ExportOptions,
+  exportTarget,
+  type FileOptions,
+  type PageOptions,
+  pageTarget,
+  reportTarget,
+} from './requests.ts'
 import {
   EXPORT_PATHS,
   FILTER_NAMES,
@@ -27,7 +34,7 @@ type Signalled = { signal?: AbortSignal | undefined }
 
 type SignalledPageOptions = PageOptions & Signalled
 
-type UrlOptions = PageOptions & Pick<ExportOptions, 'format' | 'times'>
+type UrlOptions = PageOptions & FileOptions
 
 const RESOURCE: Parameter = { name: 'resource', allowed: Object.keys(EXPORT_PATHS) }
 const PAGE = { first: true, after: true, last: true, before: true, newestFirst: true } as const
@@ -36,9 +43,9 @@ const WALK_OPTIONS = optionsOf<WalkOptions>({ pageSize: true, newestFirst: true,
 const PAGE_OPTIONS = optionsOf<SignalledPageOptions>({ ...PAGE, signal: true })
 const STREAM_OPTIONS = optionsOf<StreamOptions>({ after: true, afterBlock: true, signal: true })
 const STATE_OPTIONS = optionsOf<Omit<StreamOptions, 'afterBlock'>>({ after: true, signal: true })
-const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true, times: true })
+const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true, times: true, numbers: true })
 const EXPORT_OPTIONS = optionsOf<ExportOptions>({
-  ...{ format: true, times: true, after: true, newestFirst: true },
+  ...{ format: true, times: true, numbers: true, after: true, newestFirst: true },
 })
 const CONNECTION_OPTIONS = {
   ...optionsOf<ConnectionOptions>({
@@ -126,8 +133,8 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
 
     url: (...given) => {
       checkArguments('url', [RESOURCE, filtersOf(given[0]), URL_OPTIONS], given)
-      const [resource, filters, { format, times, ...page } = {}] = given
-      return connection.address(pageTarget(resource, filters, page, { format, times }))
+      const [resource, filters, { format, times, numbers, ...page } = {}] = given
+      return connection.address(pageTarget(resource, filters, page, { format, times, numbers }))
     },
     exportUrl: (...given) => {
       const filters = { ...filtersOf(given[0]), required: undefined }

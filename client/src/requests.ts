@@ -36,12 +36,18 @@ const MARKET = ':marketId'
 
 type Params = [name: string, value: string | undefined][]
 
-/** Format and start of an export of all markets. */
-export type ExportOptions = {
+/** How a file is written. */
+export type FileOptions = {
   /** Lines of JSON by default. */
   format?: 'ndjson' | 'csv' | 'parquet' | undefined
-  /** With CSV: times as RFC 3339 in UTC. */
-  times?: 'iso' | undefined
+  /** Of JSON and CSV: `iso`, RFC 3339 in UTC. Of Parquet: `micros`, or `local`, nanoseconds without a zone. */
+  times?: 'iso' | 'micros' | 'local' | undefined
+  /** Of Parquet: decimals as texts. */
+  numbers?: 'text' | undefined
+}
+
+/** Format and start of an export of all markets. */
+export type ExportOptions = FileOptions & {
   /** The cursor of a row of such an export. */
   after?: string | undefined
   newestFirst?: boolean | undefined
@@ -51,7 +57,7 @@ export type ExportOptions = {
 export function exportTarget<Name extends ResourceName>(
   resource: Name,
   filters: Partial<Filters[Name]> = {},
-  { format, times, after, newestFirst }: ExportOptions = {},
+  { format, times, numbers, after, newestFirst }: ExportOptions = {},
 ): string {
   return target(EXPORT_PATHS[resource], [
     ...filterParams(FILTER_NAMES[resource], filters),
@@ -59,6 +65,7 @@ export function exportTarget<Name extends ResourceName>(
     ['pagination.newestFirst', newestFirst?.toString()],
     ['format', format],
     ['times', times],
+    ['numbers', numbers],
   ])
 }
 
@@ -67,7 +74,7 @@ export function pageTarget<Name extends ListName>(
   list: Name,
   filters: Filters[Name],
   { first, after, last, before, newestFirst }: PageOptions = {},
-  { format, times }: Pick<ExportOptions, 'format' | 'times'> = {},
+  { format, times, numbers }: FileOptions = {},
 ): string {
   const { marketId = '' }: { marketId?: string | undefined } = filters
   const path = PATHS[list].replace(MARKET, encodeURIComponent(marketId))
@@ -81,6 +88,7 @@ export function pageTarget<Name extends ListName>(
     ['pagination.newestFirst', newestFirst?.toString()],
     ['format', format],
     ['times', times],
+    ['numbers', numbers],
   ])
 }
 

@@ -338,6 +338,10 @@ export type BlockGap = {
   to: string
   /** `missing`: the blocks are not stored. `incomplete`: some of their events are missing. */
   kind: 'missing' | 'incomplete'
+  /** Time of the last stored block before, Unix nanoseconds. Null if it is not known or there is none: the gap is open on that side. */
+  start: string | null
+  /** Time of the first stored block after, Unix nanoseconds. Null if it is not known or there is none. */
+  end: string | null
 }
 
 export type ImportedBlocks = {
@@ -361,6 +365,8 @@ export type StoredBlocks = {
 export type CompleteSince = {
   resource: string
   height: string
+  /** Time of that block, Unix nanoseconds. Null if it is not known. */
+  start: string | null
 }
 
 export type StoredBlockRows = {

@@ -7,6 +7,7 @@ import {
   type HeightRange,
   holdAll,
   isWithin,
+  spanOf,
   startsAt,
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
@@ -435,8 +436,9 @@ export function createBlockAssembler(options: AssemblerOptions) {
       return
     }
     const replacesAfter = holds(height) ? heldIndex : null
+    const span = spanOf(ends, gaps, height)
     ends = { ...extended(ends ?? startsAt(firstBegun!), gaps, height, timestamp), blockOne: hashes }
-    if (isIncomplete) gaps.add({ from: height, to: height, kind: 'incomplete' })
+    if (isIncomplete) gaps.add({ from: height, to: height, kind: 'incomplete', ...span })
     counts.blocks++
     onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }

@@ -4,7 +4,13 @@ export type Gap = {
   to: bigint
   /** `missing`: no block of these heights is stored; `incomplete`: some of the block's events are missing. */
   kind: 'missing' | 'incomplete'
-}
+} & TimeSpan
+
+/**
+ * Between which times a range of heights lies, Unix nanoseconds: those of the last stored block before it and of the first
+ * one after it. Null where that is not known, or there is none: the range is open on that side.
+ */
+export type TimeSpan = { start: bigint | null; end: bigint | null }
 
 /** Heights of blocks, both ends included. */
 export type HeightRange = { from: bigint; to: bigint }
@@ -13,7 +19,12 @@ export type HeightRange = { from: bigint; to: bigint }
  * The height from which a store has a resource in all blocks: an older version, which did not store it, ingested blocks
  * below. Blocks that arrive later have it, but the height stays.
  */
-export type Since = { resource: string; height: bigint }
+export type Since = {
+  resource: string
+  height: bigint
+  /** The time of that block, Unix nanoseconds; null if it is not known. */
+  start: bigint | null
+}
 
 /**
  * Imported heights; `lacks`: the resources whose rows were unavailable or have not been written yet, by name,
@@ -27,11 +38,16 @@ export const byFrom = (a: HeightRange, b: HeightRange) => Number(a.from - b.from
 /** Such a range in JSON: numbers of 64 bits are text. */
 export type InText<Range extends HeightRange> = Omit<Range, 'from' | 'to'> & { from: string; to: string }
 
+/** A gap in JSON: numbers of 64 bits are text. */
+export type GapText = InText<HeightRange> & Pick<Gap, 'kind'> & { start: string | null; end: string | null }
+
 /** The part of one network's stream that a store holds. */
 export type Coverage = {
   chainId: string
   /** The lowest stored height; blocks that arrive later from below it are added, and lower it. */
   first: bigint
+  /** That block's time, Unix nanoseconds, or a later one that is the nearest known; null if none is. */
+  firstTimestamp: bigint | null
   /**
    * Height of the first block ever committed: blocks below it were added later, and gaps there do not make current data
    * unavailable.
@@ -59,29 +75,55 @@ export type CoverageEnds = Omit<Coverage, 'chainId' | 'gaps' | 'imported'>
 
 /** The ends of an empty store whose first block is to be this one, or a later one. */
 export function startsAt(first: bigint): CoverageEnds {
-  return { first, began: first, blockOne: null, height: first - 1n, timestamp: 0n, since: [] }
+  return {
+    first,
+    firstTimestamp: null,
+    began: first,
+    blockOne: null,
+    height: first - 1n,
+    timestamp: 0n,
+    since: [],
+  }
 }
 
 /** The ends with one more block, which fills a gap of its height; heights that it leaves out become a gap. */
 export function extended(ends: CoverageEnds, gaps: GapList, at: bigint, timestamp: bigint): CoverageEnds {
-  const { first, height } = ends
+  const { first, firstTimestamp, height } = ends
   if (at < first) {
-    if (at + 1n < first) gaps.add({ from: at + 1n, to: first - 1n, kind: 'missing' })
-    return { ...ends, first: at }
+    if (at + 1n < first) {
+      gaps.add({ from: at + 1n, to: first - 1n, kind: 'missing', start: timestamp, end: firstTimestamp })
+    }
+    return { ...ends, first: at, firstTimestamp: timestamp }
   }
   if (at <= height) {
-    gaps.fill(at)
+    gaps.fill(at, timestamp)
     return ends
   }
-  if (at > height + 1n) gaps.add({ from: height + 1n, to: at - 1n, kind: 'missing' })
-  return { ...ends, height: at, timestamp }
+  const lastTimestamp = height < first ? null : ends.timestamp
+  // A gap of the last block lies before this one.
+  gaps.endLast(timestamp)
+  if (at > height + 1n) {
+    gaps.add({ from: height + 1n, to: at - 1n, kind: 'missing', start: lastTimestamp, end: timestamp })
+  }
+  return { ...ends, firstTimestamp: firstTimestamp ?? timestamp, height: at, timestamp }
+}
+
+/** The times between which a block lies, by those of its neighbours: as those of a gap that it is to be. */
+export function spanOf(ends: CoverageEnds | null, gaps: GapList, height: bigint): TimeSpan {
+  const gap = gaps.at(height)
+  if (gap !== null) return { start: gap.start, end: gap.end }
+  if (ends === null || ends.height < ends.first) return { start: null, end: null }
+  if (height < ends.first) return { start: null, end: ends.firstTimestamp }
+  return { start: ends.timestamp, end: null }
 }
 
 /**
  * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap, changed in place. A stream
  * full of holes has as many gaps as blocks.
  */
-export class GapList<Range extends HeightRange & { kind?: Gap['kind']; lacks?: string } = Gap> {
+export class GapList<
+  Range extends HeightRange & Partial<TimeSpan> & { kind?: Gap['kind']; lacks?: string } = Gap,
+> {
   readonly #gaps: Range[]
   #snapshot: readonly Range[] | null
 
@@ -107,15 +149,23 @@ export class GapList<Range extends HeightRange & { kind?: Gap['kind']; lacks?: s
     return this.at(height) !== null
   }
 
-  /** Removes a height from the gap that it lies in, which may split that. */
-  fill(height: bigint): void {
+  /** Removes a height, whose block has this time, from the gap that it lies in, which may split that. */
+  fill(height: bigint, timestamp: bigint): void {
     const index = firstGapFrom(this.#gaps, height)
     const gap = this.#gaps[index]
     if (gap === undefined || height < gap.from) return
     const rest: Range[] = []
-    if (gap.from < height) rest.push({ ...gap, to: height - 1n })
-    if (height < gap.to) rest.push({ ...gap, from: height + 1n })
+    if (gap.from < height) rest.push({ ...gap, to: height - 1n, end: timestamp })
+    if (height < gap.to) rest.push({ ...gap, from: height + 1n, start: timestamp })
     this.#gaps.splice(index, 1, ...rest)
+    this.#snapshot = null
+  }
+
+  /** Notes the time of the first block after the last gap, unless that is known. */
+  endLast(timestamp: bigint): void {
+    const last = this.#gaps.at(-1)
+    if (last === undefined || last.end !== null) return
+    last.end = timestamp
     this.#snapshot = null
   }
 
@@ -128,11 +178,13 @@ export class GapList<Range extends HeightRange & { kind?: Gap['kind']; lacks?: s
     const before = this.#gaps[index - 1]
     if (before !== undefined && isAlike(before, gap) && before.to + 1n === gap.from) {
       joined.from = before.from
+      if (before.start !== undefined) joined.start = before.start
       start--
     }
     const after = this.#gaps[index]
     if (after !== undefined && isAlike(after, gap) && gap.to + 1n === after.from) {
       joined.to = after.to
+      if (after.end !== undefined) joined.end = after.end
       end++
     }
     this.#gaps.splice(start, end - start, joined)
@@ -170,7 +222,7 @@ export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
 /** The coverage of a resource: blocks without its imported rows count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
   const lacking = coverage.imported.flatMap(({ from, to, lacks }): Gap[] =>
-    lacks.split(' ').includes(resource) ? [{ from, to, kind: 'missing' }] : [],
+    lacks.split(' ').includes(resource) ? [{ from, to, kind: 'missing', start: null, end: null }] : [],
   )
   if (lacking.length === 0) return coverage
   return { ...coverage, gaps: [...coverage.gaps, ...lacking].sort(byFrom) }
@@ -244,6 +296,12 @@ export function isWithin(ranges: readonly HeightRange[], height: bigint): boolea
 /** The heights below the block at which a store began that are missing, ascending. */
 export function missingHistory({ gaps, began }: Coverage): Gap[] {
   return gaps.filter(({ from, kind }) => kind === 'missing' && from < began)
+}
+
+/** A gap in JSON. */
+export function gapText({ from, to, kind, start, end }: Gap): GapText {
+  const timeText = (time: bigint | null) => time?.toString() ?? null
+  return { ...inText({ from, to }), kind, start: timeText(start), end: timeText(end) }
 }
 
 export function inText<Range extends HeightRange>(range: Range): InText<Range> {

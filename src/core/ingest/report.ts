@@ -1,5 +1,4 @@
-import type { Coverage, Gap, InText } from '../domain/coverage.ts'
-import { inText } from '../domain/coverage.ts'
+import { type Coverage, type GapText, gapText } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
 import { KEPT } from '../resources/kept.ts'
@@ -38,7 +37,7 @@ export type IngestionReport = {
   /** The store's position afterwards, as text; null if it is empty. */
   height: string | null
   /** The store's recorded gaps afterwards. */
-  gaps: InText<Gap>[]
+  gaps: GapText[]
   seconds: number
   interrupted: boolean
 }
@@ -48,7 +47,7 @@ export function reportOfCoverage(coverage: Coverage | null): Pick<IngestionRepor
   const { height = null, gaps = [] } = coverage ?? {}
   return {
     height: height?.toString() ?? null,
-    gaps: gaps.map(inText),
+    gaps: gaps.map(gapText),
   }
 }
 

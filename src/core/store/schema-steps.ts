@@ -437,5 +437,21 @@ export function schemaSteps(types: SchemaTypes): string[] {
 
   insert into old_positions select 'liquidityProviders', height from stream;
     `,
+
+    `
+  -- Between which times a gap lies, and since when a resource is complete: by the nearest rows that have a block's time.
+  alter table gaps add column start_timestamp ${int64};
+  alter table gaps add column end_timestamp ${int64};
+  update gaps set
+    start_timestamp = (
+      select block_timestamp from checkpoints where checkpoints.height < gaps.from_height order by height desc limit 1),
+    end_timestamp = coalesce(
+      (select block_timestamp from checkpoints where checkpoints.height > gaps.to_height order by height limit 1),
+      (select timestamp from stream where stream.height > gaps.to_height));
+
+  alter table since add column start_timestamp ${int64};
+  update since set start_timestamp = (
+    select block_timestamp from checkpoints where checkpoints.height >= since.height order by height limit 1);
+    `,
   ]
 }

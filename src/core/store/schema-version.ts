@@ -39,7 +39,7 @@ export function madeBy({ oldest, steps }: Schema, { name }: Table): number {
 }
 
 /** Notes that a store has a resource from its next block on; one without blocks has it from the first. */
-const NOTE_SINCE = 'insert into since select cast($1 as text), height + 1 from stream'
+const NOTE_SINCE = 'insert into since select cast($1 as text), height + 1, timestamp from stream'
 
 /** Whether the steps from a version on empty the series of all points: the first after the oldest schema does. */
 export function emptiesSeries({ oldest }: Schema, version: number): boolean {

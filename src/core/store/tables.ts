@@ -33,7 +33,7 @@ export const TABLES: readonly Table[] = [
   ...KEPT.flatMap(({ tables }) => tables),
   defineTable({
     name: 'since',
-    columns: { resource: text(), height: natural() },
+    columns: { resource: text(), height: natural(), start_timestamp: orNull(integer()) },
     key: ['resource'],
     spread: 'nowhere',
   }),
@@ -51,7 +51,13 @@ export const TABLES: readonly Table[] = [
   }),
   defineTable({
     name: 'gaps',
-    columns: { from_height: integer(), to_height: integer(), kind: oneOf('missing', 'incomplete') },
+    columns: {
+      from_height: integer(),
+      to_height: integer(),
+      kind: oneOf('missing', 'incomplete'),
+      start_timestamp: orNull(integer()),
+      end_timestamp: orNull(integer()),
+    },
     key: ['from_height'],
     spread: 'nowhere',
   }),

@@ -8,10 +8,15 @@ export const READ_STREAM = `
     cast(height as text), cast(timestamp as text)
   from stream`
 
-export const READ_SINCE = 'select resource, cast(height as text) from since order by resource'
+export const READ_SINCE =
+  'select resource, cast(height as text), cast(start_timestamp as text) from since order by resource'
+
+/** The columns of a gap after its beginning. */
+export const GAP_COLUMNS =
+  'cast(to_height as text), kind, cast(start_timestamp as text), cast(end_timestamp as text)'
 
 const READ_GAPS = `
-  select ${textOf('from_height')}, cast(to_height as text), kind from gaps order by from_height`
+  select ${textOf('from_height')}, ${GAP_COLUMNS} from gaps order by from_height`
 
 const READ_IMPORTED = `
   select ${textOf('from_height')}, cast(to_height as text), lacks from imported order by from_height`
@@ -59,23 +64,34 @@ export function coverageOf(
   return {
     chainId: chainId as string,
     first: BigInt(first!),
+    firstTimestamp: null,
     began: BigInt(began!),
     blockOne: blockOne == null ? null : (JSON.parse(String(blockOne)) as string[]),
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
-    gaps: gaps.map(
-      ([from, to, kind]): Gap => ({ from: BigInt(from!), to: BigInt(to!), kind: kind as Gap['kind'] }),
-    ),
-    since: since.map(([resource, from]) => ({ resource: resource as string, height: BigInt(from!) })),
+    gaps: gaps.map((row): Gap => {
+      const [, , kind, start, end] = row
+      return { ...heightRangeOf(row), kind: kind as Gap['kind'], start: timeOf(start), end: timeOf(end) }
+    }),
+    since: since.map(([resource, from, start]) => ({
+      ...{ resource: resource as string, height: BigInt(from!), start: timeOf(start) },
+    })),
     imported: imported.map((row) => ({ ...heightRangeOf(row), lacks: String(row[2]) })),
   }
 }
 
+const timeOf = (value: Row[number] | undefined) => (value == null ? null : BigInt(value))
+
+/** The first row of a table that is kept, with the time of its block. */
+const READ_FIRST_TIME = 'select cast(block_timestamp as text) from checkpoints order by height limit 1'
+
 /** Reads the store's coverage; null if it is empty. */
 export function* readCoverage(): Reading<Coverage | null> {
   const [stream] = yield { text: READ_STREAM }
+  const [first] = yield { text: READ_FIRST_TIME }
   const gaps = yield { text: READ_GAPS }
   const since = yield { text: READ_SINCE }
   const imported = yield { text: READ_IMPORTED }
-  return coverageOf(stream ?? null, gaps, since, imported)
+  const coverage = coverageOf(stream ?? null, gaps, since, imported)
+  return coverage && { ...coverage, firstTimestamp: timeOf(first?.[0]) }
 }

@@ -7,7 +7,7 @@ import type { Reading } from '../pages/page.ts'
 import { fromClause } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { textOf } from '../statements.ts'
-import { coverageOf, READ_SINCE, READ_STREAM } from './coverage.ts'
+import { coverageOf, GAP_COLUMNS, READ_SINCE, READ_STREAM } from './coverage.ts'
 
 /** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */
 export type HoldingsQuery = {
@@ -131,7 +131,7 @@ for (const resource of RESOURCES) statementOf(resource, { where: 'true', values:
 function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
   return {
     text: `
-      select ${textOf('from_height')}, cast(to_height as text)${table === 'gaps' ? ', kind' : ', lacks'} from ${table}
+      select ${textOf('from_height')}, ${table === 'gaps' ? GAP_COLUMNS : 'cast(to_height as text), lacks'} from ${table}
       where from_height >= $1 order by from_height limit $2`,
     values: [fromHeight, most],
   }

@@ -22,7 +22,8 @@ export function writtenCoverage(before: Coverage | null, after: Coverage): Writt
   const ranges: Record<string, CoverageValues[]> = {}
   if (imported !== before?.imported)
     ranges.imported = imported.map(({ from, to, lacks }) => [from, to, lacks])
-  if (gaps !== before?.gaps) ranges.gaps = gaps.map(({ from, to, kind }) => [from, to, kind])
+  if (gaps !== before?.gaps)
+    ranges.gaps = gaps.map(({ from, to, kind, start, end }) => [from, to, kind, start, end])
   const hashes = blockOne === null ? null : JSON.stringify(blockOne)
   return { stream: [chainId, first, began, hashes, height, timestamp], ranges }
 }

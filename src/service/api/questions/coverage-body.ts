@@ -1,7 +1,8 @@
 import {
   byFrom,
   type Coverage,
-  type Gap,
+  type GapText,
+  gapText,
   type HeightRange,
   type ImportedText,
   type InText,
@@ -22,13 +23,13 @@ export type CoverageBody = {
       /** Blocks that are held whole. */
       ranges: InText<HeightRange>[]
       /** Missing blocks between the first and the last one, and incomplete ones. */
-      gaps: InText<Gap>[]
+      gaps: GapText[]
       /** Imported blocks: some of their events are missing, and all rows of the resources in `lacks`. */
       imported: ImportedText[]
       lastTimestamp: string
     }
     /** Resources that versions before did not know: the height from which on the store has them. */
-    since: { resource: string; height: string }[]
+    since: { resource: string; height: string; start: string | null }[]
     /** What to ask for the rest with, if there are more gaps or markets; null if this is all. */
     next: string | null
   } & Omit<Holdings, 'coverage' | 'next'>
@@ -45,11 +46,13 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
       chainId: coverage.chainId,
       blocks: {
         ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
-        gaps: coverage.gaps.map(inText),
+        gaps: coverage.gaps.map(gapText),
         imported: coverage.imported.map(importedText),
         lastTimestamp: coverage.timestamp.toString(),
       },
-      since: coverage.since.map(({ resource, height }) => ({ resource, height: height.toString() })),
+      since: coverage.since.map(({ resource, height, start }) => ({
+        ...{ resource, height: height.toString(), start: start?.toString() ?? null },
+      })),
       ...rows,
       next: next === null ? null : encodeCoverageCursor(next),
     },

@@ -83,6 +83,16 @@ export const COVERAGE_SCHEMA = objectOf({
                 description:
                   '`missing`: the blocks are not stored. `incomplete`: some of their events are missing.',
               },
+              start: {
+                ...nullable(TIME_SCHEMA),
+                description:
+                  'Time of the last stored block before, Unix nanoseconds. Null if it is not known or there is none: the gap is open on that side.',
+              },
+              end: {
+                ...nullable(TIME_SCHEMA),
+                description:
+                  'Time of the first stored block after, Unix nanoseconds. Null if it is not known or there is none.',
+              },
             }),
           ),
           'Heights between the first and the last block that are not completely stored.',
@@ -108,7 +118,17 @@ export const COVERAGE_SCHEMA = objectOf({
       }),
     ),
     since: listOf(
-      named('CompleteSince', objectOf({ resource: { type: 'string' }, height: HEIGHT_SCHEMA })),
+      named(
+        'CompleteSince',
+        objectOf({
+          resource: { type: 'string' },
+          height: HEIGHT_SCHEMA,
+          start: {
+            ...nullable(TIME_SCHEMA),
+            description: 'Time of that block, Unix nanoseconds. Null if it is not known.',
+          },
+        }),
+      ),
       'Resources that an older version of the service did not store: they are complete from this height on. To have them in all blocks, ingest the event files into a new store.',
     ),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
