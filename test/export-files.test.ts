@@ -169,6 +169,23 @@ describeOn(STORE_KINDS, 'files of exports', (kind) => {
     for (const answer of [plain, zipped, part, parquet]) assertSays(answer.headers.vary!, 'Accept-Encoding')
   })
 
+  test('are no longer made once nobody waits for them, but for whoever still does', async (t) => {
+    const { base } = await servePoints(t, kind, { exports: 1, serverExports: 1 }, UNREAD_ROWS)
+    const ask = () => {
+      const socket = openSocket(base)
+      socket.write(requestText(`GET ${EXPORT}.parquet`))
+      return socket
+    }
+    ask().destroy()
+    // The only place is free at once.
+    await until(async () => (await send(base, `${EXPORT}.csv`)).status === 200, 'the place is free', 2)
+    const gone = ask()
+    const stays = send(base, `${EXPORT}.parquet`)
+    gone.destroy()
+    const { status, headers, body } = await stays
+    assert.deepEqual([status, headers['content-length']], [200, String(body.length)])
+  })
+
   test('take no place among exports while they are sent', async (t) => {
     const limits = { exports: 1, serverExports: 1 }
     const { base } = await servePoints(t, kind, limits, UNREAD_ROWS)

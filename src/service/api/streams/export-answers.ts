@@ -66,15 +66,20 @@ export class ExportAnswers {
     await this.#files.close()
   }
 
-  /** The file of all rows, which the caller holds; null if there is none. Its making goes on if the client leaves. */
+  /** The file of all rows, which the caller holds; null if there is none. */
   async #fileOf(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<ExportFile | null> {
     const { socket } = exchange.request
     const { timeout = 0 } = socket
+    const gone = new AbortController()
+    const leave = () => gone.abort()
+    exchange.response.once('close', leave)
     // Nothing moves on the connection while the file is made.
     socket.setTimeout(0)
     try {
-      return await this.#files.ask(exchange.target, () => this.#make(query, format, exchange.address))
+      const make = (abandoned: AbortSignal) => this.#make(query, format, exchange.address, abandoned)
+      return await this.#files.ask(exchange.target, make, gone.signal)
     } finally {
+      exchange.response.off('close', leave)
       socket.setTimeout(timeout)
     }
   }
@@ -82,9 +87,14 @@ export class ExportAnswers {
   /**
    * Makes all rows of a query into a file; null if they have more bytes than a file may have, or the system gives none.
    */
-  async #make(query: ExportQuery, format: ExportFormat, address: string): Promise<ExportFile | null> {
+  async #make(
+    query: ExportQuery,
+    format: ExportFormat,
+    address: string,
+    abandoned: AbortSignal,
+  ): Promise<ExportFile | null> {
     const begun = await this.#running.begin(address, null)
-    const signal = AbortSignal.any([begun.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const signal = AbortSignal.any([begun.stop.signal, abandoned, AbortSignal.timeout(MAX_EXPORT_MS)])
     const most = this.#fileBytes * (format === 'parquet' ? PARQUET_PART : 1)
     let opened: OpenExport | null = null
     let file: ExportFile | null = null

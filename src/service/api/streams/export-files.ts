@@ -14,7 +14,13 @@ type Kept = {
   /** Once it is made. */
   made: { file: ExportFile | null; until: number } | null
   askedAt: number
+  /** How many wait for it; ends its making if nobody does any more. */
+  waiting: number
+  abandon: AbortController
 }
+
+/** Makes a file, until the signal says that nobody wants it any more; null if the rows are too many. */
+type Make = (abandoned: AbortSignal) => Promise<ExportFile | null>
 
 /**
  * The files of exports that were made whole, by what was asked for. Whoever asks for the same within a minute gets the
@@ -37,18 +43,25 @@ export class ExportFiles {
    * The file for what is asked: one that is kept, or a new one. The caller holds it, and lets it go after use. Null if
    * there is no room for it, or if its rows are too many.
    *
-   * @param make makes it, and leaves it to these files to let go; null if the rows are too many. What it rejects with,
-   *   this does, too.
+   * @param make makes it, and leaves it to these files to let go. What it rejects with, this does, too.
+   * @param gone aborted when the caller's client has left
    */
-  async ask(asked: string, make: () => Promise<ExportFile | null>): Promise<ExportFile | null> {
+  async ask(asked: string, make: Make, gone: AbortSignal): Promise<ExportFile | null> {
     const kept = this.#kept.get(asked) ?? (this.#hasRoom() ? this.#begin(make, asked) : null)
     if (kept === null) return null
     kept.askedAt = performance.now()
     this.#kept.delete(asked)
     this.#kept.set(asked, kept)
-    const file = await kept.file
-    file?.hold()
-    return file
+    kept.waiting += 1
+    const leave = () => this.#leave(asked, kept)
+    gone.addEventListener('abort', leave, { once: true })
+    try {
+      const file = await kept.file
+      file?.hold()
+      return file
+    } finally {
+      gone.removeEventListener('abort', leave)
+    }
   }
 
   /** Lets all files go; those in use are closed after it. */
@@ -56,8 +69,17 @@ export class ExportFiles {
     for (const asked of [...this.#kept.keys()]) await this.#forget(asked)
   }
 
-  #begin(make: () => Promise<ExportFile | null>, asked: string): Kept {
-    const kept: Kept = { file: make(), made: null, askedAt: 0 }
+  /** One of those who wait has left: what nobody waits for is not made. */
+  #leave(asked: string, kept: Kept): void {
+    kept.waiting -= 1
+    if (kept.waiting > 0 || kept.made !== null) return
+    if (this.#kept.get(asked) === kept) this.#kept.delete(asked)
+    kept.abandon.abort(new Error('its client has left'))
+  }
+
+  #begin(make: Make, asked: string): Kept {
+    const abandon = new AbortController()
+    const kept: Kept = { file: make(abandon.signal), made: null, askedAt: 0, waiting: 0, abandon }
     this.#files += 1
     this.#bytes += this.#limits.bytes
     kept.file.then(
@@ -69,7 +91,9 @@ export class ExportFiles {
           file.whenUnused(() => this.#release(file.size))
         }
         kept.made = { file, until: performance.now() + MAX_KEPT_MS }
-        this.#forgetLater(asked, kept)
+        // The last who waited has left when it was just made.
+        if (this.#kept.get(asked) === kept) this.#forgetLater(asked, kept)
+        else void file?.letGo()
       },
       () => {
         this.#release(this.#limits.bytes)
