@@ -7,6 +7,7 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
     'LYRA_PYTHON names a Python with duckdb, pynng, grpcio and grpcio-reflection',
   ],
   [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
+  [/LYRA_GENERATORS/, 'test/clients/generated/install FOLDER; LYRA_GENERATORS names the folder'],
   [/nginx|curl|^Go /, 'install it'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],
