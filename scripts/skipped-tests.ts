@@ -8,7 +8,9 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
   ],
   [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
   [/module for Go/, '(cd test/clients/streams/go && go mod download)'],
-  [/nginx|curl|^Go /, 'install it'],
+  [/LYRA_GENERATORS/, 'test/clients/generated/install FOLDER; LYRA_GENERATORS names the folder'],
+  [/LYRA_DUCKDB_PYTHON/, 'LYRA_DUCKDB_PYTHON names a Python with duckdb 1 and duckdb-extension-httpfs'],
+  [/nginx|curl|^Go |^R /, 'install it'],
   [/packages/, 'npm run packages'],
   [/file system/, 'run the tests as root'],
   [

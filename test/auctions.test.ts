@@ -164,7 +164,7 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
     assert.deepEqual(await intervals(), [{ start: at(1) }])
     await runSql(
       store,
-      `insert into market_data select market_id, ${at(22)}, '1', '1', 9, 5, null, null, null, null, 1, 22, 2 from instruments`,
+      `insert into market_data select market_id, ${at(22)}, '1', '1', 9, 5, null, null, null, null, 1, 22, 2, 1 from instruments`,
     )
     assert.deepEqual(await intervals(), [{ start: at(1), end: at(22) }])
     await runSql(store, 'update instruments set state = 5')

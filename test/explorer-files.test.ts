@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { readStaticFiles } from '#service/api/http/static-files'
+import { assertSays } from './fixtures/assert-says.ts'
 import { type Answer, send, statusOf } from './fixtures/http.ts'
 import { FILE, serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -112,7 +113,9 @@ describe('the pages that the service serves', () => {
       for (const method of ['GET', 'POST']) {
         const answer = await send(base, path, { method })
         assert.equal(answer.status, 404, `${method} ${path}`)
-        assert.deepEqual(JSON.parse(answer.text), { code: 5, message: 'Not Found', details: [] })
+        const { code, message, details } = JSON.parse(answer.text)
+        assert.deepEqual([code, details], [5, []])
+        assertSays(message, 'Not Found: this is Lyra')
       }
     }
   })

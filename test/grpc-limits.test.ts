@@ -151,7 +151,10 @@ test('Invalid gRPC calls get the status that gRPC specifies', async (t) => {
   }
   assert.equal((await call(session, PING, EMPTY, { 'content-type': 'application/json' })).http, 415)
   assert.equal((await call(session, PING, EMPTY, { ':method': 'PUT' })).http, 415)
-  assert.equal((await call(session, '/100%')).message, 'there is no method "/100%25"')
+  assert.equal(
+    (await call(session, '/100%')).message,
+    'there is no method "/100%25": this is Lyra, whose lists are ListCheckpoints, ListFundingPayments, ListFundingPeriodDataPoints, ListFundingPeriods, ListLiquidityProviders; a data node has the rest',
+  )
   const { 'grpc-message': message } = trailersOf(
     new ApiError(400, status.INVALID_ARGUMENT, 'Straße\t~ 1\ud800'),
   )

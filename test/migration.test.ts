@@ -176,6 +176,17 @@ for (const kind of STORE_KINDS) {
       await assertSound(store)
     })
 
+    test('knows the highest seq that its latest market data name', async (t) => {
+      const store = await storeOf(t, kind, SAMPLE)
+      const before = await dumpStore(store)
+      const seqs = before.market_data!.map((row) => BigInt((JSON.parse(row) as string[]).at(-3)!))
+      assert.ok(seqs.length > 1 && seqs.some((seq) => seq > 0n), seqs.join())
+      await runSql(store, 'alter table market_data drop column highest_seq')
+      await setVersion(kind, store, kind.schemaVersion - 1)
+      await runWell(t, `migrate --store ${store}`)
+      assertSameDump(await dumpStore(store), before, 'upgraded')
+    })
+
     // Only a server's writer is killed between the two (publication.ts).
     const skip = kind.name === 'sqlite'
     test('has rows that an older version had not published when it was killed', { skip }, async (t) => {
@@ -261,7 +272,7 @@ async function distributeNewTables(kind: StoreKind, store: string): Promise<void
 
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  await beforeFinalImports(kind, store, 10)
+  await beforeFinalImports(kind, store, 11)
   // The history of providers and accepted gaps were added later.
   await runSql(
     store,
@@ -273,7 +284,7 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
 const runEach = (store: string, sql: string) => runSql(store, ...sql.split(';'))
 
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 7): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 8): Promise<void> {
   await runEach(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -287,6 +298,7 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 7):
     drop table old_positions;
     alter table liquidity_providers drop column list_height;
     alter table liquidity_providers drop column list_index;
+    alter table market_data drop column highest_seq;
     drop table funding_payments;
     drop table paid_liquidity_fees;
     alter table liquidity_provider_history drop column has_figures;
@@ -297,11 +309,13 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 7):
     alter table gaps drop column end_timestamp`,
   )
   if (kind.name === 'citus') await distributeOldTables(store)
-  const before = kind.schemaVersion - versions
-  await runSql(
+  await setVersion(kind, store, kind.schemaVersion - versions)
+}
+
+const setVersion = (kind: StoreKind, store: string, version: number) =>
+  runSql(
     store,
     kind.name === 'sqlite'
-      ? `pragma user_version = ${before}`
-      : `update schema_version set version = ${before}`,
+      ? `pragma user_version = ${version}`
+      : `update schema_version set version = ${version}`,
   )
-}

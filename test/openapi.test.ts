@@ -51,7 +51,16 @@ const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$|content-range$)/
 function ajvOf(document: object): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
   // The document's own keys are not keywords of JSON Schema, and its references are relative to it.
-  ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
+  ajv.addVocabulary([
+    'openapi',
+    'info',
+    'servers',
+    'security',
+    'tags',
+    'paths',
+    'components',
+    'x-enum-varnames',
+  ])
   const { components, ...rest } = closed(document) as Document
   // Of the document itself, only the parts that every document has are described.
   const { OpenApiDocument } = (document as Document).components.schemas

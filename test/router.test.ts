@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { RESOURCES } from '#core/resources/resources'
 import { ApiError } from '#service/api/http/errors'
 import { createRouter, type Route } from '#service/api/http/router'
+import { NOT_FOUND } from './fixtures/refusals.ts'
 
 const MARKET = 'a9'.repeat(32)
 
@@ -39,18 +40,20 @@ test('paths lead to the right resource, even if one is the start of another', ()
   }
 })
 
-test('unknown names of streams and exports are answered with those that exist, other paths without any', () => {
+test('unknown names of streams and exports are answered with those that exist, other paths with the lists', () => {
   const paths = ['/api/v2/stream/a', '/api/v2/stream/b', '/api/v2/export/c', '/api/v2/d']
   const find = createRouter(paths.map((path): Route => ({ path, answer: async () => {} })))
   for (const [path, expected] of [
-    ['/api/v2/stream/x', 'Not Found: /api/v2/stream/ has a, b'],
-    ['/api/v2/stream/', 'Not Found: /api/v2/stream/ has a, b'],
-    ['/api/v2/export/a/b', 'Not Found: /api/v2/export/ has c'],
-    ['/api/v2/stream', 'Not Found'],
-    ['/api/v2/x', 'Not Found'],
-    ['/x/api/v2/stream/x', 'Not Found'],
+    ['/api/v2/stream/x', 'Not Found: this is Lyra, whose /api/v2/stream/ has a, b'],
+    ['/api/v2/stream/', 'Not Found: this is Lyra, whose /api/v2/stream/ has a, b'],
+    ['/api/v2/export/a/b', 'Not Found: this is Lyra, whose /api/v2/export/ has c'],
+    ['/api/v2/stream', NOT_FOUND.message],
+    ['/api/v2/x', NOT_FOUND.message],
+    ['/x/api/v2/stream/x', NOT_FOUND.message],
   ] as const) {
     const { status, message } = find(path) as ApiError
-    assert.deepEqual([status, message], [404, expected], path)
+    assert.equal(status, 404, path)
+    if (typeof expected === 'string') assert.equal(message, expected, path)
+    else assert.match(message, expected as RegExp, path)
   }
 })

@@ -453,5 +453,13 @@ export function schemaSteps(types: SchemaTypes): string[] {
   update since set start_timestamp = (
     select block_timestamp from checkpoints where checkpoints.height >= since.height order by height limit 1);
     `,
+
+    `
+  -- The highest seq that any data of a market have named: of the data before, older versions knew the latest alone.
+  alter table market_data add column highest_seq ${int64} not null default -1;
+  update market_data set highest_seq = seq
+  where seq > 0 or funding_payment is not null or funding_rate is not null
+    or internal_twap is not null or external_twap is not null;
+    `,
   ]
 }

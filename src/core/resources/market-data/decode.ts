@@ -154,7 +154,7 @@ class ReceivedMarketData implements MarketDataEvent {
     return this.#decoded().slas
   }
 
-  /** Decoded at each call: only the newest of a market is asked before a commit. */
+  /** Decoded at each call: they are asked once, before a commit. */
   get figures(): MarketFigures {
     reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
     return decodeFigures()

@@ -1,19 +1,22 @@
-import { MAX_INT64 } from '../../domain/integers.ts'
+import { greatest, MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
-import type { MarketDataEvent, PerpetualData } from '../../events/event.ts'
+import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events/event.ts'
 import { isKeptNumber } from '../../events/left-out.ts'
-import { type Batch, put } from '../batch.ts'
+import { type Batch, type LiquidityProviderList, put } from '../batch.ts'
 import type { RowOf } from '../table.ts'
 import { marketDataTable } from './table.ts'
 
-/** How a market stood at its latest data, and the core's estimate in them; no row if only their lists are known. */
+/** The seq of data that name no period. */
+const NO_SEQ = -1n
+
+/** How a market stood at its data, and the core's estimate in them; no row if only their lists are known. */
 export function marketDataRow(
   { marketId, figures }: MarketDataEvent,
   { height, index }: Place,
 ): RowOf<typeof marketDataTable> | null {
   if (figures === null) return null
-  const { timestamp, markPrice, openInterest, state, tradingMode, perpetual } = figures
-  const estimate = perpetual !== null && isKept(perpetual) ? perpetual : null
+  const { timestamp, markPrice, openInterest, state, tradingMode } = figures
+  const estimate = keptEstimate(figures)
   return {
     market_id: marketId,
     timestamp,
@@ -26,9 +29,34 @@ export function marketDataRow(
     internal_twap: estimate?.internalTwap ?? null,
     external_twap: estimate?.externalTwap ?? null,
     seq: estimate?.seq ?? 0n,
+    highest_seq: seqNamedBy(estimate),
     height,
     event_index: index,
   }
+}
+
+/** The row of a market's latest data, of all that a batch has in the order of the stream. */
+export function latestDataRow(lists: readonly LiquidityProviderList[]): RowOf<typeof marketDataTable> | null {
+  const { event, ...place } = lists.at(-1)!
+  const row = marketDataRow(event, place)
+  if (row === null) return null
+  const named = lists.map((list) => seqNamedBy(keptEstimate(list.event.figures)))
+  return { ...row, highest_seq: greatest(named) }
+}
+
+/** The period that an estimate names; -1 if it names none: data of no period have 0, too. */
+function seqNamedBy(estimate: PerpetualData | null): bigint {
+  if (estimate === null) return NO_SEQ
+  const { seq, fundingPayment, fundingRate, internalTwap, externalTwap } = estimate
+  const isNamed =
+    seq > 0n || [fundingPayment, fundingRate, internalTwap, externalTwap].some((text) => text !== null)
+  return isNamed ? seq : NO_SEQ
+}
+
+/** The core's estimate in data; null if there is none, or one that cannot be kept. */
+function keptEstimate(figures: MarketFigures | null): PerpetualData | null {
+  const perpetual = figures?.perpetual ?? null
+  return perpetual !== null && isKept(perpetual) ? perpetual : null
 }
 
 /** Adds a market's row to a batch, if there is one. */

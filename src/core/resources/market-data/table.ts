@@ -12,7 +12,7 @@ import {
   small,
 } from '../table.ts'
 
-/** The latest of each market. */
+/** The latest of each market, and what any of them has named. */
 export const marketDataTable = defineTable({
   name: 'market_data',
   columns: {
@@ -27,6 +27,8 @@ export const marketDataTable = defineTable({
     internal_twap: orNull(decimal()),
     external_twap: orNull(decimal()),
     seq: natural(),
+    /** The highest seq of a period that any data of the market have named; -1 if none have. */
+    highest_seq: integer('greatest'),
     ...place,
   },
   key: ['market_id'],

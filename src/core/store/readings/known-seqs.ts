@@ -21,15 +21,10 @@ export type KnownSeqs = {
   isLastStored: boolean
 }
 
-/** Columns of {@link READ_MARKET_DATA}: the payment, which the rate and the TWAPs follow, and the seq. */
-const [PAYMENT, SEQ] = [6, 10]
-
-/** The period that a market's data name, from their row of {@link READ_MARKET_DATA}; null if they name none. */
+/** The last period that any data of a market name, from a row of {@link READ_MARKET_DATA}; null if they name none. */
 export function seqOfData(data: Row | undefined): bigint | null {
-  if (data === undefined) return null
-  const seq = BigInt(data[SEQ]!)
-  // Data of no period have 0, too.
-  return seq > 0n || data.slice(PAYMENT, SEQ).some((text) => text !== null) ? seq : null
+  const seq = data?.at(-1) ?? null
+  return seq === null ? null : BigInt(seq)
 }
 
 /** The first and the last known period of a market; null if none is known. */

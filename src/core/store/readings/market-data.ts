@@ -9,10 +9,11 @@ import { stateOf } from './freshness.ts'
 /** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
 export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
 
-/** The latest data of the markets between two ids, both included. */
+/** The latest data of the markets between two ids, both included, and the highest seq that any have named, if any. */
 export const READ_MARKET_DATA = `
   select market_id, cast(timestamp as text), mark_price, open_interest, market_state, trading_mode,
-    funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text)
+    funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text),
+    cast(nullif(highest_seq, -1) as text)
   from market_data where market_id >= $1 and market_id <= $2`
 
 /**

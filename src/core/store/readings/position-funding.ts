@@ -74,7 +74,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
-  const stored = after === null ? yield* readStored(marketId, upTo) : null
+  const stored = after === null ? yield* readStored(marketId, from, upTo) : null
   const payments: ReceivedPayment[] = []
   let more = false
   const ends: { firstEnd: bigint | null; lastEnd: bigint | null } = { firstEnd: null, lastEnd: null }
@@ -107,12 +107,13 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
 /** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
 type StoredPeriods = { completeFrom: bigint | null; missing: ReturnType<typeof missingPeriods> }
 
-function* readStored(marketId: string, upTo: bigint): Reading<StoredPeriods> {
+function* readStored(marketId: string, from: bigint, upTo: bigint): Reading<StoredPeriods> {
   const missing = missingPeriods()
   const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
   const [lastEnded] = yield { text: READ_LAST_ENDED, values: [marketId] }
-  if (known !== null && (lastEnded === undefined || BigInt(lastEnded[1]!) <= upTo)) {
+  // Of an empty range nothing is missing.
+  if (known !== null && from <= upTo && (lastEnded === undefined || BigInt(lastEnded[1]!) <= upTo)) {
     missing.add(known.last + 1n)
     missing.add(lastEnded === undefined ? known.first - 1n : BigInt(lastEnded[0]!))
   }

@@ -2,7 +2,7 @@ import { type Batch, rowsOf } from '../../resources/batch.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
-import { marketDataRow } from '../../resources/market-data/row.ts'
+import { latestDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
 import type { UnmadeSeries } from '../derived/unmade-series.ts'
 import type { Steps } from '../steps.ts'
@@ -43,10 +43,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
     }
   }
   const lists = batch.liquidityProviderLists
-  const data = [...lists.values()].flatMap((ofMarket) => {
-    const { event, ...place } = ofMarket.at(-1)!
-    return marketDataRow(event, place) ?? []
-  })
+  const data = [...lists.values()].flatMap((ofMarket) => latestDataRow(ofMarket) ?? [])
   if (data.length > 0) yield { table: marketDataTable, rows: data }
   yield* writeProviders(rowsOf(batch, provisionTable), lists)
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { countedNotice } from '#core/counted-notice'
-import type { FilterName } from '#core/resources/resource'
+import { type FilterName, wordsOf } from '#core/resources/resource'
+import { LISTS } from '#core/resources/resources'
 import { StoreUnavailableError } from '#core/store/store'
 
 /** gRPC status codes, as used by the data node. */
@@ -69,8 +70,13 @@ export const headersTooLarge = () =>
 export const malformedRequest = (what: string, headers: Record<string, string> = {}) =>
   new ApiError(400, GRPC.invalidArgument, what, { headers })
 
+/** Who comes from a data node learns what is here, and where the rest is. */
+const onlyLists = (lists: readonly string[], others = '') =>
+  `this is Lyra, whose lists are ${lists.join(', ')}${others}; a data node has the rest`
+
 /** @param known what exists instead */
-export const notFound = (known = '') => new ApiError(404, GRPC.notFound, `Not Found${known}`)
+export const notFound = (known = onlyLists(LISTS.map(wordsOf), ' (/docs describes every request)')) =>
+  new ApiError(404, GRPC.notFound, `Not Found: ${known}`)
 
 /** The methods of every known path. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
@@ -129,7 +135,11 @@ export const tooManyCalls = () => unavailable('too many calls are open; try agai
 export const unknownService = () => new ApiError(404, GRPC.notFound, 'there is no such service')
 
 export const unknownMethod = (path: string) =>
-  new ApiError(501, GRPC.unimplemented, `there is no method ${quoted(path)}`)
+  new ApiError(
+    501,
+    GRPC.unimplemented,
+    `there is no method ${quoted(path)}: ${onlyLists(LISTS.flatMap(({ grpcMethod }) => grpcMethod ?? []))}`,
+  )
 
 export const compressedRequest = (encoding: string) =>
   new ApiError(501, GRPC.unimplemented, `grpc-encoding must be identity, not ${quoted(encoding)}`)

@@ -35,7 +35,9 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     if (folder === undefined) return notFound()
     // An address with an ending is the same, and is named by the documentation.
     const known = [...whole.keys()].filter((own) => own.startsWith(folder) && !own.includes('.'))
-    return notFound(`: ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`)
+    return notFound(
+      `this is Lyra, whose ${folder} has ${known.map((own) => own.slice(folder.length)).join(', ')}`,
+    )
   }
   return (given) => {
     const path = given.startsWith('/') ? given : given.replace(ADDRESS, '')

@@ -33,7 +33,8 @@ export const ERROR_SCHEMA = objectOf({
       named(
         'ErrorDetail',
         objectOf({
-          '@type': { type: 'string', const: 'type.googleapis.com/vega.ErrorDetail' },
+          // Not a constant, of which some generators make an enum by the name of the field.
+          '@type': { type: 'string', description: 'Always `type.googleapis.com/vega.ErrorDetail`.' },
           code: { type: 'integer', description: 'Vega error code.' },
           message: { type: 'string' },
           inner: { type: 'string', description: 'Cause of the error, and the allowed values.' },

@@ -93,6 +93,7 @@ export type JsonSchema = {
   items?: JsonSchema
   oneOf?: readonly JsonSchema[]
   enum?: readonly (string | number)[]
+  'x-enum-varnames'?: readonly string[]
   pattern?: string
   const?: string
   minItems?: number

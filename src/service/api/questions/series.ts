@@ -55,6 +55,11 @@ const BODY = objectOf({
     interval: {
       type: 'string',
       enum: ['', ...INTERVALS.map(({ name }) => name)],
+      // For generators that make a name of each value: an empty one has none.
+      'x-enum-varnames': [
+        'NONE',
+        ...INTERVALS.map(({ name }) => `${name.at(-1)}${name.slice(0, -1)}`.toUpperCase()),
+      ],
       description: 'Length of a bucket. Empty if there are no points.',
     },
     bucketNanoseconds: valueSchema('signed', 'Length of a bucket in nanoseconds. 0 if there are no points.'),
