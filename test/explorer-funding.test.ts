@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketSummary, PositionFunding } from 'lyra-client'
+import type { MarketSummary } from 'lyra-client'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
 import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
@@ -77,6 +77,9 @@ async function fundingOf(served: Served, marketId: string) {
 
 type Funding = Awaited<ReturnType<typeof fundingOf>>
 
+/** Sums that have not arrived. */
+const UNASKED = { ...answered({} as RangePayments), data: null }
+
 const nowOf = ({ periods, estimate, summary, unit, last }: Funding, nextPayment: bigint | null = null) =>
   render(NowFigures, {
     ...{ periods: periods.list, estimate, summary, due: nextPayment, unit, last, children: null },
@@ -121,7 +124,7 @@ describe("the explorer's funding", () => {
       'Period #31, estimate -0.2387 % shorts pay longs 70.35102 USD -83,633.80 % a year began 2024-03-01 06:41:45 UTC ; periods are not regular Last paid -3.5860 % shorts pay longs 1,070.13057 USD -1,256,528.00 % a year',
     )
     const { periods, range } = funding
-    const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: null })
+    const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: UNASKED })
     assert.equal(
       textOf(all),
       'Cumulative (28 periods due) +58.9837 % +743,449.29 % a year since 2024-03-01 06:00 UTC',
@@ -184,7 +187,7 @@ describe("the explorer's funding", () => {
     const of = (markPrice: string, decimalPlaces = '2') => {
       const instrument = { ...summary.instrument!, decimalPlaces }
       const marketData = { ...summary.marketData!, markPrice }
-      return render(MarkPrice, { summary: { ...summary, instrument, marketData } })
+      return render(MarkPrice, { query: answered({ ...summary, instrument, marketData }) })
     }
     assert.equal(textOf(of('5470393')), 'Mark price 54,703.93 USD')
     assert.match(
@@ -337,7 +340,7 @@ describe("the explorer's funding", () => {
       )
     }
     const missing = (...seqs: string[]) => {
-      const payments = { missing: seqs } as unknown as PositionFunding
+      const payments = answered({ missing: seqs } as unknown as RangePayments)
       return textOf(
         render(Cumulative, { periods: list, range: { from: 0n, to: 20n }, areAll: true, payments }),
       )

@@ -7,6 +7,7 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
+  answered,
   clientOf,
   figureOf,
   render,
@@ -148,7 +149,7 @@ describe("the explorer's table of markets", () => {
     assertSays(row, since)
     assert.equal(figureOf(row, 'rate'), undefined)
     assert.equal(figureOf(row, 'paid')!.value, known!.lastPaidPeriod!.fundingRate)
-    const bar = { marketId, summary, markets: [marketId], onPick: () => {} }
+    const bar = { marketId, summary: answered(summary), markets: [marketId], onPick: () => {} }
     assert.ok(render(MarketBar, bar).includes(since))
     for (const [product, rate, next] of [
       ['PRODUCT_FUTURE', 'no funding: a dated future', '–'],

@@ -179,7 +179,7 @@ describe('the views of the explorer', () => {
         assertSays(html, 'class="skeleton')
         assert.doesNotMatch(html, /<data /)
         // A chart's place is hidden while it waits (explorer.test.ts).
-        const [before, waiting = ''] = html.split('<div class="chart-place waiting">')
+        const [before, waiting = ''] = html.split('<div class="answer chart-place waiting"')
         assert.doesNotMatch(textOf(before!), /\bno\b.*(point|market|provider|checkpoint)/i)
         assert.equal(waiting !== '', View === FundingView && asked)
       }

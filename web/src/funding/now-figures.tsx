@@ -8,6 +8,7 @@ import { standingOf } from '../markets/summary.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { DueTime } from '../parts/due-time.tsx'
+import { Answered } from '../parts/states.tsx'
 import {
   annualised,
   areIrregular,
@@ -21,6 +22,7 @@ import {
 } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { isBehind, isCurrent } from '../service/freshness.ts'
+import type { Query } from '../service/use-query.ts'
 import { runningPeriod } from './reading.ts'
 
 /** Decimal places of a rate, and of an annualised one, in percent. */
@@ -73,21 +75,23 @@ export function NowFigures({ periods, estimate, summary, due, unit, last, childr
 }
 
 export type CumulativeProps = {
+  /** Null if they are not known. */
   periods: readonly Period[] | null
   range: Range
   /** Whether these are all periods of the range. */
   areAll: boolean
-  /** The service's sums over the range; null before it has answered. */
-  payments: PositionFunding | null
+  /** The service's sums over the range. */
+  payments: Query<PositionFunding & { sumOfRates: string; count: number }>
 }
 
 /** Sum of the rates of the periods due in a range. */
 export function Cumulative({ periods, range, areAll, payments }: CumulativeProps) {
+  const { data, error } = payments
   const due = dueWithin(periods ?? [], range)
-  const count = areAll ? due.length : (payments?.count ?? 0)
-  const text = areAll ? writeDecimal(cumulative(due)) : (payments?.sumOfRates ?? undefined)
-  const isKnown = periods !== null && (areAll || payments !== null)
-  return (
+  const count = areAll ? due.length : (data?.count ?? 0)
+  const text = areAll ? writeDecimal(cumulative(due)) : data?.sumOfRates
+  const isKnown = areAll || data !== null
+  const figure = (
     <Figure
       name={
         isKnown
@@ -95,15 +99,16 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
           : 'Cumulative'
       }
       main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
-      none={isKnown ? 'No payment was due in this range' : ''}
+      none={isKnown ? 'No payment was due in this range' : error === null ? '' : `unknown: ${error.message}`}
     >
       {areAll && count > 0 && <Mean periods={due} />}
-      {!areAll && payments?.firstEnd != null && (
-        <span class="figure-more">first payment {formatMinute(payments.firstEnd)} UTC</span>
+      {!areAll && data?.firstEnd != null && (
+        <span class="figure-more">first payment {formatMinute(data.firstEnd)} UTC</span>
       )}
-      <Missing payments={payments} running={runningPeriod(periods ?? [])} />
+      {!(areAll && payments.isOther) && <Missing payments={data} running={runningPeriod(periods ?? [])} />}
     </Figure>
   )
+  return areAll ? figure : <Answered query={payments}>{figure}</Answered>
 }
 
 export type MissingProps = { payments: PositionFunding | null; running: Period | null }

@@ -9,7 +9,7 @@ import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Pending } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { AboutNetwork, NETWORK } from '../party/network.tsx'
@@ -38,7 +38,6 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
       ({ fundingPeriodSeq }) => fundingPeriodSeq === `${seq}`,
     ),
   )
-  const { data } = query
   return (
     <section class="panel" aria-labelledby="paid-title">
       <div class="panel-head">
@@ -48,13 +47,17 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
           Close
         </button>
       </div>
-      <Pending query={query} what="payments" />
-      {data !== null && data.length === 0 && (
-        <Empty title="No payments of this period">
-          Nobody had a position, or the payments are not stored.
-        </Empty>
-      )}
-      {data !== null && data.length > 0 && <PaidTable payments={data} unit={unit} />}
+      <Answer query={query} what="payments">
+        {(payments) =>
+          payments.length === 0 ? (
+            <Empty title="No payments of this period">
+              Nobody had a position, or the payments are not stored.
+            </Empty>
+          ) : (
+            <PaidTable payments={payments} unit={unit} />
+          )
+        }
+      </Answer>
       <Request
         url={`${location.origin}${target}`}
         csv={`${location.origin}${exportTarget('fundingPayments', filters, { format: 'csv' })}`}

@@ -7,7 +7,7 @@ import { Amount } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { Link } from '../parts/link.tsx'
 import { Request } from '../parts/request.tsx'
-import { Pending } from '../parts/states.tsx'
+import { Answer } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
@@ -72,47 +72,50 @@ export function PeriodsTable({
         url={lyra.url('fundingPeriods', filters, { first: 1_000 })}
         csv={lyra.url('fundingPeriods', filters, { format: 'csv' })}
       />
-      <Pending query={periods} what="funding periods" />
-      {firstListed !== null && (
-        <p class="notice">
-          This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
-          {formatMinute(firstListed)} are not listed. Choose a shorter range.
-        </p>
-      )}
-      {periods.data !== null && rows.length === 0 && (
-        <p class="quiet">No funding period overlaps this range.</p>
-      )}
-      {rows.length > 0 && (
-        <TablePlace name="Table of funding periods">
-          <table class="periods">
-            <TableHead titles={titles} texts={['Start (UTC)', 'Who pays']} />
-            <tbody>
-              {listed.map((period) => (
-                <Row
-                  key={`${period.seq}`}
-                  marketId={marketId}
-                  period={period}
-                  isLast={period === newest}
-                  estimate={estimateOf(period, estimate)}
-                  expected={expectedLength(list)}
-                  unit={unit}
-                  least={least}
-                />
-              ))}
-            </tbody>
-          </table>
-        </TablePlace>
-      )}
-      {rows.length > count && (
-        <button
-          type="button"
-          class="button start"
-          onClick={() => setParams({ periods: 'all' }, { push: false })}
-        >
-          {rows.length > MOST_ROWS ? `Newest ${groupDigits(`${MOST_ROWS}`)} of ` : 'All '}
-          {groupDigits(`${rows.length}`)} periods of this range
-        </button>
-      )}
+      <Answer query={periods} what="funding periods">
+        {() => (
+          <>
+            {firstListed !== null && (
+              <p class="notice">
+                This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
+                {formatMinute(firstListed)} are not listed. Choose a shorter range.
+              </p>
+            )}
+            {rows.length === 0 && <p class="quiet">No funding period overlaps this range.</p>}
+            {rows.length > 0 && (
+              <TablePlace name="Table of funding periods">
+                <table class="periods">
+                  <TableHead titles={titles} texts={['Start (UTC)', 'Who pays']} />
+                  <tbody>
+                    {listed.map((period) => (
+                      <Row
+                        key={`${period.seq}`}
+                        marketId={marketId}
+                        period={period}
+                        isLast={period === newest}
+                        estimate={estimateOf(period, estimate)}
+                        expected={expectedLength(list)}
+                        unit={unit}
+                        least={least}
+                      />
+                    ))}
+                  </tbody>
+                </table>
+              </TablePlace>
+            )}
+            {rows.length > count && (
+              <button
+                type="button"
+                class="button start"
+                onClick={() => setParams({ periods: 'all' }, { push: false })}
+              >
+                {rows.length > MOST_ROWS ? `Newest ${groupDigits(`${MOST_ROWS}`)} of ` : 'All '}
+                {groupDigits(`${rows.length}`)} periods of this range
+              </button>
+            )}
+          </>
+        )}
+      </Answer>
     </section>
   )
 }

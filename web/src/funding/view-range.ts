@@ -33,6 +33,11 @@ export type ViewRange = Range & {
   fault: string | null
 }
 
+/** Identifies a range to a reader: one that follows the data is the same while it moves with them. */
+export function subjectOf({ follows, span, from, to }: ViewRange): string {
+  return follows ? span! : `${from} ${to}`
+}
+
 export type GivenRange = { from: string | null; to: string | null; span: string | null }
 
 /**

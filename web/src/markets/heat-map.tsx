@@ -7,7 +7,7 @@ import { formatDay, formatMinute, formatTime } from '../figures/format-time.ts'
 import { param } from '../location.ts'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { Pending } from '../parts/states.tsx'
+import { Answer } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { RATE_SPANS, whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -43,12 +43,14 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   const end = (last / length + 1n) * length
   const range = { interval: step, from: end - BigInt(columns) * length, to: end } as const
   const paid = coverage?.fundingPeriods.map(({ count }) => count).join(' ')
-  const query = useQuery(`${step} ${end} ${paid}`, (signal) =>
-    lyra.fundingRates({ ...range, first: MARKETS, signal }),
+  const query = useQuery(
+    step,
+    async (signal) => ({
+      ...{ step, end, length },
+      rates: await lyra.fundingRates({ ...range, first: MARKETS, signal }),
+    }),
+    { version: `${end} ${paid}` },
   )
-  const { data } = query
-  const rows = heatRows(data, summaries)
-  const starts = columnStarts(rows, end, length)
   return (
     <section class="panel" aria-labelledby="map-title">
       <div class="chart-head">
@@ -57,9 +59,17 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
         </h2>
         <Segments label="Column length" name="map" choices={STEP_TITLES} chosen={step} byDefault="1d" />
       </div>
-      <Pending query={query} what="funding rates" />
-      {rows.length > 0 && <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />}
-      {data !== null && rows.length === 0 && <p class="quiet">No payments in this time.</p>}
+      <Answer query={query} what="funding rates">
+        {({ step, end, length, rates }) => {
+          const rows = heatRows(rates, summaries)
+          const starts = columnStarts(rows, end, length)
+          return rows.length === 0 ? (
+            <p class="quiet">No payments in this time.</p>
+          ) : (
+            <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />
+          )
+        }}
+      </Answer>
       <Request
         url={`${location.origin}${reportTarget('fundingRates', { ...range, first: MARKETS })}`}
         csv={`${reportTarget('fundingRates', range)}&format=csv`}

@@ -6,7 +6,7 @@ import { lazy } from '../parts/lazy.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
+import { Answer, beforeCoverage, Empty } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
 import { HeatMap } from './heat-map.tsx'
@@ -64,20 +64,22 @@ export function MarketsView() {
     <>
       {bar}
       <section class="panel" aria-label="Markets">
-        <Pending query={query} what="markets" tall />
-        {data !== null && found.length === 0 && (
-          <Empty title={data.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
-            {data.length === 0 ? 'No market data has been ingested yet.' : undefined}
-          </Empty>
-        )}
-        {found.length > 0 && (
-          <MarketsTable
-            basis={basis}
-            summaries={found}
-            compared={compared}
-            onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
-          />
-        )}
+        <Answer query={query} what="markets" tall>
+          {(all) =>
+            found.length === 0 ? (
+              <Empty title={all.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
+                {all.length === 0 ? 'No market data has been ingested yet.' : undefined}
+              </Empty>
+            ) : (
+              <MarketsTable
+                basis={basis}
+                summaries={found}
+                compared={compared}
+                onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
+              />
+            )
+          }
+        </Answer>
         {found.some(
           ({ instrument, lastExternalPoint }) => lastExternalPoint && unitOf(instrument) === null,
         ) && (

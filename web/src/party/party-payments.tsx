@@ -5,14 +5,14 @@ import { add, writeDecimal, ZERO } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
-import { DAY, SECOND, type ViewRange, viewRange } from '../funding/view-range.ts'
+import { DAY, SECOND, subjectOf, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Pending } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
@@ -48,8 +48,9 @@ export function Payments({ partyId }: { partyId: string }) {
   const range = held === null ? null : shownRange(held)
   const filters = { partyId, ...(range === null ? {} : { from: range.from, to: range.to }) }
   const query = useQuery(
-    range === null ? null : `${partyId} ${range.from} ${range.to} ${version}`,
+    range === null ? null : `${partyId} ${subjectOf(range)}`,
     (signal) => askPayments(filters, signal),
+    { version: `${range?.from} ${range?.to} ${version}` },
   )
   const { data, error } = query
   return (
@@ -77,13 +78,17 @@ export function Payments({ partyId }: { partyId: string }) {
           <p class="range-said">
             {formatMinute(range.from)} to {formatMinute(range.to)} UTC
           </p>
-          <Pending query={query} what="funding payments" tall />
-          {data !== null && data.list.length === 0 && (
-            <Empty title="No funding payments of this party in this range">
-              It had no position at the end of a period, or the id is another one's.
-            </Empty>
-          )}
-          {data !== null && data.list.length > 0 && <PaymentFigures payments={data} />}
+          <Answer query={query} what="funding payments" tall>
+            {(payments) =>
+              payments.list.length === 0 ? (
+                <Empty title="No funding payments of this party in this range">
+                  It had no position at the end of a period, or the id is another one's.
+                </Empty>
+              ) : (
+                <PaymentFigures payments={payments} />
+              )
+            }
+          </Answer>
           {data !== null && (
             <Request
               url={lyra.url('fundingPayments', filters, { first: PAGE_ROWS })}

@@ -39,7 +39,8 @@ export function firstHeight({ blocks }: Coverage): bigint {
   return starts.length === 0 ? 0n : starts.reduce((least, start) => (start < least ? start : least))
 }
 
-async function poll(): Promise<void> {
+/** Asks for the coverage, and whether the service is ready. */
+export async function pollCoverage(): Promise<void> {
   if (document.hidden && coverageSamples.peek().length > 0) return
   const ready = watcher.ready().then(
     (answer) => {
@@ -61,12 +62,12 @@ async function poll(): Promise<void> {
 /** Keeps the coverage up to date, as long as the page is seen. */
 export function watchCoverage(): void {
   const run = async () => {
-    await poll()
+    await pollCoverage()
     setTimeout(run, POLL_MS)
   }
   void run()
-  document.addEventListener('visibilitychange', () => void poll())
+  document.addEventListener('visibilitychange', () => void pollCoverage())
   recoveries.subscribe((count) => {
-    if (count > 0) void poll()
+    if (count > 0) void pollCoverage()
   })
 }
