@@ -146,7 +146,7 @@ describe('the view of a party', () => {
     const at = (time: string) => ({
       ...own!,
       sla: { ...own!.sla!, currentEpochFractionOfTimeOnBook: time },
-      fees: { share: '0.5', kept: null, net: null },
+      fees: { share: '0.5', kept: null, net: null, others: null },
     })
     for (const [time, least, said] of [
       ['0.973', '0.95', '97.3 %: 2.3 percentage points above the minimum of 95 %.'],
@@ -155,6 +155,11 @@ describe('the view of a party', () => {
     ] as const) {
       assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
     }
+    const beside = { ...at('1'), fees: { share: '0.5', kept: null, net: null, others: '0.5' } }
+    assertSays(
+      describeNow(beside, '0.95'),
+      'Fee share at most 50 %: parties without a provision, such as AMMs, hold 50 %. Time on book',
+    )
     assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
     assertSays(describeNow(at(''), '0.95'), 'Time on book this epoch not known.')
     const { marketId } = own!

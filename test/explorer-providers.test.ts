@@ -123,6 +123,38 @@ describe("the explorer's providers", () => {
     assertSays(textOf(viewOf(all)), 'An equity-like share is a percentage above zero')
   })
 
+  test('have at most the fee share that is shown if an AMM, which has no provision, holds a part of the market', async () => {
+    const amm = clientOf(await serveRecording('amm'))
+    const market = 'a'.repeat(64)
+    await visit(amm, `/?view=providers&market=${market}`)
+    const providers = await providersOf(amm, [market])
+    const view = viewOf(providers)
+    const row = 'Past epochs at most 50 % 100 % at most 50 % 100 % 100 % 0.001 0 %'
+    assert.deepEqual(
+      rowTexts(view).map((text) => text.slice(text.indexOf('Past'))),
+      [row, row],
+    )
+    assertSays(
+      textOf(view),
+      'At most: parties without a provision, such as AMMs, hold a part of the equity-like share (50 % on BTC/USD), and may be paid fees, too.',
+    )
+    assert.deepEqual(
+      withFees(providers).map(({ fees }) => [fees.share, fees.others]),
+      [
+        ['0.500000000000000000', '0.50'],
+        ['0.500000000000000000', '0.50'],
+      ],
+    )
+    // Rounded shares that add up to almost one are all; shares that are not known are no part of others.
+    const sharesOf = (...shares: string[]) =>
+      withFees(shares.map((equityLikeShare) => made({ feeShare: { equityLikeShare } }))).map(
+        ({ fees }) => fees.others,
+      )
+    assert.deepEqual(sharesOf('0.4999', '0.5'), [null, null])
+    assert.deepEqual(sharesOf('0.4998', '0.5'), ['0.0002', '0.0002'])
+    assert.deepEqual(sharesOf('', ''), [null, null])
+  })
+
   test('of a market have two decimals, exact on hover, sorted by any column', async () => {
     const address = `/?view=providers&market=${ETH}&columns=all`
     await visit(recording, `${address}&sort=-stake`)
@@ -175,7 +207,7 @@ describe("the explorer's providers", () => {
     go(`/?view=providers&market=${LIVE_MARKET}&columns=all`)
     const view = viewOf([made({ feeShare: { ...share, virtualStake } })])
     assert.deepEqual(rowTexts(view), [
-      'bbbbbbbb…bbbbbb No SLA figures Past epochs 100 % none none none none none none none none none none 12.35 % 1 1,234,567,890,123,456,789,012,345,678.00 1,234,567,890,123,456,789,012,345,678',
+      'bbbbbbbb…bbbbbb No SLA figures Past epochs at most 100 % none none none none none none none none none none 12.35 % 1 1,234,567,890,123,456,789,012,345,678.00 1,234,567,890,123,456,789,012,345,678',
     ])
     assert.equal(figureOf(view, 'share')!.value, share.equityLikeShare)
     assert.equal(figureOf(view, 'stake')!.value, virtualStake)
@@ -262,6 +294,7 @@ describe("the explorer's providers", () => {
       share: `0.${'3'.repeat(18)}`,
       kept: '0.8',
       net: `0.2${'6'.repeat(17)}`,
+      others: null,
     })
   })
 

@@ -134,7 +134,12 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
 /** The fee share, and the time on book of this epoch against the least: `Time on book 97 %: 2
  * percentage points above the minimum of 95 %`. */
 export function describeNow({ fees, sla }: ProviderRow, least: string | null): string {
-  const share = fees.share === null ? 'Fee share not known.' : `Fee share ${showPart(fees.share)}.`
+  const bound =
+    fees.others === null
+      ? ['', '']
+      : ['at most ', `: parties without a provision, such as AMMs, hold ${showPart(fees.others)}`]
+  const share =
+    fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(showPart(fees.share))}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`
   const time = sla.currentEpochFractionOfTimeOnBook
   if (time === '') return `${share} Time on book this epoch not known.`

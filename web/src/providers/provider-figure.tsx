@@ -13,6 +13,7 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
   const number = parseDecimal(text)
   return (
     <>
+      {column.bound && provider.fees.others !== null && 'at most '}
       <Rounded
         text={text}
         shown={showFigure(column, text, provider.marketId)}
