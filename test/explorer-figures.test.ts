@@ -6,6 +6,7 @@ import { readHeight } from '../web/src/checkpoints/find-height.ts'
 import {
   type AmountStyle,
   describeExact,
+  exactAmount,
   formatAmount,
   formatAmountWithUnit,
   placesOf,
@@ -130,6 +131,8 @@ describe("the explorer's figures", () => {
       [['2947093000', '-28'], { places: 2 }, ['29,470.93000', '-0.00028']],
       [['2947093000', '-2800000'], { places: 2, signed: true }, ['+29,470.93', '-28.00']],
       [['100000', 'none'], {}, ['1.00', 'none']],
+      // None is rounded to fewer decimals than are shown of it.
+      [['-413302', '1', null], { places: 2, signed: true }, ['-4.13302', '+0.00001']],
     ] as const) {
       const least = placesOf(column, usd, style)
       const shown = column
@@ -139,8 +142,11 @@ describe("the explorer's figures", () => {
     }
     assert.equal(placesOf(['1'], great), 8)
     assert.equal(placesOf(['1234', '5'], null), 0)
-    assert.equal(describeExact('2947093000', usd), '2947093000 × 10⁻⁵ USD')
-    assert.equal(describeExact('1', great), '1 × 10⁻¹⁸ VEGA')
+    assert.equal(describeExact('2947093000', usd), '29,470.93 USD')
+    assert.equal(describeExact('-897418771069444444440', great), '-897.41877106944444444 VEGA')
+    assert.equal(exactAmount('-897418771069444444440', great), '-897.41877106944444444')
+    assert.equal(exactAmount('100000', usd), '1')
+    assert.equal(exactAmount('1E+3', usd), '1E+3')
     assert.equal(describeExact('2947093000', null), '2947093000')
   })
 

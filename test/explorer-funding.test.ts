@@ -133,7 +133,7 @@ describe("the explorer's funding", () => {
       ['last-rate', 'last-payment', 'estimate-rate', 'estimate-payment', 'cumulative'].map(
         (name) => figureOf(now + all, name)!.value,
       ),
-      ['-0.0358598172447733', '107013057', '-0.0023868093712688', '7035102', '0.5898370503315531'],
+      ['-0.0358598172447733', '1070.13057', '-0.0023868093712688', '70.35102', '0.5898370503315531'],
     )
   })
 
@@ -149,11 +149,11 @@ describe("the explorer's funding", () => {
     }
     for (const [units, total, next, text] of [
       [
-        ...['1', '-1508702243', '7035102'],
+        ...['1', '-15087.02243', '70.35102'],
         '-15,087.02243 USD long paid for 28 periods CSV next payment +70.35102 USD',
       ],
       [
-        ...['-20', '30174044860', '-140702040'],
+        ...['-20', '301740.4486', '-1407.0204'],
         '+301,740.4486 USD short received for 28 periods CSV next payment -1,407.0204 USD',
       ],
     ]) {
@@ -246,13 +246,13 @@ describe("the explorer's funding", () => {
       textOf(html),
       'At 2024-03-01 06:38:30 UTC period 27: -0.2775 %, shorts pay longs cumulative in this range +67.3216 % in steps of 10s External TWAP 28,225.18024 USD price 29,750.11 USD 27,993.47 – 29,885.40, 4 points Internal TWAP 28,254.39448 USD price 28,587.79 USD 28,173.50 – 28,587.79, 2 points TWAP difference +29.21424 USD internal − external; premium +10.35 bp',
     )
-    for (const [name, value] of [
-      ['external-twap', '2822518024'],
-      ['internal-price', '2858779000'],
-      ['difference', '2921424'],
+    for (const [name, value, hover] of [
+      ['external-twap', '28225.18024', '28,225.18024 USD'],
+      ['internal-price', '28587.79', '28,587.79 USD'],
+      ['difference', '29.21424', '29.21424 USD'],
     ] as const) {
       const { value: exact, title } = figureOf(html, name)!
-      assert.deepEqual([exact, title], [value, `${value} × 10⁻⁵ USD`])
+      assert.deepEqual([exact, title], [value, hover])
     }
     assert.equal(
       textOf(readoutOf(funding, data.moments.at(-1)!.start)),

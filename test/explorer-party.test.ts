@@ -6,7 +6,7 @@ import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { accessibilityFaults, eventuallyIs } from './fixtures/browser.ts'
-import { assertFits, exactFigure, explorerTest } from './fixtures/explorer.ts'
+import { assertFits, clipboard, exactFigure, explorerTest } from './fixtures/explorer.ts'
 import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { clientOf, figureOf, go, render, rowTexts, type Served, textOf, visit } from './fixtures/render.ts'
 import { serveFile } from './fixtures/service.ts'
@@ -95,7 +95,7 @@ describe('the view of a party', () => {
     const { rows } = await client.fundingPaymentsPage({ partyId: TRADER }, { first: 5_000 })
     const view = paymentsOf(rows.map(({ node }) => node))
     const { text, value } = figureOf(view, 'payments-total')!
-    assert.deepEqual([text, value], ['-11,423.21 USDT', '-11423209393'])
+    assert.deepEqual([text, value], ['-11,423.21 USDT', '-11423.209393'])
     const markets = [
       'SOL/USDT +569.05 USDT +4,541.95 USDT -3,972.90 USDT 92',
       'DOGE/USDT -5,707.40 USDT +982.54 USDT -6,689.94 USDT 92',
@@ -115,7 +115,7 @@ describe('the view of a party', () => {
     assert.deepEqual(rowTexts(paymentsOf(rows.map(({ node }) => node))), [
       ...markets,
       // Amounts too small for two decimals have more, and so has their column.
-      '2024-09-03 -1.98 -171.44 -7.55 +43.87 -2.780',
+      '2024-09-03 -1.98 -171.44 -7.55 +43.87 -2.779',
       '2024-09-02 +22.98 -60.34 -3.17 +44.72 -0.092',
       '2024-09-01 -5.58 +4.50 +0.43 +8.57 -4.130',
     ])
@@ -129,7 +129,8 @@ describe('the view of a party', () => {
     assertSays(view, 'more than 1 payments: those before 1970-01-02 00:00 are not shown or added')
     assertSays(view, 'Missed: others could not pay')
     // A market whose asset is not known keeps its amounts as they were sent.
-    assertSays(view, 'Total of this range +6 ')
+    assertSays(view, 'Total since 1970-01-02 00:00 UTC +6 ')
+    assertSays(view, 'Cumulative since 1970-01-02 00:00 UTC ')
     const [known] = instruments.value!.values()
     const ids = [...'1234567'].map((digit) => digit.repeat(64))
     instruments.value = new Map(
@@ -271,17 +272,27 @@ describe('the view of a party', () => {
       await page.waitForSelector('[data-chart="cumulative"] canvas')
       // The last week: 21 periods of 8 hours in each market, between dates that are whole seconds.
       const total = () => exactFigure(page, 'payments-total')
-      assert.equal(await total(), '-5607788651')
+      assert.equal(await total(), '-5607.788651')
       const dates = await page.locator('input.date').all()
       assert.deepEqual(await Promise.all(dates.map((date) => date.inputValue())), [
         '2024-09-24 16:00:01',
         '2024-10-01 16:00:01',
       ])
       assert.equal(await page.locator('.range-said').innerHTML(), '2024-09-24 16:00 to 2024-10-01 16:00 UTC')
+      // A word that is double-clicked is copied exactly, without the sign that is not selected.
+      const shown = page.locator('[data-figure="payments-total"]')
+      const copied = async () => {
+        await page.keyboard.press('Control+c')
+        return clipboard(page)
+      }
+      await shown.dblclick({ position: { x: 30, y: 8 } })
+      assert.equal(await copied(), '5607.788651')
+      await shown.selectText()
+      assert.equal(await copied(), '-5607.788651')
       await page.getByRole('button', { name: 'all', exact: true }).click()
-      await eventuallyIs(total, '-11423209393')
+      await eventuallyIs(total, '-11423.209393')
       await page.reload()
-      await eventuallyIs(total, '-11423209393')
+      await eventuallyIs(total, '-11423.209393')
       // Who paid for a period leads to each party.
       await page.goto(`/?view=funding&market=${SAMPLE_MARKET}&span=all`)
       await page.locator('.who-paid').first().click()

@@ -227,7 +227,7 @@ describe('the explorer', () => {
     await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
     assert.match(await figure(page, 'period'), /^period 16: \+4\.4776 %, longs pay shorts$/)
 
-    // Copies of a selection have the numbers as sent.
+    // Copies of a selection have the exact numbers, in whole units.
     const copied = async (node: string) => {
       await page.evaluate(`(() => {
         const range = document.createRange()
@@ -241,10 +241,9 @@ describe('the explorer', () => {
     assert.equal(await copied('data[data-figure="external-twap"]'), await exactFigure(page, 'external-twap'))
     const [newest] = await cellsOf(page, 'points')
     assert.equal(newest!.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93000')
-    assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), [
-      '2956813000',
-      '2947093000',
-    ])
+    assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), ['29568.13', '29470.93'])
+
+    assert.match(await copied('data[data-figure="last-rate"]'), /^-3\.58598172447733 %$/)
 
     // Beside a size that is refused or not yet entered stands no result.
     const size = page.getByLabel(/^Position of/)
@@ -254,7 +253,7 @@ describe('the explorer', () => {
       await size.press('Enter')
     }
     await enter('3')
-    await eventuallyIs(total, '-4526106729')
+    await eventuallyIs(total, '-45261.06729')
     const payments = page.locator('.figure', { has: size })
     await size.fill('2,5')
     for (const said of ['Enter shows its payments', 'Write 2.5, without a comma.']) {
@@ -264,11 +263,11 @@ describe('the explorer', () => {
     }
     assertSays(page.url(), 'units=3')
     await enter('-20')
-    await eventuallyIs(total, '30174044860')
+    await eventuallyIs(total, '301740.4486')
     await page.goBack()
-    await eventuallyIs(total, '-4526106729')
+    await eventuallyIs(total, '-45261.06729')
     await page.goBack()
-    await eventuallyIs(total, '-1508702243')
+    await eventuallyIs(total, '-15087.02243')
 
     // A drag zooms in; tables and requests follow.
     const prices = page.locator('[data-chart="prices"] .u-over')

@@ -139,7 +139,8 @@ async function askPayments(
     if (!pageInfo.hasNextPage) return { list, more: false }
     after = pageInfo.endCursor
   }
-  return { list, more: true }
+  // Of the last time some payments may be on the next page: sums begin after it.
+  return { list: list.filter(({ timestamp }) => timestamp !== list.at(-1)!.timestamp), more: true }
 }
 
 /** The settlement asset of a market, by its id; the market's own if that is not known: amounts are not added then. */
@@ -150,6 +151,7 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
   const byAsset = [...Map.groupBy(sums, ({ marketId }) => assetOf(marketId))]
   const days = sumsByDay(list)
   const shown = pageOf('day', days.length, DAYS)
+  const since = more ? ` since ${formatMinute(list.at(-1)!.timestamp)} UTC` : null
   return (
     <>
       {more && (
@@ -160,12 +162,12 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
       )}
       <div class="asset-totals">
         {byAsset.map(([asset, own]) => (
-          <AssetTotal key={asset} sums={own} />
+          <AssetTotal key={asset} sums={own} since={since} />
         ))}
       </div>
       <MarketsTable sums={sums} />
       {byAsset.map(([asset, own]) => (
-        <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} />
+        <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} since={since} />
       ))}
       <DaysTable
         days={days.slice(shown.first, shown.first + DAYS)}
@@ -176,14 +178,17 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
   )
 }
 
+/** When the sums begin, if the range has more payments than are read: ` since 2026-10-12 14:00 UTC`. */
+type Since = { since: string | null }
+
 /** The total of markets with one settlement asset. */
-function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
+function AssetTotal({ sums, since }: { sums: readonly MarketSums[] } & Since) {
   const unit = marketUnit(sums[0]!.marketId)
   const total = sums.reduce((sum, { total }) => add(sum, total), ZERO)
   return (
     <dl class="facts totals" aria-label={`Total${unit === null ? '' : ` in ${unit.symbol}`}`}>
       <div>
-        <dt>Total of this range</dt>
+        <dt>Total{since ?? ' of this range'}</dt>
         <dd>
           <Amount {...STYLE} text={writeDecimal(total)} unit={unit} name="payments-total" />
         </dd>
@@ -236,7 +241,11 @@ function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
   )
 }
 
-function AssetChart({ list, markets }: { list: readonly FundingPayment[]; markets: readonly string[] }) {
+function AssetChart({
+  list,
+  markets,
+  since,
+}: { list: readonly FundingPayment[]; markets: readonly string[] } & Since) {
   // The chart is drawn anew for other lines only.
   const own = useMemo(
     () => cumulative(list.filter(({ marketId }) => markets.includes(marketId))),
@@ -246,7 +255,10 @@ function AssetChart({ list, markets }: { list: readonly FundingPayment[]; market
   const unit = marketUnit(markets[0]!)
   return (
     <>
-      <h3 class="chart-title">Cumulative{inUnit(unit)}</h3>
+      <h3 class="chart-title">
+        Cumulative{since}
+        {inUnit(unit)}
+      </h3>
       <CumulativeChart lines={lines} unit={unit} />
       {own.length > MOST_LINES && (
         <p class="quiet">
