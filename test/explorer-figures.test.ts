@@ -283,8 +283,8 @@ describe("the explorer's ranges", () => {
     // None reaches into the time after the last point.
     const following = { to: held.to + 1n, follows: true, fault: null }
     for (const [given, expected] of [
-      [{}, { ...following, from: held.to - 24n * HOUR, span: '1d' }],
-      [{ span: '1h' }, { ...following, from: held.to - HOUR, span: '1h' }],
+      [{}, { ...following, from: held.to + 1n - 24n * HOUR, span: '1d' }],
+      [{ span: '1h' }, { ...following, from: held.to + 1n - HOUR, span: '1h' }],
       [{ span: 'all' }, { ...following, from: 0n, span: 'all' }],
       [
         { from: '1970-01-01', to: '1970-01-02', span: '1h' },
@@ -295,6 +295,11 @@ describe("the explorer's ranges", () => {
       assert.deepEqual(viewRange({ ...none, ...given }, held, last), expected)
     }
     assert.equal(viewRange(none, { from: 0n, to: HOUR }, last).span, 'all')
+    // A day of an hourly market has 24 payments, also if one is due at its very end.
+    const hours = Array.from({ length: 1_000 }, (_, index) =>
+      madePeriod(index, BigInt(index) * HOUR, BigInt(index + 1) * HOUR),
+    )
+    assert.equal(dueWithin(hours, viewRange(none, held, last)).length, 24)
     assert.deepEqual(pan({ from: 0n, to: 1000n }, 0.5), { from: 500n, to: 1500n })
     assert.deepEqual(zoom({ from: 0n, to: 8n * HOUR }, 0.5, 0.25), { from: HOUR, to: 5n * HOUR })
   })
