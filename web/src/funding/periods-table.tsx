@@ -17,6 +17,7 @@ import { isBehind } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
+import { openPayments } from './period-payments.tsx'
 import { BrokenTime } from './points-table.tsx'
 
 /** Periods that are listed at first, and once all are asked for. */
@@ -201,7 +202,8 @@ function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowP
                 type="button"
                 class="who-paid"
                 title="Show what each party paid or received"
-                onClick={() => setParams({ paid: `${seq}`, paidPage: null })}
+                data-pays={`${seq}`}
+                onClick={() => openPayments(seq)}
               >
                 {whoPays(payment)}
               </button>
