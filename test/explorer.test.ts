@@ -388,6 +388,18 @@ describe('the explorer', () => {
       const rows = page.locator('table.markets tbody tr')
       await eventuallyIs(() => rows.count(), 40)
       await page.getByRole('link', { name: 'BTC/USDT-PERP', exact: true }).waitFor()
+      // On a phone no name runs into the figure beside it.
+      await page.setViewportSize({ width: 390, height: 800 })
+      const overlaps = () =>
+        rows.evaluateAll(
+          (all) =>
+            all.filter((row) => {
+              const [name, rate] = [row.querySelector('.market-code')!, row.querySelector('td')!]
+              return name.getBoundingClientRect().right > rate.getBoundingClientRect().left
+            }).length,
+        )
+      await eventuallyIs(overlaps, 0)
+      await page.setViewportSize({ width: 1280, height: 900 })
       await rows.last().scrollIntoViewIfNeeded()
       await rows.last().locator('.sparkline svg').waitFor()
       await page.goto('/?view=providers')
