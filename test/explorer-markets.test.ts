@@ -190,7 +190,7 @@ test('the map of funding has sums in the order of the table, shades that tell sm
     const length = step === '1d' ? DAY : RATE_SPANS['8h']
     const from = end - 3n * length
     const sums = await rates.client.fundingRates({ interval: step, from, to: end, first: 10 })
-    const rows = heatRows(sums, summaries)
+    const rows = heatRows(sums.edges, summaries)
     const starts = columnStarts(rows, end, length)
     assert.deepEqual(starts, [from, from + length, from + 2n * length])
     const map = render(HeatCells, { rows, starts, step })

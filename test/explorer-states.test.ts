@@ -4,7 +4,6 @@ import type { Coverage, Readiness } from 'lyra-client'
 import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
-import type { CoverageSample } from '../web/src/service/coverage.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { partOf } from './fixtures/event-stream.ts'
 import { clientOf, figuresOf, go, render, rowsOf, rowTexts, textOf, visit } from './fixtures/render.ts'
@@ -24,7 +23,7 @@ const { NodeView } = await import('../web/src/node/node-view.tsx')
 const { now } = await import('../web/src/parts/clock.ts')
 const { ProvidersView } = await import('../web/src/providers/providers-view.tsx')
 const { connection } = await import('../web/src/service/connection.ts')
-const { coverageError, coverageSamples, latestCoverage, readiness } = await import(
+const { coverageError, coverageSamples, latestCoverage, noteCoverage, readiness } = await import(
   '../web/src/service/coverage.ts'
 )
 const { freshness } = await import('../web/src/service/freshness.ts')
@@ -38,6 +37,9 @@ const VIEWS = [MarketsView, FundingView, ProvidersView, CheckpointsView, NodeVie
 
 const SECOND = 1_000_000_000n
 
+/** A coverage, and when it arrived, milliseconds. */
+type Received = { coverage: Coverage; at: number }
+
 const READY = { status: 'ready' } as Readiness
 
 const notReady = (reason: string, message: string, store?: string) =>
@@ -47,10 +49,11 @@ describe('the explorer says how current the data are', () => {
   test('in a word or two for every state', () => {
     now.value = Date.parse('2023-10-06T10:15:04Z')
     /** The coverage so many seconds ago of a service whose last block has a height and an age in seconds. */
-    const sample = (ago: number, height: number, age: number): CoverageSample => {
+    const sample = (ago: number, height: number, age: number): Received => {
       const lastTimestamp = `${BigInt(now.value - age * 1_000) * 1_000_000n}`
       const blocks = { ranges: [{ from: '1', to: `${height}` }], gaps: [], imported: [], lastTimestamp }
-      return { at: now.value - ago * 1_000, coverage: { blocks } as unknown as Coverage }
+      const rows = { checkpoints: { count: '0' }, fundingPeriodDataPoints: [], next: null }
+      return { at: now.value - ago * 1_000, coverage: { blocks, ...rows } as unknown as Coverage }
     }
     const old = 26 * 3_600
     const still = [sample(10, 5, old), sample(1, 5, old)]
@@ -84,9 +87,10 @@ describe('the explorer says how current the data are', () => {
         'Not ready: the disk is full.',
       ],
       [notReady('empty store', ''), [], 'empty', 'not ready: empty', 'The store has no blocks yet.'],
-    ] as [Readiness | null, CoverageSample[], ...string[]][]) {
+    ] as [Readiness | null, Received[], ...string[]][]) {
       readiness.value = ready
-      coverageSamples.value = samples
+      noteCoverage(null, 0)
+      for (const { coverage, at } of samples) noteCoverage(coverage, at)
       const { state, text, more } = freshness.value
       assert.deepEqual([state, text, more], expected)
     }
@@ -94,7 +98,7 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual([freshness.value.state, freshness.value.text], ['down', 'down'])
     connection.value = { state: 'up' }
     readiness.value = null
-    coverageSamples.value = []
+    noteCoverage(null, 0)
     coverageError.value = new LyraApiError(503, new Headers(), '')
     assert.equal(freshness.value.text, 'not ready')
     coverageError.value = null
@@ -120,7 +124,8 @@ describe('the explorer says how current the data are', () => {
     for (const html of shown()) assert.doesNotMatch(html, /stale|as of/)
     // Blocks arrive.
     const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [] } }
-    coverageSamples.value = [before, coverage].map((coverage) => ({ coverage, at: Date.now() }))
+    noteCoverage(null, 0)
+    for (const one of [before, coverage]) noteCoverage(one, Date.now())
     readiness.value = notReady('behind', 'behind by 26 h')
     const [asOf, dueTime] = ['as of 2023-10-05 09:15 UTC', '11:15 UTC 2023-10-05']
     for (const [index, names, times] of [
@@ -146,9 +151,20 @@ describe('the explorer says how current the data are', () => {
 })
 
 describe('the views of the explorer', () => {
+  test('compute rates from a few figures of ten minutes, and keep only the last coverage', async () => {
+    await visit(recording, '/?view=node')
+    const coverage = latestCoverage()!
+    for (let at = 0; at < 500; at++) noteCoverage(coverage, at)
+    assert.equal(coverageSamples.value.length, 200)
+    assert.deepEqual(coverageSamples.value.at(-1), {
+      ...{ at: 499, height: 905n, points: 2_298n, checkpoints: 36n },
+      lastTimestamp: BigInt(coverage.blocks.lastTimestamp),
+    })
+  })
+
   test('show the commands that fill an empty store', async () => {
     readiness.value = notReady('empty store', '', "it's.db")
-    coverageSamples.value = []
+    noteCoverage(null, 0)
     const word = `'it'\\''s.db'`
     for (const View of VIEWS) {
       const html = render(View, {})

@@ -424,6 +424,37 @@ describe('the explorer', () => {
     /429/,
   )
 
+  test('shows every market of more than a thousand, in pages', async ({ t, open }) => {
+    const path = await generate(t, ['--blocks', '40', '--markets', '1200', '--points', '4'])
+    const page = await open(await storeOf(t, STORE_KINDS[0]!, path))
+    await page.goto('/')
+    const rows = page.locator('table.markets tbody tr')
+    await eventuallyIs(() => rows.count(), 100)
+    const pages = page.getByRole('navigation', { name: 'Pages of markets' })
+    await pages.getByText('1 to 100 of 1,200').waitFor()
+    await pages.getByRole('button', { name: 'Next' }).click()
+    await page.waitForURL(/page=2/)
+    await page.getByLabel('Find a market by code, name or id').fill('BTC/USDT')
+    await page.waitForURL((url) => !url.searchParams.has('page'))
+    // The rows of all markets are counted, and the last one by id is found by its name.
+    await page.goto('/?view=node')
+    const periods = page.locator('.facts.wide div', { hasText: 'Funding periods' }).locator('dd')
+    await eventuallyIs(() => periods.innerText(), '1,200')
+    assert.equal(await page.locator('table.holdings tbody tr').count(), 100)
+    const { marketId, code } = await page.evaluate(async () => {
+      const response = await fetch('/api/v2/instruments?pagination.first=1&pagination.newestFirst=true')
+      return (await response.json()).instruments.edges[0].node
+    })
+    await page.goto('/?view=funding')
+    const picker = page.getByRole('combobox', { name: 'Market' })
+    await picker.fill(code)
+    await page.getByRole('option', { name: code }).first().waitFor()
+    await picker.fill(marketId)
+    await picker.press('Enter')
+    await page.waitForURL(new RegExp(marketId))
+    await settled(page)
+  })
+
   test('requests the data of a chart in at most four answers, and never again', async ({ t, open }) => {
     const [points, blocks] = [scaled(100_000, 1_000_000), scaled(100, 1_000)]
     const { store, live } = await createLiveStore(t)

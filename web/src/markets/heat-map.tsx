@@ -29,8 +29,9 @@ const STEP_TITLES: Record<Step, string> = { '1d': 'Day', '8h': '8 hours' }
 /** Shades on each side of zero. Each begins at a square, so that small figures differ as well as great ones. */
 const SHADES = 6
 
-/** Markets of the map, at most. */
+/** Markets are read so many at a time, so many times at most. */
 const MARKETS = 1_000
+const MAX_PAGES = 5
 
 type Bucket = FundingRates['edges'][number]['node']['buckets'][number]
 
@@ -47,7 +48,7 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
     step,
     async (signal) => ({
       ...{ step, end, length },
-      rates: await lyra.fundingRates({ ...range, first: MARKETS, signal }),
+      rates: await askRates(range, signal),
     }),
     { version: `${end} ${paid}` },
   )
@@ -78,11 +79,26 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   )
 }
 
+async function askRates(
+  range: { interval: Step; from: bigint; to: bigint },
+  signal: AbortSignal,
+): Promise<FundingRates['edges']> {
+  const edges: FundingRates['edges'] = []
+  let after: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const found = await lyra.fundingRates({ ...range, first: MARKETS, after, signal })
+    edges.push(...found.edges)
+    if (!found.pageInfo.hasNextPage) break
+    after = found.pageInfo.endCursor
+  }
+  return edges
+}
+
 type Row = { marketId: string; buckets: ReadonlyMap<string, Bucket> }
 
 /** The markets with payments, in the order in which they are given. */
-export function heatRows(data: FundingRates | null, summaries: readonly MarketSummary[]): Row[] {
-  const known = new Map((data?.edges ?? []).map(({ node: { marketId, buckets } }) => [marketId, buckets]))
+export function heatRows(edges: FundingRates['edges'], summaries: readonly MarketSummary[]): Row[] {
+  const known = new Map(edges.map(({ node: { marketId, buckets } }) => [marketId, buckets]))
   return summaries.flatMap(({ marketId }) => {
     const buckets = known.get(marketId) ?? []
     if (buckets.length === 0) return []

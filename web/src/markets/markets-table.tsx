@@ -234,7 +234,7 @@ export type MarketsTableProps = {
 export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsTableProps) {
   const shown = { basis, last: lastTime() }
   const sorting = readOrder()
-  const sortBy = (chosen: string) => setParams({ sort: chosen }, { push: false })
+  const sortBy = (chosen: string) => setParams({ sort: chosen, page: null }, { push: false })
   const sorts = [MARKET, ...COLUMNS].flatMap(({ sort, title }) =>
     sort === null ? [] : [{ name: sort, title }],
   )

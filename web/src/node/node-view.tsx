@@ -10,6 +10,7 @@ import { Answered, beforeCoverage } from '../parts/states.tsx'
 import {
   coverageError,
   coverageSamples,
+  coverageTime,
   lastHeight,
   latestCoverage,
   pollCoverage,
@@ -28,7 +29,7 @@ export function NodeView() {
   const error = coverageError.value
   const polled: QueryState = {
     ...{ isOther: false, loading: false, error, reload: () => void pollCoverage() },
-    staleSince: error === null ? null : (coverageSamples.value.at(-1)?.at ?? null),
+    staleSince: error === null ? null : coverageTime(),
   }
   return (
     <>

@@ -3,7 +3,7 @@ import { LyraApiError } from 'lyra-client'
 import { formatAge, formatMinute, formatSecond, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
 import { connection } from './connection.ts'
-import { coverageError, coverageSamples, lastHeight, latestCoverage, readiness } from './coverage.ts'
+import { coverageError, coverageSamples, latestCoverage, readiness } from './coverage.ts'
 
 /** A last block of at most this age is live: blocks come every second or so, and clocks differ a little. */
 const LIVE_MS = 60_000
@@ -94,5 +94,5 @@ export const freshness = computed<Freshness>(() => {
 function hasGrown(): boolean {
   const samples = coverageSamples.value.filter(({ at }) => at > now.value - WATCHED_MS)
   const [first, last] = [samples[0], samples.at(-1)]
-  return first !== undefined && last !== undefined && lastHeight(last.coverage) !== lastHeight(first.coverage)
+  return first !== undefined && last !== undefined && last.height !== first.height
 }
