@@ -63,6 +63,12 @@ describe('the explorer says how current the data are', () => {
     for (const [ready, samples, ...expected] of [
       [null, [], 'connecting', 'connecting', 'The service has not responded yet.'],
       [READY, [sample(1, 5, 7)], 'live', 'live · 7 s', 'Live: the last block is 7 s old.'],
+      // Clocks differ a little, not by days.
+      [READY, [sample(1, 5, -7)], 'live', 'live · 0 s', 'Live: the last block is 0 s old.'],
+      [
+        ...[READY, [sample(1, 5, -old)], 'static', 'as of 2023-10-07 12:15 UTC'],
+        "The last block is from 2023-10-07 12:15:04 UTC, 1 d 2 h after this browser's time.",
+      ],
       [
         ...[READY, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC'],
         `Receiving blocks. The last one is from ${asOf}`,
@@ -129,7 +135,7 @@ describe('the explorer says how current the data are', () => {
     readiness.value = notReady('behind', 'behind by 26 h')
     const [asOf, dueTime] = ['as of 2023-10-05 09:15 UTC', '11:15 UTC 2023-10-05']
     for (const [index, names, times] of [
-      [0, ['rate', 'due'], [asOf, 'as of 2023-10-05 10:15 UTC']],
+      [0, ['rate', 'price', 'due', 'Active'], [asOf, 'as of 2023-10-05 10:15 UTC']],
       [1, ['estimate-rate', 'due'], [asOf]],
     ] as const) {
       const html = shown()[index]!
@@ -139,11 +145,21 @@ describe('the explorer says how current the data are', () => {
       )
       const stale = html.split(/class="(?:figure )?stale"/).slice(1)
       assert.deepEqual(
-        stale.map((part) => /data-figure="([\w-]+)"/.exec(part)![1]),
+        stale.map((part) => /data-figure="([\w-]+)"|(Active)/.exec(part)!.slice(1).join('')),
         names,
       )
       assert.ok(textOf(html).includes(dueTime), textOf(html))
+      assertSays(textOf(html), `${dueTime} overdue by `)
     }
+    // Of a service that does not answer nobody knows whether it has been paid.
+    readiness.value = READY
+    connection.value = { state: 'down', since: now.value }
+    for (const html of shown()) {
+      assert.match(html, /class="(?:figure )?stale"/)
+      assertSays(textOf(html), 'as of 2023-10-05 09:15 UTC')
+      assert.doesNotMatch(textOf(html), /overdue/)
+    }
+    connection.value = { state: 'up' }
     // The time that is left, once it keeps up.
     readiness.value = READY
     assertSays(textOf(shown()[0]!), ' UTC in 1 h')
@@ -257,7 +273,14 @@ describe('the views of the explorer', () => {
     const { rows } = await recording.client.checkpointsPage({}, { first: 30 })
     const checkpoints = rows.map(({ node }) => node)
     const height = `${BigInt(checkpoints[20]!.atBlock) + 1n}`
-    const shown = rowsOf(render(CheckpointsTable, { checkpoints, height }))
+    const view = render(CheckpointsTable, { checkpoints, height })
+    const shown = rowsOf(view)
+    assertSays(
+      textOf(view),
+      `Block ${groupDigits(height)} has no checkpoint. Marked is the last one before it, of block ${groupDigits(checkpoints[20]!.atBlock)}.`,
+    )
+    const exact = render(CheckpointsTable, { checkpoints, height: checkpoints[20]!.atBlock })
+    assert.doesNotMatch(textOf(exact), /has no checkpoint/)
     for (const [index, { hash, blockHash, atBlock }] of checkpoints.entries()) {
       const [block] = textOf(shown[index]!).split(' ')
       assert.equal(block, groupDigits(atBlock))

@@ -2,7 +2,7 @@ import type { Instrument, MarketSummary } from 'lyra-client'
 import { type Unit, unitOf } from '../figures/amount.ts'
 import { formatSecond } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import type { Query } from '../service/use-query.ts'
 
 /** The unit of a mark price, which has the market's decimals, not those of its asset; null if they are not known. */
@@ -21,7 +21,7 @@ export function MarkPrice({ query }: { query: Query<MarketSummary | null> }) {
   if (unit === null || data === null || /^0*$/.test(data.markPrice)) return null
   return (
     <span
-      class={isBehind.value || query.staleSince !== null ? 'mark-price stale' : 'mark-price'}
+      class={isOutdated.value || query.staleSince !== null ? 'mark-price stale' : 'mark-price'}
       title={`At ${formatSecond(data.timestamp)} UTC. It values positions. The internal price, which funding uses, is the same or the market's internal composite price.`}
     >
       Mark price <Amount text={data.markPrice} unit={unit} name="mark-price" />

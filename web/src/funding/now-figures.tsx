@@ -1,4 +1,9 @@
-import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
+import {
+  type FundingEstimate,
+  LyraConnectionError,
+  type MarketSummary,
+  type PositionFunding,
+} from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
@@ -21,7 +26,7 @@ import {
   whoPays,
 } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
-import { isBehind, isCurrent } from '../service/freshness.ts'
+import { isCurrent, isOutdated } from '../service/freshness.ts'
 import type { Query } from '../service/use-query.ts'
 import { runningPeriod } from './reading.ts'
 
@@ -99,7 +104,7 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
           : 'Cumulative'
       }
       main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
-      none={isKnown ? 'No payment was due in this range' : error === null ? '' : `unknown: ${error.message}`}
+      none={isKnown ? 'No payment was due in this range' : error === null ? '' : whyUnknown(error)}
     >
       {areAll && count > 0 && <Mean periods={due} />}
       {!areAll && data?.firstEnd != null && (
@@ -137,7 +142,7 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
       name={running === null ? 'Running period' : `Period #${running.seq}, estimate`}
       main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
       none={running === null ? 'No period is running' : whyNoEstimate(summary)}
-      stale={isBehind.value}
+      stale={isOutdated.value}
     >
       {fits && (
         <>
@@ -162,6 +167,11 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
       {running !== null && <AsOf time={fits ? estimate.at : last} />}
     </Figure>
   )
+}
+
+/** Why a figure is not known, if its request has failed. */
+export function whyUnknown(error: Error): string {
+  return `unknown: ${error instanceof LyraConnectionError ? 'the service does not respond' : error.message}`
 }
 
 /** Why the running period has no estimate. */

@@ -13,7 +13,7 @@ import { TablePlace } from '../parts/table-place.tsx'
 import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
@@ -163,7 +163,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowP
   const rate = period.rate ?? estimate?.fundingRate ?? null
   const [payment = null, ...twaps] = amountsOf(period, estimate)
   return (
-    <tr class={estimate === null ? '' : isBehind.value ? 'estimate stale' : 'estimate'}>
+    <tr class={estimate === null ? '' : isOutdated.value ? 'estimate stale' : 'estimate'}>
       <th scope="row" class="figure-column">
         {length === null || length === 0n ? (
           groupDigits(`${seq}`)

@@ -9,10 +9,10 @@ import { Amount } from '../parts/amount.tsx'
 import { Answered } from '../parts/states.tsx'
 import type { Period } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
-import { Missing } from './now-figures.tsx'
+import { Missing, whyUnknown } from './now-figures.tsx'
 import { readUnits } from './units.ts'
 import { subjectOf, type ViewRange } from './view-range.ts'
 
@@ -128,7 +128,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
         </Answered>
       )}
       {next !== null && (
-        <span class={isBehind.value ? 'figure-more stale' : 'figure-more'}>
+        <span class={isOutdated.value ? 'figure-more stale' : 'figure-more'}>
           next payment <Amount text={next} unit={unit} signed name="position-next" />, estimate
         </span>
       )}
@@ -138,7 +138,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
 
 function describeNone(hasAnswer: boolean, error: Error | null): string {
   if (hasAnswer) return 'no period that was paid ended in this range'
-  return error === null ? '' : `unknown: ${error.message}`
+  return error === null ? '' : whyUnknown(error)
 }
 
 function whatItDid(total: string): string {

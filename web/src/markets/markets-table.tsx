@@ -16,7 +16,7 @@ import { readSorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
 import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { Sparkline } from './sparkline.tsx'
 import {
@@ -99,7 +99,7 @@ const COLUMNS: readonly Column[] = [
         return why === null ? '–' : <span class="quiet no-funding">{why}</span>
       }
       return (
-        <span class={rate.at !== null && isBehind.value ? 'stale' : undefined}>
+        <span class={rate.at !== null && isOutdated.value ? 'stale' : undefined}>
           <ShownRate
             text={basis === 'period' ? rate.text : null}
             rate={rateOn(basis, summary, rate.text)}
@@ -121,7 +121,7 @@ const COLUMNS: readonly Column[] = [
       lastExternalPoint === null ? (
         '–'
       ) : (
-        <span title={whyNoUnit(instrument) ?? undefined}>
+        <span class={isOutdated.value ? 'stale' : undefined} title={whyNoUnit(instrument) ?? undefined}>
           <Amount text={lastExternalPoint.price} unit={unitOf(instrument)} name="price" />
         </span>
       ),
@@ -207,7 +207,12 @@ const COLUMNS: readonly Column[] = [
     broad: true,
     cell: (summary) => {
       const standing = standingOf(summary)
-      return standing === null ? <span class="quiet">not known</span> : <MarketState standing={standing} />
+      if (standing === null) return <span class="quiet">not known</span>
+      return (
+        <span class={isOutdated.value ? 'stale' : undefined}>
+          <MarketState standing={standing} />
+        </span>
+      )
     },
   },
 ]

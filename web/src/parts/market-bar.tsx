@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { formatMinute } from '../figures/format-time.ts'
 import { type Standing, standingOf } from '../markets/summary.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
@@ -49,7 +50,7 @@ export function MarketBar({ marketId, summary, markets, none, onPick, children, 
         onPick={onPick}
       />
       {(instrument !== null || standing !== null) && (
-        <span class={summary.staleSince === null ? 'about' : 'about stale'}>
+        <span class={summary.staleSince !== null || isOutdated.value ? 'about stale' : 'about'}>
           {instrument !== null && instrument.name !== '' && <span class="about-name">{instrument.name}</span>}
           {standing !== null && <MarketState standing={standing} />}
         </span>

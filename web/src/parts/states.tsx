@@ -1,4 +1,4 @@
-import { LyraApiError } from 'lyra-client'
+import { LyraApiError, LyraConnectionError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { formatSecond } from '../figures/format-time.ts'
 import { coverageError, latestCoverage, readiness } from '../service/coverage.ts'
@@ -44,7 +44,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
       <strong>
         {error instanceof LyraApiError ? 'The service returned an error' : 'The service does not respond'}
       </strong>
-      <div class="state-more">{error.message}</div>
+      {!(error instanceof LyraConnectionError) && <div class="state-more">{error.message}</div>}
       {error instanceof LyraApiError && error.requestId !== null && (
         <p class="quiet">
           Request id <code>{error.requestId}</code>
@@ -76,7 +76,7 @@ export function Answered({ query, class: name = '', children }: AnsweredProps) {
       {staleSince !== null && (
         <p class="stale-since" role="status">
           As of {formatSecond(BigInt(staleSince) * 1_000_000n)} UTC; newer figures could not be loaded
-          {error === null ? '' : `: ${error.message}`}{' '}
+          {error === null || error instanceof LyraConnectionError ? '' : `: ${error.message}`}{' '}
           <button type="button" class="copy" onClick={reload}>
             Try again
           </button>
