@@ -281,6 +281,8 @@ describe('the explorer', () => {
     const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url())!
     const range = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
     const request = page.locator('.request-url').last()
+    assert.equal(await request.isVisible(), false)
+    await page.locator('.request summary').last().click()
     await eventually(
       () => request.innerText(),
       (text) => text.includes(range),

@@ -45,7 +45,6 @@ export function CheckpointsView() {
     <>
       {bar}
       <section class="panel" aria-label="List of checkpoints">
-        <Request url={url} csv={lyra.url('checkpoints', {}, { format: 'csv' })} />
         <Answer query={query} what="checkpoints">
           {(data) => (
             <>
@@ -60,6 +59,7 @@ export function CheckpointsView() {
             </>
           )}
         </Answer>
+        <Request url={url} csv={lyra.url('checkpoints', {}, { format: 'csv' })} />
       </section>
     </>
   )

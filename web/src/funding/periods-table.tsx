@@ -69,10 +69,6 @@ export function PeriodsTable({
       <div class="panel-head">
         <h2 id="periods-title">Funding periods</h2>
       </div>
-      <Request
-        url={lyra.url('fundingPeriods', filters, { first: 1_000 })}
-        csv={lyra.url('fundingPeriods', filters, { format: 'csv' })}
-      />
       <Answer query={periods} what="funding periods">
         {() => (
           <>
@@ -117,6 +113,10 @@ export function PeriodsTable({
           </>
         )}
       </Answer>
+      <Request
+        url={lyra.url('fundingPeriods', filters, { first: 1_000 })}
+        csv={lyra.url('fundingPeriods', filters, { format: 'csv' })}
+      />
     </section>
   )
 }

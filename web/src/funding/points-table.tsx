@@ -82,7 +82,6 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
           </label>
         </div>
       </div>
-      <Request url={url} csv={lyra.url('fundingPeriodDataPoints', filters, { format: 'csv' })} />
       <Answer query={query} what="data points">
         {(data) =>
           data.rows.length === 0 ? (
@@ -97,6 +96,7 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
           )
         }
       </Answer>
+      <Request url={url} csv={lyra.url('fundingPeriodDataPoints', filters, { format: 'csv' })} />
     </section>
   )
 }

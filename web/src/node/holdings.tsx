@@ -33,7 +33,6 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
       <div class="panel-head">
         <h2 id="holdings-title">Stored rows</h2>
       </div>
-      <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
       <dl class="facts wide">
         {totals.map(([name, count]) => (
           <div key={name}>
@@ -73,6 +72,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
         </table>
       </TablePlace>
       <Pages {...shown} what="markets" />
+      <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
     </section>
   )
 }
