@@ -224,6 +224,14 @@ const MARKET = {
   meaning: 'Code, or the ends of the id if the name is unknown.',
 }
 
+/** Whether a column is of averages over a time that the store does not cover for any of the markets. */
+function isEmpty(sort: Sort | null, summaries: readonly MarketSummary[]): boolean {
+  return (
+    (sort === '24h' || sort === '7d' || sort === '30d') &&
+    summaries.every(({ averages }) => averages[sort] === null)
+  )
+}
+
 export type MarketsTableProps = {
   basis: RateBasis
   /** In the order of {@link inOrder}. */
@@ -243,6 +251,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
   const sorts = [MARKET, ...COLUMNS].flatMap(({ sort, title }) =>
     sort === null ? [] : [{ name: sort, title }],
   )
+  const columns = COLUMNS.filter(({ sort }) => !isEmpty(sort, summaries) || sort === sorting.column)
   const isBrief = param('figures') !== 'all'
   const second = ['market', 'rate'].includes(sorting.column) ? 'price' : sorting.column
   const brief: readonly (Sort | null)[] = ['rate', second]
@@ -263,7 +272,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
         <table class={`markets stacked held${isBrief ? ' brief' : ''}`}>
           <thead>
             <tr>
-              {[MARKET, ...COLUMNS].map(({ sort, title, meaning, ...rest }) => (
+              {[MARKET, ...columns].map(({ sort, title, meaning, ...rest }) => (
                 <SortHeader
                   key={title}
                   name={sort}
@@ -283,6 +292,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
               <Row
                 key={summary.marketId}
                 summary={summary}
+                columns={columns}
                 shown={shown}
                 brief={brief}
                 compared={compared}
@@ -298,14 +308,17 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
 
 function Row({
   summary,
+  columns,
   shown,
   brief,
   compared,
   onCompare,
-}: { summary: MarketSummary; shown: Shown; brief: readonly (Sort | null)[] } & Pick<
-  MarketsTableProps,
-  'compared' | 'onCompare'
->) {
+}: {
+  summary: MarketSummary
+  columns: readonly Column[]
+  shown: Shown
+  brief: readonly (Sort | null)[]
+} & Pick<MarketsTableProps, 'compared' | 'onCompare'>) {
   const { marketId, instrument, lastPaidPeriod, runningPeriod } = summary
   const hasPoints = latestCoverage()?.fundingPeriodDataPoints.some((entry) => entry.marketId === marketId)
   const hasFunding = hasPoints || lastPaidPeriod !== null || runningPeriod !== null
@@ -323,7 +336,7 @@ function Row({
           </span>
         )}
       </th>
-      {COLUMNS.map(({ sort, title, figure, broad, cell }) => (
+      {columns.map(({ sort, title, figure, broad, cell }) => (
         <td
           key={title}
           data-label={title}
