@@ -25,6 +25,7 @@ import {
   columnsOf,
   describeLine,
   type Line,
+  LONGEST,
   MOST_PERIODS,
   titleOf,
 } from './compare-lines.ts'
@@ -48,10 +49,13 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   const version = marketIds
     .map((id) => coverage?.fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '')
     .join(' ')
-  const kind: CompareKind = param('bars') === 'cumulative' ? 'cumulative' : 'rate'
   const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
   const held = heldOf(marketIds, last)
   const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last, '30d')
+  // Hundreds of rates as steps cover one another; their sums can be told apart.
+  const usual: CompareKind = range.to - range.from > LONGEST ? 'cumulative' : 'rate'
+  const named = param('bars') ?? ''
+  const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, named) ? (named as CompareKind) : usual
   // A range that follows the data moves with every block, and has other payments only after one more period.
   const query = useQuery(
     `${marketIds.join(' ')} ${subjectOf(range)}`,
@@ -87,7 +91,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
           name="bars"
           choices={COMPARE_KINDS}
           chosen={kind}
-          byDefault="rate"
+          byDefault={usual}
         />
         <button
           type="button"
