@@ -6,6 +6,7 @@ import { readHeight } from '../web/src/checkpoints/find-height.ts'
 import {
   type AmountStyle,
   describeExact,
+  exactAmount,
   formatAmount,
   formatAmountWithUnit,
   placesOf,
@@ -130,6 +131,8 @@ describe("the explorer's figures", () => {
       [['2947093000', '-28'], { places: 2 }, ['29,470.93000', '-0.00028']],
       [['2947093000', '-2800000'], { places: 2, signed: true }, ['+29,470.93', '-28.00']],
       [['100000', 'none'], {}, ['1.00', 'none']],
+      // None is rounded to fewer decimals than are shown of it.
+      [['-413302', '1', null], { places: 2, signed: true }, ['-4.13302', '+0.00001']],
     ] as const) {
       const least = placesOf(column, usd, style)
       const shown = column
@@ -139,8 +142,11 @@ describe("the explorer's figures", () => {
     }
     assert.equal(placesOf(['1'], great), 8)
     assert.equal(placesOf(['1234', '5'], null), 0)
-    assert.equal(describeExact('2947093000', usd), '2947093000 × 10⁻⁵ USD')
-    assert.equal(describeExact('1', great), '1 × 10⁻¹⁸ VEGA')
+    assert.equal(describeExact('2947093000', usd), '29,470.93 USD')
+    assert.equal(describeExact('-897418771069444444440', great), '-897.41877106944444444 VEGA')
+    assert.equal(exactAmount('-897418771069444444440', great), '-897.41877106944444444')
+    assert.equal(exactAmount('100000', usd), '1')
+    assert.equal(exactAmount('1E+3', usd), '1E+3')
     assert.equal(describeExact('2947093000', null), '2947093000')
   })
 
@@ -257,7 +263,14 @@ describe('text typed into the explorer', () => {
       abc: fault,
       '1e3': fault,
       '': fault,
-      '.5': fault,
+      '.5': 'units: 0.5',
+      '-.5': 'units: -0.5',
+      '5.': 'units: 5',
+      '+2': 'units: 2',
+      '\u22122.5': 'units: -2.5',
+      '2.5 BTC': 'units: 2.5',
+      '2.5BTC2': fault,
+      '.': fault,
       '0': zero,
       '-0.00': zero,
     })
@@ -277,8 +290,8 @@ describe("the explorer's ranges", () => {
     // None reaches into the time after the last point.
     const following = { to: held.to + 1n, follows: true, fault: null }
     for (const [given, expected] of [
-      [{}, { ...following, from: held.to - 24n * HOUR, span: '1d' }],
-      [{ span: '1h' }, { ...following, from: held.to - HOUR, span: '1h' }],
+      [{}, { ...following, from: held.to + 1n - 24n * HOUR, span: '1d' }],
+      [{ span: '1h' }, { ...following, from: held.to + 1n - HOUR, span: '1h' }],
       [{ span: 'all' }, { ...following, from: 0n, span: 'all' }],
       [
         { from: '1970-01-01', to: '1970-01-02', span: '1h' },
@@ -289,6 +302,11 @@ describe("the explorer's ranges", () => {
       assert.deepEqual(viewRange({ ...none, ...given }, held, last), expected)
     }
     assert.equal(viewRange(none, { from: 0n, to: HOUR }, last).span, 'all')
+    // A day of an hourly market has 24 payments, also if one is due at its very end.
+    const hours = Array.from({ length: 1_000 }, (_, index) =>
+      madePeriod(index, BigInt(index) * HOUR, BigInt(index + 1) * HOUR),
+    )
+    assert.equal(dueWithin(hours, viewRange(none, held, last)).length, 24)
     assert.deepEqual(pan({ from: 0n, to: 1000n }, 0.5), { from: 500n, to: 1500n })
     assert.deepEqual(zoom({ from: 0n, to: 8n * HOUR }, 0.5, 0.25), { from: HOUR, to: 5n * HOUR })
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketSummary, PositionFunding } from 'lyra-client'
+import type { MarketSummary } from 'lyra-client'
 import { type Unit, whyNoUnit } from '../web/src/figures/amount.ts'
 import { formatRate } from '../web/src/figures/format-figure.ts'
 import { askDays, dayBars, daysOf, dayValues } from '../web/src/funding/days.ts'
@@ -77,6 +77,9 @@ async function fundingOf(served: Served, marketId: string) {
 
 type Funding = Awaited<ReturnType<typeof fundingOf>>
 
+/** Sums that have not arrived. */
+const UNASKED = { ...answered({} as RangePayments), data: null }
+
 const nowOf = ({ periods, estimate, summary, unit, last }: Funding, nextPayment: bigint | null = null) =>
   render(NowFigures, {
     ...{ periods: periods.list, estimate, summary, due: nextPayment, unit, last, children: null },
@@ -121,7 +124,7 @@ describe("the explorer's funding", () => {
       'Period #31, estimate -0.2387 % shorts pay longs 70.35102 USD -83,633.80 % a year began 2024-03-01 06:41:45 UTC ; periods are not regular Last paid -3.5860 % shorts pay longs 1,070.13057 USD -1,256,528.00 % a year',
     )
     const { periods, range } = funding
-    const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: null })
+    const all = render(Cumulative, { periods: periods.list, range, areAll: true, payments: UNASKED })
     assert.equal(
       textOf(all),
       'Cumulative (28 periods due) +58.9837 % +743,449.29 % a year since 2024-03-01 06:00 UTC',
@@ -130,7 +133,7 @@ describe("the explorer's funding", () => {
       ['last-rate', 'last-payment', 'estimate-rate', 'estimate-payment', 'cumulative'].map(
         (name) => figureOf(now + all, name)!.value,
       ),
-      ['-0.0358598172447733', '107013057', '-0.0023868093712688', '7035102', '0.5898370503315531'],
+      ['-0.0358598172447733', '1070.13057', '-0.0023868093712688', '70.35102', '0.5898370503315531'],
     )
   })
 
@@ -146,11 +149,11 @@ describe("the explorer's funding", () => {
     }
     for (const [units, total, next, text] of [
       [
-        ...['1', '-1508702243', '7035102'],
+        ...['1', '-15087.02243', '70.35102'],
         '-15,087.02243 USD long paid for 28 periods CSV next payment +70.35102 USD',
       ],
       [
-        ...['-20', '30174044860', '-140702040'],
+        ...['-20', '301740.4486', '-1407.0204'],
         '+301,740.4486 USD short received for 28 periods CSV next payment -1,407.0204 USD',
       ],
     ]) {
@@ -184,7 +187,7 @@ describe("the explorer's funding", () => {
     const of = (markPrice: string, decimalPlaces = '2') => {
       const instrument = { ...summary.instrument!, decimalPlaces }
       const marketData = { ...summary.marketData!, markPrice }
-      return render(MarkPrice, { summary: { ...summary, instrument, marketData } })
+      return render(MarkPrice, { query: answered({ ...summary, instrument, marketData }) })
     }
     assert.equal(textOf(of('5470393')), 'Mark price 54,703.93 USD')
     assert.match(
@@ -243,13 +246,13 @@ describe("the explorer's funding", () => {
       textOf(html),
       'At 2024-03-01 06:38:30 UTC period 27: -0.2775 %, shorts pay longs cumulative in this range +67.3216 % in steps of 10s External TWAP 28,225.18024 USD price 29,750.11 USD 27,993.47 – 29,885.40, 4 points Internal TWAP 28,254.39448 USD price 28,587.79 USD 28,173.50 – 28,587.79, 2 points TWAP difference +29.21424 USD internal − external; premium +10.35 bp',
     )
-    for (const [name, value] of [
-      ['external-twap', '2822518024'],
-      ['internal-price', '2858779000'],
-      ['difference', '2921424'],
+    for (const [name, value, hover] of [
+      ['external-twap', '28225.18024', '28,225.18024 USD'],
+      ['internal-price', '28587.79', '28,587.79 USD'],
+      ['difference', '29.21424', '29.21424 USD'],
     ] as const) {
       const { value: exact, title } = figureOf(html, name)!
-      assert.deepEqual([exact, title], [value, `${value} × 10⁻⁵ USD`])
+      assert.deepEqual([exact, title], [value, hover])
     }
     assert.equal(
       textOf(readoutOf(funding, data.moments.at(-1)!.start)),
@@ -337,7 +340,7 @@ describe("the explorer's funding", () => {
       )
     }
     const missing = (...seqs: string[]) => {
-      const payments = { missing: seqs } as unknown as PositionFunding
+      const payments = answered({ missing: seqs } as unknown as RangePayments)
       return textOf(
         render(Cumulative, { periods: list, range: { from: 0n, to: 20n }, areAll: true, payments }),
       )

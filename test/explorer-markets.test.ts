@@ -7,8 +7,10 @@ import { assertSays } from './fixtures/assert-says.ts'
 import { timeOf } from './fixtures/live-store.ts'
 import { DAYS, HOUR, MARKETS, ratesStore } from './fixtures/made-rates.ts'
 import {
+  answered,
   clientOf,
   figureOf,
+  go,
   render,
   rowsOf,
   rowTexts,
@@ -21,6 +23,7 @@ import { BTC, ETH, SOL } from './fixtures/shared.ts'
 
 const { inOrder, MarketsTable } = await import('../web/src/markets/markets-table.tsx')
 const { columnStarts, HeatCells, heatRows, shadeLimits } = await import('../web/src/markets/heat-map.tsx')
+const { Compare } = await import('../web/src/markets/compare.tsx')
 const { MarketBar } = await import('../web/src/parts/market-bar.tsx')
 const { askLines, columnsOf, describeLine, lineOfPeriods, titleOf, valuesOf } = await import(
   '../web/src/markets/compare-lines.ts'
@@ -52,9 +55,9 @@ describe("the explorer's table of markets", () => {
     const made = await summariesAt(rates, '/')
     const recorded = await summariesAt(recording, '/')
     assert.deepEqual(textsOf(recorded), [
-      'BTC/PERP Bitcoin perpetual -76.3779 % estimate shorts pay longs 29,568.13 USD -0.196 % no schedule -3.5860 % – – – 3 Active',
-      'ETH/PERP Ether perpetual -202.3387 % estimate shorts pay longs 1,459.14 USD +0.651 % no schedule -1.0388 % – – – 4 Suspended · monitoring auction',
-      'SOL/PERP Solana perpetual +1,457.8286 % estimate longs pay shorts 18.7852 USD +3.151 % no schedule +2.2259 % – – – 2 Active',
+      'BTC/PERP Bitcoin perpetual -76.3779 % estimate shorts pay longs 29,568.13 USD -0.196 % no schedule -3.5860 % 3 Active',
+      'ETH/PERP Ether perpetual -202.3387 % estimate shorts pay longs 1,459.14 USD +0.651 % no schedule -1.0388 % 4 Suspended · monitoring auction',
+      'SOL/PERP Solana perpetual +1,457.8286 % estimate longs pay shorts 18.7852 USD +3.151 % no schedule +2.2259 % 2 Active',
     ])
     await visit(rates, '/')
     // The paid rate is the same on every basis.
@@ -95,7 +98,7 @@ describe("the explorer's table of markets", () => {
     const [row] = rowsOf(tableOf(summaries))
     assert.deepEqual(
       ['paid', 'price', 'premium'].map((name) => figureOf(row!, name)!.value),
-      ['-0.0358598172447733', '2956813000', '-0.001962924270'],
+      ['-0.0358598172447733', '29568.13', '-0.001962924270'],
     )
     assert.ok(row!.includes(`href="/?view=providers&amp;market=${BTC}">3</a>`))
     assert.ok(row!.includes(`href="/?view=funding&amp;market=${BTC}"><span class="market-code">`))
@@ -148,7 +151,7 @@ describe("the explorer's table of markets", () => {
     assertSays(row, since)
     assert.equal(figureOf(row, 'rate'), undefined)
     assert.equal(figureOf(row, 'paid')!.value, known!.lastPaidPeriod!.fundingRate)
-    const bar = { marketId, summary, markets: [marketId], onPick: () => {} }
+    const bar = { marketId, summary: answered(summary), markets: [marketId], onPick: () => {} }
     assert.ok(render(MarketBar, bar).includes(since))
     for (const [product, rate, next] of [
       ['PRODUCT_FUTURE', 'no funding: a dated future', '–'],
@@ -189,7 +192,7 @@ test('the map of funding has sums in the order of the table, shades that tell sm
     const length = step === '1d' ? DAY : RATE_SPANS['8h']
     const from = end - 3n * length
     const sums = await rates.client.fundingRates({ interval: step, from, to: end, first: 10 })
-    const rows = heatRows(sums, summaries)
+    const rows = heatRows(sums.edges, summaries)
     const starts = columnStarts(rows, end, length)
     assert.deepEqual(starts, [from, from + length, from + 2n * length])
     const map = render(HeatCells, { rows, starts, step })
@@ -206,6 +209,18 @@ test('the map of funding has sums in the order of the table, shades that tell sm
 })
 
 describe("the explorer's comparison of markets", () => {
+  test('begins with the sums of a range that is drawn by day, and with the rates of a shorter one', async () => {
+    await visit(rates, '/')
+    const pressed = (path: string) => {
+      go(path)
+      const html = render(Compare, { marketIds: [MARKETS[0]!.marketId], basis: '8h' })
+      return /aria-label="Values of the lines".*?aria-pressed="true">(\w+)</s.exec(html)![1]
+    }
+    assert.equal(pressed('/?from=2020-01-01&to=2020-03-01'), 'Rate')
+    assert.equal(pressed('/?from=2020-01-01&to=2021-01-01'), 'Cumulative')
+    assert.equal(pressed('/?from=2020-01-01&to=2021-01-01&bars=rate'), 'Rate')
+  })
+
   const ids = MARKETS.map(({ marketId }) => marketId)
   const held = { from: timeOf(0), to: timeOf(DAYS * 24 * HOUR) }
 

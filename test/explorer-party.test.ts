@@ -5,8 +5,8 @@ import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { cumulative, sumsByDay, sumsByMarket } from '../web/src/party/payments.ts'
 import { assertSays } from './fixtures/assert-says.ts'
-import { accessibilityFaults, eventuallyIs } from './fixtures/browser.ts'
-import { assertFits, exactFigure, explorerTest } from './fixtures/explorer.ts'
+import { accessibilityFaults, eventually, eventuallyIs } from './fixtures/browser.ts'
+import { assertFits, clipboard, exactFigure, explorerTest } from './fixtures/explorer.ts'
 import { paymentsOfMonth } from './fixtures/payments-of-month.ts'
 import { clientOf, figureOf, go, render, rowTexts, type Served, textOf, visit } from './fixtures/render.ts'
 import { serveFile } from './fixtures/service.ts'
@@ -95,29 +95,32 @@ describe('the view of a party', () => {
     const { rows } = await client.fundingPaymentsPage({ partyId: TRADER }, { first: 5_000 })
     const view = paymentsOf(rows.map(({ node }) => node))
     const { text, value } = figureOf(view, 'payments-total')!
-    assert.deepEqual([text, value], ['-11,423.21 USDT', '-11423209393'])
+    assert.deepEqual([text, value], ['-11,423.21 USDT', '-11423.209393'])
+    // The greatest amounts first, whether received or paid.
     const markets = [
-      'SOL/USDT +569.05 USDT +4,541.95 USDT -3,972.90 USDT 92',
       'DOGE/USDT -5,707.40 USDT +982.54 USDT -6,689.94 USDT 92',
       'LINK/USDT -5,256.88 USDT +2,374.82 USDT -7,631.69 USDT 92',
       'BTC/USDT -1,287.13 USDT +305.39 USDT -1,592.52 USDT 92',
+      'SOL/USDT +569.05 USDT +4,541.95 USDT -3,972.90 USDT 92',
       'ETH/USDT +259.15 USDT +1,983.10 USDT -1,723.95 USDT 92',
     ]
     const shown = rowTexts(view)
     assert.deepEqual(shown.slice(0, 7), [
       ...markets,
-      '2024-10-01 +147.45 -41.18 -21.65 +12.95 -230.98',
-      '2024-09-30 +172.87 -9.00 +63.68 -2.26 -60.65',
+      '2024-10-01 -133.42 -41.18 -21.65 +12.95 +147.45 -230.98',
+      '2024-09-30 +164.65 -9.00 +63.68 -2.26 +172.87 -60.65',
     ])
     assert.equal(shown.length, 5 + 14)
     assertSays(textOf(view), '1 to 14 of 31')
+    assertSays(textOf(view), ' 92 Total, USDT -11,423.21 USDT +10,187.79 USDT -21,611.00 USDT 460 Cumulative')
+    assertSays(textOf(view), 'Day (UTC) Total, USDT DOGE/USDT, USDT LINK/USDT, USDT')
     go('/?view=party&day=3')
     assert.deepEqual(rowTexts(paymentsOf(rows.map(({ node }) => node))), [
       ...markets,
       // Amounts too small for two decimals have more, and so has their column.
-      '2024-09-03 -1.98 -171.44 -7.55 +43.87 -2.780',
-      '2024-09-02 +22.98 -60.34 -3.17 +44.72 -0.092',
-      '2024-09-01 -5.58 +4.50 +0.43 +8.57 -4.130',
+      '2024-09-03 -139.89 -171.44 -7.55 +43.87 -1.98 -2.779',
+      '2024-09-02 +4.10 -60.34 -3.17 +44.72 +22.98 -0.092',
+      '2024-09-01 +3.79 +4.50 +0.43 +8.57 -5.58 -4.130',
     ])
     const holdings = textOf(render(Holdings, { coverage: await client.coverage() }))
     assertSays(holdings, 'Funding payments 4,301 ')
@@ -129,14 +132,22 @@ describe('the view of a party', () => {
     assertSays(view, 'more than 1 payments: those before 1970-01-02 00:00 are not shown or added')
     assertSays(view, 'Missed: others could not pay')
     // A market whose asset is not known keeps its amounts as they were sent.
-    assertSays(view, 'Total of this range +6 ')
+    assertSays(view, 'Total since 1970-01-02 00:00 UTC +6 ')
+    assertSays(view, 'Cumulative since 1970-01-02 00:00 UTC ')
     const [known] = instruments.value!.values()
     const ids = [...'1234567'].map((digit) => digit.repeat(64))
     instruments.value = new Map(
       ids.map((marketId, index) => [marketId, { ...known!, marketId, code: `M${index}` }]),
     )
     const many = ids.map((marketId) => payment(DAY, '1', { marketId }))
-    assertSays(textOf(paymentsOf(many)), 'Not drawn: M6.')
+    assertSays(textOf(paymentsOf(many)), 'Not drawn, as the smaller ones: M6.')
+    const greatest = ids.map((marketId, index) => payment(DAY, `${-index}`, { marketId }))
+    const drawn = paymentsOf(greatest)
+    assertSays(textOf(drawn), 'Not drawn, as the smaller ones: M0.')
+    assert.deepEqual(
+      [...drawn.matchAll(/data-compared="(\w)/g)].map(([, first]) => first),
+      [...'765432', 't'],
+    )
   })
 
   test('says how a provider does against the minimum, and shows its epochs', async () => {
@@ -146,7 +157,7 @@ describe('the view of a party', () => {
     const at = (time: string) => ({
       ...own!,
       sla: { ...own!.sla!, currentEpochFractionOfTimeOnBook: time },
-      fees: { share: '0.5', kept: null, net: null },
+      fees: { share: '0.5', kept: null, net: null, others: null },
     })
     for (const [time, least, said] of [
       ['0.973', '0.95', '97.3 %: 2.3 percentage points above the minimum of 95 %.'],
@@ -155,6 +166,11 @@ describe('the view of a party', () => {
     ] as const) {
       assert.equal(describeNow(at(time), least), `Fee share 50 %. Time on book this epoch ${said}`)
     }
+    const beside = { ...at('1'), fees: { share: '0.5', kept: null, net: null, others: '0.5' } }
+    assertSays(
+      describeNow(beside, '0.95'),
+      'Fee share at most 50 %: parties without a provision, such as AMMs, hold 50 %. Time on book',
+    )
     assertSays(describeNow({ ...at('1'), sla: null }, '0.95'), 'no SLA figures for it')
     assertSays(describeNow(at(''), '0.95'), 'Time on book this epoch not known.')
     const { marketId } = own!
@@ -266,20 +282,40 @@ describe('the view of a party', () => {
       await page.waitForSelector('[data-chart="cumulative"] canvas')
       // The last week: 21 periods of 8 hours in each market, between dates that are whole seconds.
       const total = () => exactFigure(page, 'payments-total')
-      assert.equal(await total(), '-5607788651')
+      assert.equal(await total(), '-5607.788651')
       const dates = await page.locator('input.date').all()
       assert.deepEqual(await Promise.all(dates.map((date) => date.inputValue())), [
         '2024-09-24 16:00:01',
         '2024-10-01 16:00:01',
       ])
       assert.equal(await page.locator('.range-said').innerHTML(), '2024-09-24 16:00 to 2024-10-01 16:00 UTC')
+      // A word that is double-clicked is copied exactly, without the sign that is not selected.
+      const shown = page.locator('[data-figure="payments-total"]')
+      const copied = async () => {
+        await page.keyboard.press('Control+c')
+        return clipboard(page)
+      }
+      await shown.dblclick({ position: { x: 30, y: 8 } })
+      assert.equal(await copied(), '5607.788651')
+      await shown.selectText()
+      assert.equal(await copied(), '-5607.788651')
       await page.getByRole('button', { name: 'all', exact: true }).click()
-      await eventuallyIs(total, '-11423209393')
+      await eventuallyIs(total, '-11423.209393')
       await page.reload()
-      await eventuallyIs(total, '-11423209393')
+      await eventuallyIs(total, '-11423.209393')
       // Who paid for a period leads to each party.
       await page.goto(`/?view=funding&market=${SAMPLE_MARKET}&span=all`)
       await page.locator('.who-paid').first().click()
+      await page.waitForSelector('table.paid tbody tr')
+      // It opens in sight, with the focus, and closing it leads back.
+      const opened = page.locator('.panel.opened')
+      await eventually(
+        () => opened.boundingBox(),
+        (box) => box !== null && box.y > 0 && box.y < 300,
+      )
+      assert.equal(await opened.evaluate((panel) => panel === panel.ownerDocument.activeElement), true)
+      await opened.getByRole('button', { name: 'Close' }).click()
+      await page.locator('.who-paid:focus').press('Enter')
       await page.waitForSelector('table.paid tbody tr')
       await assertFits(page)
       await page.locator('table.paid a').first().click()

@@ -101,7 +101,7 @@ describe("the explorer's providers", () => {
       ['fees', 'kept', 'net'].map((name) => figureOf(rowsOf(view)[3]!, name)!.value),
       ['0.192841337765676300', '0.5889595931975086', '0.113575755842136065'],
     )
-    assert.equal(figureOf(view, 'total-required')!.value, '6740697551')
+    assert.equal(figureOf(view, 'total-required')!.value, '67406.97551')
     assertSays(
       textOf(view),
       "All 15 figures Market Party Fee share Kept after penalty Fee share at last epoch's penalty ↓ Time on book, this epoch Time on book, last epoch Required liquidity, USD Bond penalty, last epoch ETH/PERP",
@@ -123,6 +123,38 @@ describe("the explorer's providers", () => {
     assertSays(textOf(viewOf(all)), 'An equity-like share is a percentage above zero')
   })
 
+  test('have at most the fee share that is shown if an AMM, which has no provision, holds a part of the market', async () => {
+    const amm = clientOf(await serveRecording('amm'))
+    const market = 'a'.repeat(64)
+    await visit(amm, `/?view=providers&market=${market}`)
+    const providers = await providersOf(amm, [market])
+    const view = viewOf(providers)
+    const row = 'Past epochs at most 50 % 100 % at most 50 % 100 % 100 % 0.001 0 %'
+    assert.deepEqual(
+      rowTexts(view).map((text) => text.slice(text.indexOf('Past'))),
+      [row, row],
+    )
+    assertSays(
+      textOf(view),
+      'At most: parties without a provision, such as AMMs, hold a part of the equity-like share (50 % on BTC/USD), and may be paid fees, too.',
+    )
+    assert.deepEqual(
+      withFees(providers).map(({ fees }) => [fees.share, fees.others]),
+      [
+        ['0.500000000000000000', '0.50'],
+        ['0.500000000000000000', '0.50'],
+      ],
+    )
+    // Rounded shares that add up to almost one are all; shares that are not known are no part of others.
+    const sharesOf = (...shares: string[]) =>
+      withFees(shares.map((equityLikeShare) => made({ feeShare: { equityLikeShare } }))).map(
+        ({ fees }) => fees.others,
+      )
+    assert.deepEqual(sharesOf('0.4999', '0.5'), [null, null])
+    assert.deepEqual(sharesOf('0.4998', '0.5'), ['0.0002', '0.0002'])
+    assert.deepEqual(sharesOf('', ''), [null, null])
+  })
+
   test('of a market have two decimals, exact on hover, sorted by any column', async () => {
     const address = `/?view=providers&market=${ETH}&columns=all`
     await visit(recording, `${address}&sort=-stake`)
@@ -134,7 +166,7 @@ describe("the explorer's providers", () => {
       '884dba40…124f95 Past epochs 1.65 % 0 % 0 % 0 % 0 % 428.05 2 % 100 % 100 % 0.00 0.00 1.65 % 0 428.05 16,000.00',
     ]
     assert.deepEqual(rowTexts(viewOf(own)), rows)
-    assert.equal(figuresOf(viewOf(own), 'stake')[3]!.value, '42805079.9999999984842611')
+    assert.equal(figuresOf(viewOf(own), 'stake')[3]!.value, '428.050799999999984842611')
     go(`${address}&sort=stake`)
     assert.deepEqual(rowTexts(viewOf(own)), rows.toReversed())
   })
@@ -175,7 +207,7 @@ describe("the explorer's providers", () => {
     go(`/?view=providers&market=${LIVE_MARKET}&columns=all`)
     const view = viewOf([made({ feeShare: { ...share, virtualStake } })])
     assert.deepEqual(rowTexts(view), [
-      'bbbbbbbb…bbbbbb No SLA figures Past epochs 100 % none none none none none none none none none none 12.35 % 1 1,234,567,890,123,456,789,012,345,678.00 1,234,567,890,123,456,789,012,345,678',
+      'bbbbbbbb…bbbbbb No SLA figures Past epochs at most 100 % none none none none none none none none none none 12.35 % 1 1,234,567,890,123,456,789,012,345,678.00 1,234,567,890,123,456,789,012,345,678',
     ])
     assert.equal(figureOf(view, 'share')!.value, share.equityLikeShare)
     assert.equal(figureOf(view, 'stake')!.value, virtualStake)
@@ -262,6 +294,7 @@ describe("the explorer's providers", () => {
       share: `0.${'3'.repeat(18)}`,
       kept: '0.8',
       net: `0.2${'6'.repeat(17)}`,
+      others: null,
     })
   })
 
@@ -356,7 +389,7 @@ describe("the explorer's providers", () => {
       '3 to 5 missing: no figures of this provider',
       '2 1970-01-01 00:00:00 70 % of at least 60 % 0 % 0 % – 0.12 – –',
     ])
-    assert.match(textOf(table), /Sum of 4 epochs, 4 missing 10\.00000 5\.00$/)
+    assert.match(textOf(table), /Sum of 4 epochs, 4 missing 10\.00007 5\.00$/)
     // The next page begins with what is missing before it.
     assert.deepEqual(rowTexts(tableOf(rows, null, 1, 2)), rowTexts(table).slice(1, 4))
     // One who was paid without an SLA has no other figures.
@@ -385,7 +418,7 @@ describe("the explorer's providers", () => {
     const values = ['epoch-book', 'epoch-feePenalty', 'epoch-bondPenalty', 'epoch-share', 'epoch-required']
     assert.deepEqual(
       values.map((name) => figureOf(table, name)!.value),
-      ['0.25', '0.5', '0.125', '0.4', '12345'],
+      ['0.25', '0.5', '0.125', '0.4', '0.12345'],
     )
   })
 

@@ -4,7 +4,6 @@ import type { Coverage, Readiness } from 'lyra-client'
 import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
-import type { CoverageSample } from '../web/src/service/coverage.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { partOf } from './fixtures/event-stream.ts'
 import { clientOf, figuresOf, go, render, rowsOf, rowTexts, textOf, visit } from './fixtures/render.ts'
@@ -24,7 +23,7 @@ const { NodeView } = await import('../web/src/node/node-view.tsx')
 const { now } = await import('../web/src/parts/clock.ts')
 const { ProvidersView } = await import('../web/src/providers/providers-view.tsx')
 const { connection } = await import('../web/src/service/connection.ts')
-const { coverageError, coverageSamples, latestCoverage, readiness } = await import(
+const { coverageError, coverageSamples, latestCoverage, noteCoverage, readiness } = await import(
   '../web/src/service/coverage.ts'
 )
 const { freshness } = await import('../web/src/service/freshness.ts')
@@ -38,6 +37,9 @@ const VIEWS = [MarketsView, FundingView, ProvidersView, CheckpointsView, NodeVie
 
 const SECOND = 1_000_000_000n
 
+/** A coverage, and when it arrived, milliseconds. */
+type Received = { coverage: Coverage; at: number }
+
 const READY = { status: 'ready' } as Readiness
 
 const notReady = (reason: string, message: string, store?: string) =>
@@ -47,10 +49,11 @@ describe('the explorer says how current the data are', () => {
   test('in a word or two for every state', () => {
     now.value = Date.parse('2023-10-06T10:15:04Z')
     /** The coverage so many seconds ago of a service whose last block has a height and an age in seconds. */
-    const sample = (ago: number, height: number, age: number): CoverageSample => {
+    const sample = (ago: number, height: number, age: number): Received => {
       const lastTimestamp = `${BigInt(now.value - age * 1_000) * 1_000_000n}`
       const blocks = { ranges: [{ from: '1', to: `${height}` }], gaps: [], imported: [], lastTimestamp }
-      return { at: now.value - ago * 1_000, coverage: { blocks } as unknown as Coverage }
+      const rows = { checkpoints: { count: '0' }, fundingPeriodDataPoints: [], next: null }
+      return { at: now.value - ago * 1_000, coverage: { blocks, ...rows } as unknown as Coverage }
     }
     const old = 26 * 3_600
     const still = [sample(10, 5, old), sample(1, 5, old)]
@@ -60,6 +63,12 @@ describe('the explorer says how current the data are', () => {
     for (const [ready, samples, ...expected] of [
       [null, [], 'connecting', 'connecting', 'The service has not responded yet.'],
       [READY, [sample(1, 5, 7)], 'live', 'live · 7 s', 'Live: the last block is 7 s old.'],
+      // Clocks differ a little, not by days.
+      [READY, [sample(1, 5, -7)], 'live', 'live · 0 s', 'Live: the last block is 0 s old.'],
+      [
+        ...[READY, [sample(1, 5, -old)], 'static', 'as of 2023-10-07 12:15 UTC'],
+        "The last block is from 2023-10-07 12:15:04 UTC, 1 d 2 h after this browser's time.",
+      ],
       [
         ...[READY, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC'],
         `Receiving blocks. The last one is from ${asOf}`,
@@ -84,9 +93,10 @@ describe('the explorer says how current the data are', () => {
         'Not ready: the disk is full.',
       ],
       [notReady('empty store', ''), [], 'empty', 'not ready: empty', 'The store has no blocks yet.'],
-    ] as [Readiness | null, CoverageSample[], ...string[]][]) {
+    ] as [Readiness | null, Received[], ...string[]][]) {
       readiness.value = ready
-      coverageSamples.value = samples
+      noteCoverage(null, 0)
+      for (const { coverage, at } of samples) noteCoverage(coverage, at)
       const { state, text, more } = freshness.value
       assert.deepEqual([state, text, more], expected)
     }
@@ -94,7 +104,7 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual([freshness.value.state, freshness.value.text], ['down', 'down'])
     connection.value = { state: 'up' }
     readiness.value = null
-    coverageSamples.value = []
+    noteCoverage(null, 0)
     coverageError.value = new LyraApiError(503, new Headers(), '')
     assert.equal(freshness.value.text, 'not ready')
     coverageError.value = null
@@ -120,11 +130,12 @@ describe('the explorer says how current the data are', () => {
     for (const html of shown()) assert.doesNotMatch(html, /stale|as of/)
     // Blocks arrive.
     const before = { ...coverage, blocks: { ...coverage.blocks, ranges: [] } }
-    coverageSamples.value = [before, coverage].map((coverage) => ({ coverage, at: Date.now() }))
+    noteCoverage(null, 0)
+    for (const one of [before, coverage]) noteCoverage(one, Date.now())
     readiness.value = notReady('behind', 'behind by 26 h')
     const [asOf, dueTime] = ['as of 2023-10-05 09:15 UTC', '11:15 UTC 2023-10-05']
     for (const [index, names, times] of [
-      [0, ['rate', 'due'], [asOf, 'as of 2023-10-05 10:15 UTC']],
+      [0, ['rate', 'price', 'due', 'Active'], [asOf, 'as of 2023-10-05 10:15 UTC']],
       [1, ['estimate-rate', 'due'], [asOf]],
     ] as const) {
       const html = shown()[index]!
@@ -134,11 +145,21 @@ describe('the explorer says how current the data are', () => {
       )
       const stale = html.split(/class="(?:figure )?stale"/).slice(1)
       assert.deepEqual(
-        stale.map((part) => /data-figure="([\w-]+)"/.exec(part)![1]),
+        stale.map((part) => /data-figure="([\w-]+)"|(Active)/.exec(part)!.slice(1).join('')),
         names,
       )
       assert.ok(textOf(html).includes(dueTime), textOf(html))
+      assertSays(textOf(html), `${dueTime} overdue by `)
     }
+    // Of a service that does not answer nobody knows whether it has been paid.
+    readiness.value = READY
+    connection.value = { state: 'down', since: now.value }
+    for (const html of shown()) {
+      assert.match(html, /class="(?:figure )?stale"/)
+      assertSays(textOf(html), 'as of 2023-10-05 09:15 UTC')
+      assert.doesNotMatch(textOf(html), /overdue/)
+    }
+    connection.value = { state: 'up' }
     // The time that is left, once it keeps up.
     readiness.value = READY
     assertSays(textOf(shown()[0]!), ' UTC in 1 h')
@@ -146,9 +167,20 @@ describe('the explorer says how current the data are', () => {
 })
 
 describe('the views of the explorer', () => {
+  test('compute rates from a few figures of ten minutes, and keep only the last coverage', async () => {
+    await visit(recording, '/?view=node')
+    const coverage = latestCoverage()!
+    for (let at = 0; at < 500; at++) noteCoverage(coverage, at)
+    assert.equal(coverageSamples.value.length, 200)
+    assert.deepEqual(coverageSamples.value.at(-1), {
+      ...{ at: 499, height: 905n, points: 2_298n, checkpoints: 36n },
+      lastTimestamp: BigInt(coverage.blocks.lastTimestamp),
+    })
+  })
+
   test('show the commands that fill an empty store', async () => {
     readiness.value = notReady('empty store', '', "it's.db")
-    coverageSamples.value = []
+    noteCoverage(null, 0)
     const word = `'it'\\''s.db'`
     for (const View of VIEWS) {
       const html = render(View, {})
@@ -179,7 +211,7 @@ describe('the views of the explorer', () => {
         assertSays(html, 'class="skeleton')
         assert.doesNotMatch(html, /<data /)
         // A chart's place is hidden while it waits (explorer.test.ts).
-        const [before, waiting = ''] = html.split('<div class="chart-place waiting">')
+        const [before, waiting = ''] = html.split('<div class="answer chart-place waiting"')
         assert.doesNotMatch(textOf(before!), /\bno\b.*(point|market|provider|checkpoint)/i)
         assert.equal(waiting !== '', View === FundingView && asked)
       }
@@ -223,7 +255,7 @@ describe('the views of the explorer', () => {
       blocks: {
         ...latestCoverage()!.blocks,
         imported: [{ from: '1', to: '300' }],
-        gaps: [{ from: '301', to: '310', kind: 'missing' }],
+        gaps: [{ from: '301', to: '310', kind: 'missing', start: null, end: null }],
         ranges: [{ from: '311', to: '600' }],
       },
     })
@@ -241,7 +273,14 @@ describe('the views of the explorer', () => {
     const { rows } = await recording.client.checkpointsPage({}, { first: 30 })
     const checkpoints = rows.map(({ node }) => node)
     const height = `${BigInt(checkpoints[20]!.atBlock) + 1n}`
-    const shown = rowsOf(render(CheckpointsTable, { checkpoints, height }))
+    const view = render(CheckpointsTable, { checkpoints, height })
+    const shown = rowsOf(view)
+    assertSays(
+      textOf(view),
+      `Block ${groupDigits(height)} has no checkpoint. Marked is the last one before it, of block ${groupDigits(checkpoints[20]!.atBlock)}.`,
+    )
+    const exact = render(CheckpointsTable, { checkpoints, height: checkpoints[20]!.atBlock })
+    assert.doesNotMatch(textOf(exact), /has no checkpoint/)
     for (const [index, { hash, blockHash, atBlock }] of checkpoints.entries()) {
       const [block] = textOf(shown[index]!).split(' ')
       assert.equal(block, groupDigits(atBlock))

@@ -227,7 +227,7 @@ describe('the explorer', () => {
     await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
     assert.match(await figure(page, 'period'), /^period 16: \+4\.4776 %, longs pay shorts$/)
 
-    // Copies of a selection have the numbers as sent.
+    // Copies of a selection have the exact numbers, in whole units.
     const copied = async (node: string) => {
       await page.evaluate(`(() => {
         const range = document.createRange()
@@ -241,10 +241,9 @@ describe('the explorer', () => {
     assert.equal(await copied('data[data-figure="external-twap"]'), await exactFigure(page, 'external-twap'))
     const [newest] = await cellsOf(page, 'points')
     assert.equal(newest!.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93000')
-    assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), [
-      '2956813000',
-      '2947093000',
-    ])
+    assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), ['29568.13', '29470.93'])
+
+    assert.match(await copied('data[data-figure="last-rate"]'), /^-3\.58598172447733 %$/)
 
     // Beside a size that is refused or not yet entered stands no result.
     const size = page.getByLabel(/^Position of/)
@@ -254,7 +253,7 @@ describe('the explorer', () => {
       await size.press('Enter')
     }
     await enter('3')
-    await eventuallyIs(total, '-4526106729')
+    await eventuallyIs(total, '-45261.06729')
     const payments = page.locator('.figure', { has: size })
     await size.fill('2,5')
     for (const said of ['Enter shows its payments', 'Write 2.5, without a comma.']) {
@@ -264,11 +263,11 @@ describe('the explorer', () => {
     }
     assertSays(page.url(), 'units=3')
     await enter('-20')
-    await eventuallyIs(total, '30174044860')
+    await eventuallyIs(total, '301740.4486')
     await page.goBack()
-    await eventuallyIs(total, '-4526106729')
+    await eventuallyIs(total, '-45261.06729')
     await page.goBack()
-    await eventuallyIs(total, '-1508702243')
+    await eventuallyIs(total, '-15087.02243')
 
     // A drag zooms in; tables and requests follow.
     const prices = page.locator('[data-chart="prices"] .u-over')
@@ -282,6 +281,8 @@ describe('the explorer', () => {
     const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url())!
     const range = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
     const request = page.locator('.request-url').last()
+    assert.equal(await request.isVisible(), false)
+    await page.locator('.request summary').last().click()
     await eventually(
       () => request.innerText(),
       (text) => text.includes(range),
@@ -389,6 +390,18 @@ describe('the explorer', () => {
       const rows = page.locator('table.markets tbody tr')
       await eventuallyIs(() => rows.count(), 40)
       await page.getByRole('link', { name: 'BTC/USDT-PERP', exact: true }).waitFor()
+      // On a phone no name runs into the figure beside it.
+      await page.setViewportSize({ width: 390, height: 800 })
+      const overlaps = () =>
+        rows.evaluateAll(
+          (all) =>
+            all.filter((row) => {
+              const [name, rate] = [row.querySelector('.market-code')!, row.querySelector('td')!]
+              return name.getBoundingClientRect().right > rate.getBoundingClientRect().left
+            }).length,
+        )
+      await eventuallyIs(overlaps, 0)
+      await page.setViewportSize({ width: 1280, height: 900 })
       await rows.last().scrollIntoViewIfNeeded()
       await rows.last().locator('.sparkline svg').waitFor()
       await page.goto('/?view=providers')
@@ -412,6 +425,37 @@ describe('the explorer', () => {
     // Browsers report refused requests, which the page repeats later.
     /429/,
   )
+
+  test('shows every market of more than a thousand, in pages', async ({ t, open }) => {
+    const path = await generate(t, ['--blocks', '40', '--markets', '1200', '--points', '4'])
+    const page = await open(await storeOf(t, STORE_KINDS[0]!, path))
+    await page.goto('/')
+    const rows = page.locator('table.markets tbody tr')
+    await eventuallyIs(() => rows.count(), 100)
+    const pages = page.getByRole('navigation', { name: 'Pages of markets' })
+    await pages.getByText('1 to 100 of 1,200').waitFor()
+    await pages.getByRole('button', { name: 'Next' }).click()
+    await page.waitForURL(/page=2/)
+    await page.getByLabel('Find a market by code, name or id').fill('BTC/USDT')
+    await page.waitForURL((url) => !url.searchParams.has('page'))
+    // The rows of all markets are counted, and the last one by id is found by its name.
+    await page.goto('/?view=node')
+    const periods = page.locator('.facts.wide div', { hasText: 'Funding periods' }).locator('dd')
+    await eventuallyIs(() => periods.innerText(), '1,200')
+    assert.equal(await page.locator('table.holdings tbody tr').count(), 100)
+    const { marketId, code } = await page.evaluate(async () => {
+      const response = await fetch('/api/v2/instruments?pagination.first=1&pagination.newestFirst=true')
+      return (await response.json()).instruments.edges[0].node
+    })
+    await page.goto('/?view=funding')
+    const picker = page.getByRole('combobox', { name: 'Market' })
+    await picker.fill(code)
+    await page.getByRole('option', { name: code }).first().waitFor()
+    await picker.fill(marketId)
+    await picker.press('Enter')
+    await page.waitForURL(new RegExp(marketId))
+    await settled(page)
+  })
 
   test('requests the data of a chart in at most four answers, and never again', async ({ t, open }) => {
     const [points, blocks] = [scaled(100_000, 1_000_000), scaled(100, 1_000)]

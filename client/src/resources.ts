@@ -211,7 +211,7 @@ export type LiquidityProviderFeeShare = {
   equityLikeShare: string
   /** Average market value at which it committed, in the smallest unit of the settlement asset. */
   averageEntryValuation: string
-  /** How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over all providers of the market. */
+  /** How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over the providers of the market. If AMMs, which are not listed, hold a part of the equity-like share, that is an upper bound. */
   averageScore: string
   /** Its commitment plus its share of the market's growth since then, in the smallest unit of the settlement asset. */
   virtualStake: string

@@ -63,7 +63,7 @@ export function App() {
       <footer class="footer">
         <span>
           Amounts are in whole units of the market's settlement asset, or as sent if it is not known. Hover
-          over a figure to see the exact number; copied figures are exact too.
+          over a figure to see the exact number, which is also what is copied, in the same unit.
         </span>
         <span>
           Times are UTC. <a href="/docs">API reference</a>

@@ -5,6 +5,9 @@ import { crosshair } from './crosshair.ts'
 /** Dash patterns, which distinguish the lines without colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5], [1, 5]]
 
+/** The place of the total among the colours. */
+export const TOTAL = 6
+
 const HEIGHT = 300
 
 /** The colour of a line, as the style sheet has it. */
@@ -17,12 +20,15 @@ export function lineColour(place: HTMLElement, index: number): string {
  *
  * @param data times in seconds, and a column for each line
  * @param suffix text after the figures at the axis
+ *
+ * @param hasTotal whether the last column is the sum of all, which is drawn as a thick line
  */
 export function createLineChart(
   place: HTMLElement,
   data: uPlot.AlignedData,
   suffix: string,
   onHover: (x: number | null) => void,
+  hasTotal = false,
 ): { chart: uPlot; destroy(): void } {
   const colours = readColours(place)
   const chart = new uPlot(
@@ -34,16 +40,17 @@ export function createLineChart(
       axes: [timeAxis(colours), figureAxis(colours, place.clientWidth < 640 ? 62 : 84, suffix)],
       series: [
         {},
-        ...data.slice(1).map(
-          (_, index): uPlot.Series => ({
-            stroke: lineColour(place, index),
-            dash: [...DASHES[index]!],
-            width: 1.75,
+        ...data.slice(1).map((_, index): uPlot.Series => {
+          const isTotal = hasTotal && index === data.length - 2
+          return {
+            stroke: lineColour(place, isTotal ? TOTAL : index),
+            dash: isTotal ? [] : [...DASHES[index]!],
+            width: isTotal ? 3 : 1.75,
             paths: steps,
             spanGaps: false,
             points: { show: false },
-          }),
-        ),
+          }
+        }),
       ],
       hooks: {
         setCursor: [

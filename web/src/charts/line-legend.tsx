@@ -1,15 +1,17 @@
 import type { ComponentChildren } from 'preact'
 import { MarketName, type MarketNameProps } from '../parts/market-name.tsx'
-import { DASHES } from './line-chart.ts'
+import { DASHES, TOTAL } from './line-chart.ts'
 
 export type LineLegendProps = {
   label: string
   /** In the order of the lines. */
   markets: readonly (MarketNameProps & { said: ComponentChildren })[]
+  /** What is said of the line of their total; null without one. */
+  total?: ComponentChildren
 }
 
 /** The markets whose lines a chart shows, and what is said of each. */
-export function LineLegend({ label, markets }: LineLegendProps) {
+export function LineLegend({ label, markets, total = null }: LineLegendProps) {
   return (
     <ul class="compare-legend" aria-label={label}>
       {markets.map(({ said, ...market }, index) => (
@@ -21,6 +23,15 @@ export function LineLegend({ label, markets }: LineLegendProps) {
           <span class="quiet">{said}</span>
         </li>
       ))}
+      {total !== null && (
+        <li data-compared="total">
+          <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
+            <path class={`line-${TOTAL}`} d="M0 2H24" />
+          </svg>
+          <strong>Total</strong>
+          <span class="quiet">{total}</span>
+        </li>
+      )}
     </ul>
   )
 }

@@ -1,4 +1,7 @@
 import type uPlot from 'uplot'
+import { printable } from '../../../src/core/domain/printable.ts'
+import { formatMinute } from '../figures/format-time.ts'
+import { latestCoverage } from '../service/coverage.ts'
 import { FONT } from './chart-options.ts'
 import { hatch } from './draw.ts'
 
@@ -29,6 +32,12 @@ const TITLE_HEIGHT = 30
 const LINE_HEIGHT = 22
 const SAMPLE_WIDTH = 20
 
+/** Which network the figures are of, and when the picture was made. */
+function sourceOf(): string {
+  const chain = printable(latestCoverage()?.chainId ?? '')
+  return `${chain}, saved ${formatMinute(BigInt(Date.now()) * 1_000_000n)} UTC`
+}
+
 /** Saves a chart as it is on the screen, with its title, its unit and its legend, as a PNG file. */
 export async function savePng(
   chart: uPlot,
@@ -53,7 +62,7 @@ export async function savePng(
   context.font = FONT.replace('12px', '600 14px')
   context.fillText(title, MARGIN, TITLE_HEIGHT / 2 + 2, width - 2 * MARGIN)
   context.font = FONT
-  context.fillText(figures, MARGIN, TITLE_HEIGHT + LINE_HEIGHT / 2, width - 2 * MARGIN)
+  context.fillText(`${figures} · ${sourceOf()}`, MARGIN, TITLE_HEIGHT + LINE_HEIGHT / 2, width - 2 * MARGIN)
   for (const [row, items] of rows.entries()) {
     const middle = TITLE_HEIGHT + (row + 1.5) * LINE_HEIGHT
     for (const { item, left } of items) {

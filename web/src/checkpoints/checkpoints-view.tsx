@@ -2,7 +2,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { param } from '../location.ts'
 import { Pager } from '../parts/pager.tsx'
 import { CopyLink, Request } from '../parts/request.tsx'
-import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
+import { Answer, beforeCoverage, Empty } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
@@ -24,10 +24,11 @@ export function CheckpointsView() {
     lyra.streamCheckpoints({}, options),
   )
   const url = lyra.url('checkpoints', {}, page)
-  const query = useQuery(held === undefined ? null : `${url} ${first ? version : ''}`, (signal) =>
-    lyra.checkpointsPage({}, { ...page, signal }),
+  const query = useQuery(
+    held === undefined ? null : url,
+    (signal) => lyra.checkpointsPage({}, { ...page, signal }),
+    { version: first ? version : '' },
   )
-  const { data, error } = query
   const bar = (
     <div class="view-bar">
       <HeightForm key={height ?? ''} height={height} />
@@ -44,17 +45,21 @@ export function CheckpointsView() {
     <>
       {bar}
       <section class="panel" aria-label="List of checkpoints">
+        <Answer query={query} what="checkpoints">
+          {(data) => (
+            <>
+              {data.rows.length === 0 ? (
+                <Empty title={first ? 'No checkpoints yet' : 'No checkpoints here'}>
+                  {first ? 'No checkpoint has been ingested yet.' : 'There are no further checkpoints.'}
+                </Empty>
+              ) : (
+                <CheckpointsTable checkpoints={data.rows.map(({ node }) => node)} height={height} />
+              )}
+              <Pager page={data} what="checkpoints" />
+            </>
+          )}
+        </Answer>
         <Request url={url} csv={lyra.url('checkpoints', {}, { format: 'csv' })} />
-        <Pending query={query} what="checkpoints" />
-        {data !== null && data.rows.length === 0 && error === null && (
-          <Empty title={first ? 'No checkpoints yet' : 'No checkpoints here'}>
-            {first ? 'No checkpoint has been ingested yet.' : 'There are no further checkpoints.'}
-          </Empty>
-        )}
-        {data !== null && data.rows.length > 0 && (
-          <CheckpointsTable checkpoints={data.rows.map(({ node }) => node)} height={height} />
-        )}
-        {data !== null && <Pager page={data} what="checkpoints" />}
       </section>
     </>
   )

@@ -55,7 +55,7 @@ export function formatAmount(text: string, unit: Unit | null, style: AmountStyle
   const number = unit === null ? parseDecimal(text) : wholeUnits(text, unit)
   if (number === null) return text
   const isWhole = unit === null && style.places === undefined
-  const shown = isWhole ? number : roundVisibly(number, places)
+  const shown = isWhole ? number : roundVisibly(number, Math.max(places, least))
   const scale = Math.max(shown.scale, least)
   const written = writeDecimal({ digits: digitsAt(shown, scale), scale })
   const sign = signed && shown.digits > 0n ? '+' : ''
@@ -85,13 +85,15 @@ export function formatAmountWithUnit(text: string, unit: Unit | null, style: Amo
   return unit === null || unit.symbol === '' ? amount : `${amount} ${unit.symbol}`
 }
 
-/** The exact number, shown on hover: `2947093000 × 10⁻⁵ USD`. */
-export function describeExact(text: string, unit: Unit | null): string {
-  return unit === null || unit.decimals === 0 ? text : `${text} × 10⁻${raised(unit.decimals)} ${unit.symbol}`
+/** The exact number in whole units, as it is copied: `-5607.788651`; without a unit as it was sent. */
+export function exactAmount(text: string, unit: Unit | null): string {
+  const number = unit === null ? null : wholeUnits(text, unit)
+  return number === null ? text : trimZeros(writeDecimal(number))
 }
 
-function raised(number: number): string {
-  return String(number).replace(/\d/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]!)
+/** The exact number, shown on hover: `-5,607.788651 USDT`. */
+export function describeExact(text: string, unit: Unit | null): string {
+  return unit === null ? text : `${groupDigits(exactAmount(text, unit))} ${unit.symbol}`.trim()
 }
 
 /** The unit in a column's header. */

@@ -11,7 +11,7 @@ import { FreshnessText } from '../parts/freshness-text.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { Failure, Skeleton } from '../parts/states.tsx'
+import { Answered, Failure, Skeleton } from '../parts/states.tsx'
 import { nextPayment } from '../periods/next-payment.ts'
 import { cumulative, dueWithin, type Period, within } from '../periods/period.ts'
 import { auctionTimes } from '../series/auctions.ts'
@@ -20,6 +20,7 @@ import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
+import { type Query, together } from '../service/use-query.ts'
 import { ChartPanel } from './chart-panel.tsx'
 import { CHARTS, type FundingData } from './charts.ts'
 import { dayBars, dayValues, MOST_BARS } from './days.ts'
@@ -51,7 +52,7 @@ export type FundingMarketProps = {
   marketId: string
   /** From the market's first point or period to its last. */
   held: Range
-  summary: MarketSummary | null
+  summary: Query<MarketSummary | null>
 }
 
 /** Rates, charts, figures and tables of one market, over the range that the URL names. */
@@ -66,11 +67,17 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const points = coverage.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
   const changes = useChanges(marketId, (options) => lyra.streamFundingPeriodDataPoints({ marketId }, options))
   const version = `${changes.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
-  const { series, periods, estimate, auctions, days } = useFunding(marketId, held, range, version)
-  const loading = [series, periods, estimate, auctions, days].some((query) => query.loading)
+  const { series, newest, periods, estimate, auctions, byDay, days } = useFunding(
+    marketId,
+    held,
+    range,
+    version,
+  )
+  const drawn = together(series, periods, estimate, auctions, days)
   const gaps = useGapTimes(marketId, coverage.blocks.gaps)
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
+  const latest = newest.data?.list ?? []
   const shown = within(list, range)
   const paid = list.find(({ seq }) => `${seq}` === param('paid'))
 
@@ -89,25 +96,35 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
       decimals: unit?.decimals ?? 0,
     }
   }, [series.data, periods.data, inAuction, gaps, unit?.decimals])
-  const payments = usePayments({ marketId }, range, `${list.length} ${list.at(-1)?.seq ?? ''}`)
-  const areAll = periods.data?.more !== true || list[0] === undefined || list[0].start <= range.from
+  const payments = usePayments(marketId, range, `${latest.length} ${latest.at(-1)?.seq ?? ''}`)
+  const areAll =
+    periods.data !== null && (!periods.data.more || list[0] === undefined || list[0].start <= range.from)
   const firstListed = areAll || periods.loading ? null : list[0]!.start
-  const before = areAll ? undefined : sumBefore(list, payments.data)
+  const before = areAll ? undefined : sumBefore(list, payments.isOther ? null : payments.data)
+  const dayList = days.data ?? []
+  const shownDays = byDay ? dayList : null
   const bars = useMemo(
     () =>
-      days.data !== null
-        ? dayBars(dayValues(days.data, range, kind))
+      byDay
+        ? dayBars(dayValues(days.data ?? [], range, kind))
         : barsOf(list, range, estimate.data, kind, before),
-    [periods.data, days.data, estimate.data, kind, range.from, range.to, before && writeDecimal(before)],
+    [
+      periods.data,
+      byDay,
+      days.data,
+      estimate.data,
+      kind,
+      range.from,
+      range.to,
+      before && writeDecimal(before),
+    ],
   )
   const valuesOf = (kind: BarKind) =>
-    days.data !== null
-      ? dayValues(days.data, range, kind)
-      : barValues(list, range, estimate.data, kind, before)
+    byDay ? dayValues(dayList, range, kind) : barValues(list, range, estimate.data, kind, before)
   const drawnBars = { kind, values: valuesOf(kind) }
   const cumulativeAtTime = (time: bigint) =>
-    days.data !== null
-      ? (valuesOf('cumulative').get(days.data[lastAtOrBefore(days.data, time)]?.start ?? -1n) ?? null)
+    byDay
+      ? (valuesOf('cumulative').get(dayList[lastAtOrBefore(dayList, time)]?.start ?? -1n) ?? null)
       : cumulativeAt(list, valuesOf('cumulative'), time)
 
   const look = ({ from, to }: Range, settled: boolean) =>
@@ -125,12 +142,12 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
         periods={periods.data === null ? null : list}
         range={range}
         areAll={areAll}
-        payments={payments.data}
+        payments={payments}
       />
       <PositionPayments
         marketId={marketId}
         payments={payments}
-        running={runningPeriod(list)}
+        running={runningPeriod(latest)}
         estimate={estimate.data}
         unit={unit}
       />
@@ -141,26 +158,28 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   return (
     <>
       <section class="panel now" aria-label="Funding now">
-        {periods.data === null && periods.error === null ? (
+        {newest.data === null && newest.error === null ? (
           <Skeleton what="funding periods" lines={3} />
         ) : (
-          <NowFigures
-            periods={periods.data === null ? null : list}
-            estimate={estimate.data}
-            summary={summary}
-            due={nextPayment(instrumentOf(marketId)?.funding?.schedule, last)}
-            unit={unit}
-            last={last}
-          >
-            {!narrow && ofRange}
-          </NowFigures>
+          <Answered query={together(newest, estimate)}>
+            <NowFigures
+              periods={newest.data === null ? null : latest}
+              estimate={estimate.data}
+              summary={summary.data}
+              due={nextPayment(instrumentOf(marketId)?.funding?.schedule, last)}
+              unit={unit}
+              last={last}
+            >
+              {!narrow && ofRange}
+            </NowFigures>
+          </Answered>
         )}
       </section>
       <RangeBar range={range} held={held} last={last} onSpan={follow} onRange={(next) => look(next, true)}>
         <LiveButton follows={range.follows} rows={changes.rows} onFollow={() => follow(null)} />
       </RangeBar>
-      <section class="panel chart-panel" aria-label="Charts" aria-busy={loading}>
-        {series.error !== null && <Failure error={series.error} onRetry={series.reload} />}
+      <section class="panel chart-panel" aria-label="Charts" aria-busy={drawn.loading}>
+        {data === null && series.error !== null && <Failure error={series.error} onRetry={series.reload} />}
         {empty && (
           <Nearest
             key={`${range.from} ${range.to}`}
@@ -171,12 +190,12 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
             onAll={() => follow('all')}
           />
         )}
-        <div class={data === null ? 'chart-place waiting' : 'chart-place'}>
+        <Answered query={drawn} class={data === null ? 'chart-place waiting' : 'chart-place'}>
           {data === null && series.error === null && <Skeleton what="charts" tall />}
           <ChartPanel
             data={data}
             bars={bars}
-            barsText={`${BAR_KINDS[kind]}${days.data === null ? '' : ', by day'}, in %`}
+            barsText={`${BAR_KINDS[kind]}${byDay ? ', by day' : ''}, in %`}
             range={range}
             hidden={hidden}
             unit={unit}
@@ -185,7 +204,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
             onPoint={setPointed}
             head={
               <>
-                <h2 class="chart-title">{titleOf(kind, days.data !== null)}</h2>
+                <h2 class="chart-title">{titleOf(kind, byDay)}</h2>
                 <Segments
                   label="Values of the bars"
                   name="bars"
@@ -195,7 +214,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
                 />
               </>
             }
-            tip={(time) => tipLines(readingAt(data!, time), drawnBars, days.data, unit)}
+            tip={(time) => tipLines(readingAt(data!, time), drawnBars, shownDays, unit)}
             legend={
               <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
             }
@@ -203,7 +222,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
               <Readout
                 reading={reading}
                 bars={drawnBars}
-                days={days.data}
+                days={shownDays}
                 cumulative={reading === null ? null : cumulativeAtTime(reading.time)}
                 pointed={pointed !== null}
                 unit={unit}
@@ -211,16 +230,16 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
               />
             }
           />
-        </div>
+        </Answered>
         {narrow && (
           <div class="now-figures">
             {ofRange}
-            <MarkPrice summary={summary} />
+            <MarkPrice query={summary} />
           </div>
         )}
-        {data !== null && <ChartNotes data={data} range={range} why={why} byDay={days.data !== null} />}
+        {data !== null && <ChartNotes data={data} range={range} why={why} byDay={byDay} />}
         <Request url={seriesUrl} csv={`${seriesUrl}&format=csv`} />
-        {days.error !== null && <Failure error={days.error} onRetry={days.reload} />}
+        {days.data === null && days.error !== null && <Failure error={days.error} onRetry={days.reload} />}
       </section>
       <PeriodsTable
         marketId={marketId}

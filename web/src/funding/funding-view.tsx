@@ -18,11 +18,13 @@ export function FundingView() {
   const coverage = latestCoverage()
   const markets = knownMarkets('funding')
   const marketId = fundingMarket()
-  // Of a service with more than 1,000 markets the coverage names the first ones only.
+  // Of a service with more than 1,000 markets the coverage first names some of them only.
   const isLeftOut =
     coverage !== null && coverage.next !== null && marketId !== null && MARKET_ID.test(marketId)
-  const own = useQuery(isLeftOut ? `${marketId} ${lastHeight(coverage)}` : null, (signal) =>
-    lyra.coverage({ marketId: marketId!, signal }),
+  const own = useQuery(
+    isLeftOut ? marketId : null,
+    (signal) => lyra.coverage({ marketId: marketId!, signal }),
+    { version: coverage === null ? '' : lastHeight(coverage) },
   )
   const summary = useSummary(marketId, markets)
   const narrow = useNarrow()
@@ -33,7 +35,7 @@ export function FundingView() {
       markets={markets}
       onPick={(market) => goTo('funding', market === null ? {} : { market })}
       // On a phone it stands below the charts.
-      beside={!narrow && <MarkPrice summary={summary} />}
+      beside={!narrow && <MarkPrice query={summary} />}
     >
       <Link view="providers" params={{ market: marketId }} class="quiet-link">
         Providers

@@ -2,7 +2,8 @@ import type { Instrument, MarketSummary } from 'lyra-client'
 import { type Unit, unitOf } from '../figures/amount.ts'
 import { formatSecond } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
+import type { Query } from '../service/use-query.ts'
 
 /** The unit of a mark price, which has the market's decimals, not those of its asset; null if they are not known. */
 function markUnit(instrument: Instrument | null): Unit | null {
@@ -13,13 +14,14 @@ function markUnit(instrument: Instrument | null): Unit | null {
 }
 
 /** The market's latest mark price; nothing if it has none, or its decimals are not known. */
-export function MarkPrice({ summary }: { summary: MarketSummary | null }) {
+export function MarkPrice({ query }: { query: Query<MarketSummary | null> }) {
+  const summary = query.isOther ? null : query.data
   const unit = markUnit(summary?.instrument ?? null)
   const data = summary?.marketData ?? null
   if (unit === null || data === null || /^0*$/.test(data.markPrice)) return null
   return (
     <span
-      class={isBehind.value ? 'mark-price stale' : 'mark-price'}
+      class={isOutdated.value || query.staleSince !== null ? 'mark-price stale' : 'mark-price'}
       title={`At ${formatSecond(data.timestamp)} UTC. It values positions. The internal price, which funding uses, is the same or the market's internal composite price.`}
     >
       Mark price <Amount text={data.markPrice} unit={unit} name="mark-price" />

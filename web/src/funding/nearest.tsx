@@ -14,7 +14,7 @@ export type NearestProps = {
 
 /** Shown for a range without points: links to the nearest ones. */
 export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps) {
-  const { data } = useQuery(`${marketId} ${range.from} ${range.to}`, async (signal) => {
+  const query = useQuery(`${marketId} ${range.from} ${range.to}`, async (signal) => {
     const [before, after] = await Promise.all([
       lyra.fundingPeriodDataPointsPage({ marketId, to: range.from }, { first: 1, signal }),
       lyra.fundingPeriodDataPointsPage(
@@ -24,6 +24,7 @@ export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps)
     ])
     return { before: before.rows[0]?.node.timestamp, after: after.rows[0]?.node.timestamp }
   })
+  const data = query.isOther ? null : query.data
   const length = range.to - range.from
   const jump = (time: bigint) => onRange({ from: time - length / 2n, to: time + length / 2n })
   return (

@@ -1,4 +1,9 @@
-import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
+import {
+  type FundingEstimate,
+  LyraConnectionError,
+  type MarketSummary,
+  type PositionFunding,
+} from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import type { Unit } from '../figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
@@ -8,6 +13,7 @@ import { standingOf } from '../markets/summary.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { DueTime } from '../parts/due-time.tsx'
+import { Answered } from '../parts/states.tsx'
 import {
   annualised,
   areIrregular,
@@ -20,7 +26,8 @@ import {
   whoPays,
 } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
-import { isBehind, isCurrent } from '../service/freshness.ts'
+import { isCurrent, isOutdated } from '../service/freshness.ts'
+import type { Query } from '../service/use-query.ts'
 import { runningPeriod } from './reading.ts'
 
 /** Decimal places of a rate, and of an annualised one, in percent. */
@@ -73,21 +80,23 @@ export function NowFigures({ periods, estimate, summary, due, unit, last, childr
 }
 
 export type CumulativeProps = {
+  /** Null if they are not known. */
   periods: readonly Period[] | null
   range: Range
   /** Whether these are all periods of the range. */
   areAll: boolean
-  /** The service's sums over the range; null before it has answered. */
-  payments: PositionFunding | null
+  /** The service's sums over the range. */
+  payments: Query<PositionFunding & { sumOfRates: string; count: number }>
 }
 
 /** Sum of the rates of the periods due in a range. */
 export function Cumulative({ periods, range, areAll, payments }: CumulativeProps) {
+  const { data, error } = payments
   const due = dueWithin(periods ?? [], range)
-  const count = areAll ? due.length : (payments?.count ?? 0)
-  const text = areAll ? writeDecimal(cumulative(due)) : (payments?.sumOfRates ?? undefined)
-  const isKnown = periods !== null && (areAll || payments !== null)
-  return (
+  const count = areAll ? due.length : (data?.count ?? 0)
+  const text = areAll ? writeDecimal(cumulative(due)) : data?.sumOfRates
+  const isKnown = areAll || data !== null
+  const figure = (
     <Figure
       name={
         isKnown
@@ -95,15 +104,16 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
           : 'Cumulative'
       }
       main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
-      none={isKnown ? 'No payment was due in this range' : ''}
+      none={isKnown ? 'No payment was due in this range' : error === null ? '' : whyUnknown(error)}
     >
       {areAll && count > 0 && <Mean periods={due} />}
-      {!areAll && payments?.firstEnd != null && (
-        <span class="figure-more">first payment {formatMinute(payments.firstEnd)} UTC</span>
+      {!areAll && data?.firstEnd != null && (
+        <span class="figure-more">first payment {formatMinute(data.firstEnd)} UTC</span>
       )}
-      <Missing payments={payments} running={runningPeriod(periods ?? [])} />
+      {!(areAll && payments.isOther) && <Missing payments={data} running={runningPeriod(periods ?? [])} />}
     </Figure>
   )
+  return areAll ? figure : <Answered query={payments}>{figure}</Answered>
 }
 
 export type MissingProps = { payments: PositionFunding | null; running: Period | null }
@@ -132,7 +142,7 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
       name={running === null ? 'Running period' : `Period #${running.seq}, estimate`}
       main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
       none={running === null ? 'No period is running' : whyNoEstimate(summary)}
-      stale={isBehind.value}
+      stale={isOutdated.value}
     >
       {fits && (
         <>
@@ -157,6 +167,11 @@ function Running({ periods, running, estimate, summary, due, unit, last }: Runni
       {running !== null && <AsOf time={fits ? estimate.at : last} />}
     </Figure>
   )
+}
+
+/** Why a figure is not known, if its request has failed. */
+export function whyUnknown(error: Error): string {
+  return `unknown: ${error instanceof LyraConnectionError ? 'the service does not respond' : error.message}`
 }
 
 /** Why the running period has no estimate. */

@@ -1,4 +1,5 @@
 import type { FundingPayment } from 'lyra-client'
+import { useEffect, useRef } from 'preact/hooks'
 import { exportTarget } from '../../../client/src/requests.ts'
 import { placesOf, type Unit } from '../figures/amount.ts'
 import { compare, writeDecimal } from '../figures/decimal.ts'
@@ -9,7 +10,7 @@ import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Pending } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { AboutNetwork, NETWORK } from '../party/network.tsx'
@@ -27,6 +28,21 @@ const AFTER = 600n * SECOND
 /** Rows of a page. */
 const ROWS = 20
 
+/** The period whose payments a click is opening: they come into sight, unlike those that an address names. */
+let opening: string | null = null
+
+/** Shows who paid for a period. */
+export function openPayments(seq: bigint): void {
+  opening = `${seq}`
+  setParams({ paid: `${seq}`, paidPage: null })
+}
+
+/** Hides who paid, and goes back to where it was opened. */
+function closePayments(seq: bigint): void {
+  document.querySelector<HTMLElement>(`[data-pays="${seq}"]`)?.focus()
+  setParams({ paid: null, paidPage: null })
+}
+
 export type PeriodPaymentsProps = { marketId: string; period: Period & { end: bigint }; unit: Unit | null }
 
 /** The payments of each party for a period. */
@@ -38,23 +54,33 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
       ({ fundingPeriodSeq }) => fundingPeriodSeq === `${seq}`,
     ),
   )
-  const { data } = query
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (opening !== `${seq}`) return
+    opening = null
+    panel.current!.scrollIntoView({ block: 'start' })
+    panel.current!.focus({ preventScroll: true })
+  }, [])
   return (
-    <section class="panel" aria-labelledby="paid-title">
+    <section ref={panel} class="panel opened" aria-labelledby="paid-title" tabIndex={-1}>
       <div class="panel-head">
         <h2 id="paid-title">Who paid for period {groupDigits(`${seq}`)}</h2>
         <span class="quiet">ended {formatSecond(end)} UTC</span>
-        <button type="button" class="button" onClick={() => setParams({ paid: null, paidPage: null })}>
+        <button type="button" class="button" onClick={() => closePayments(seq)}>
           Close
         </button>
       </div>
-      <Pending query={query} what="payments" />
-      {data !== null && data.length === 0 && (
-        <Empty title="No payments of this period">
-          Nobody had a position, or the payments are not stored.
-        </Empty>
-      )}
-      {data !== null && data.length > 0 && <PaidTable payments={data} unit={unit} />}
+      <Answer query={query} what="payments">
+        {(payments) =>
+          payments.length === 0 ? (
+            <Empty title="No payments of this period">
+              Nobody had a position, or the payments are not stored.
+            </Empty>
+          ) : (
+            <PaidTable payments={payments} unit={unit} />
+          )
+        }
+      </Answer>
       <Request
         url={`${location.origin}${target}`}
         csv={`${location.origin}${exportTarget('fundingPayments', filters, { format: 'csv' })}`}

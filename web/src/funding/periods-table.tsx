@@ -7,16 +7,17 @@ import { Amount } from '../parts/amount.tsx'
 import { AsOf } from '../parts/as-of.tsx'
 import { Link } from '../parts/link.tsx'
 import { Request } from '../parts/request.tsx'
-import { Pending } from '../parts/states.tsx'
+import { Answer } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
+import { openPayments } from './period-payments.tsx'
 import { BrokenTime } from './points-table.tsx'
 
 /** Periods that are listed at first, and once all are asked for. */
@@ -68,51 +69,54 @@ export function PeriodsTable({
       <div class="panel-head">
         <h2 id="periods-title">Funding periods</h2>
       </div>
+      <Answer query={periods} what="funding periods">
+        {() => (
+          <>
+            {firstListed !== null && (
+              <p class="notice">
+                This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
+                {formatMinute(firstListed)} are not listed. Choose a shorter range.
+              </p>
+            )}
+            {rows.length === 0 && <p class="quiet">No funding period overlaps this range.</p>}
+            {rows.length > 0 && (
+              <TablePlace name="Table of funding periods">
+                <table class="periods">
+                  <TableHead titles={titles} texts={['Start (UTC)', 'Who pays']} />
+                  <tbody>
+                    {listed.map((period) => (
+                      <Row
+                        key={`${period.seq}`}
+                        marketId={marketId}
+                        period={period}
+                        isLast={period === newest}
+                        estimate={estimateOf(period, estimate)}
+                        expected={expectedLength(list)}
+                        unit={unit}
+                        least={least}
+                      />
+                    ))}
+                  </tbody>
+                </table>
+              </TablePlace>
+            )}
+            {rows.length > count && (
+              <button
+                type="button"
+                class="button start"
+                onClick={() => setParams({ periods: 'all' }, { push: false })}
+              >
+                {rows.length > MOST_ROWS ? `Newest ${groupDigits(`${MOST_ROWS}`)} of ` : 'All '}
+                {groupDigits(`${rows.length}`)} periods of this range
+              </button>
+            )}
+          </>
+        )}
+      </Answer>
       <Request
         url={lyra.url('fundingPeriods', filters, { first: 1_000 })}
         csv={lyra.url('fundingPeriods', filters, { format: 'csv' })}
       />
-      <Pending query={periods} what="funding periods" />
-      {firstListed !== null && (
-        <p class="notice">
-          This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
-          {formatMinute(firstListed)} are not listed. Choose a shorter range.
-        </p>
-      )}
-      {periods.data !== null && rows.length === 0 && (
-        <p class="quiet">No funding period overlaps this range.</p>
-      )}
-      {rows.length > 0 && (
-        <TablePlace name="Table of funding periods">
-          <table class="periods">
-            <TableHead titles={titles} texts={['Start (UTC)', 'Who pays']} />
-            <tbody>
-              {listed.map((period) => (
-                <Row
-                  key={`${period.seq}`}
-                  marketId={marketId}
-                  period={period}
-                  isLast={period === newest}
-                  estimate={estimateOf(period, estimate)}
-                  expected={expectedLength(list)}
-                  unit={unit}
-                  least={least}
-                />
-              ))}
-            </tbody>
-          </table>
-        </TablePlace>
-      )}
-      {rows.length > count && (
-        <button
-          type="button"
-          class="button start"
-          onClick={() => setParams({ periods: 'all' }, { push: false })}
-        >
-          {rows.length > MOST_ROWS ? `Newest ${groupDigits(`${MOST_ROWS}`)} of ` : 'All '}
-          {groupDigits(`${rows.length}`)} periods of this range
-        </button>
-      )}
     </section>
   )
 }
@@ -159,7 +163,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowP
   const rate = period.rate ?? estimate?.fundingRate ?? null
   const [payment = null, ...twaps] = amountsOf(period, estimate)
   return (
-    <tr class={estimate === null ? '' : isBehind.value ? 'estimate stale' : 'estimate'}>
+    <tr class={estimate === null ? '' : isOutdated.value ? 'estimate stale' : 'estimate'}>
       <th scope="row" class="figure-column">
         {length === null || length === 0n ? (
           groupDigits(`${seq}`)
@@ -198,7 +202,8 @@ function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowP
                 type="button"
                 class="who-paid"
                 title="Show what each party paid or received"
-                onClick={() => setParams({ paid: `${seq}`, paidPage: null })}
+                data-pays={`${seq}`}
+                onClick={() => openPayments(seq)}
               >
                 {whoPays(payment)}
               </button>

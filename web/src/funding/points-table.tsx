@@ -6,14 +6,15 @@ import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Pending } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
-import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
-import { useRested } from './use-rested.ts'
+import { subjectOf, type ViewRange } from './view-range.ts'
 
 const ROWS = 25
+
+const REST_MS = 250
 
 const SOURCE_NAMES: Record<DataPointSource, string> = {
   SOURCE_EXTERNAL: 'External',
@@ -23,15 +24,14 @@ const SOURCE_NAMES: Record<DataPointSource, string> = {
 
 export type PointsTableProps = {
   marketId: string
-  range: Range
+  range: ViewRange
   unit: Unit | null
   /** Changes when there may be new points for the page. */
   version: string
 }
 
 /** The data points of a range, page by page, with the request that gives them. */
-export function PointsTable({ marketId, range: given, unit, version }: PointsTableProps) {
-  const range = useRested(given)
+export function PointsTable({ marketId, range, unit, version }: PointsTableProps) {
   const source = (param('source') ?? undefined) as DataPointSource | undefined
   const seq = param('seq') ?? undefined
   const after = param('after') ?? undefined
@@ -39,10 +39,11 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
   const filters = { marketId, source, seq, from: range.from, to: range.to }
   const page = before === undefined ? { first: ROWS, after } : { last: ROWS, before }
   const url = lyra.url('fundingPeriodDataPoints', filters, page)
-  const query = useQuery(`${url} ${after ?? before ?? version}`, (signal) =>
-    lyra.fundingPeriodDataPointsPage(filters, { ...page, signal }),
+  const query = useQuery(
+    [marketId, subjectOf(range), source, seq, after, before].join(),
+    (signal) => lyra.fundingPeriodDataPointsPage(filters, { ...page, signal }),
+    { version: `${url} ${after ?? before ?? version}`, restMs: REST_MS },
   )
-  const { data } = query
   return (
     <section class="panel" aria-labelledby="points-title">
       <div class="panel-head">
@@ -81,19 +82,21 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
           </label>
         </div>
       </div>
+      <Answer query={query} what="data points">
+        {(data) =>
+          data.rows.length === 0 ? (
+            <Empty title="No data points here">
+              No points match the range and filters. Widen the range, or remove a filter.
+            </Empty>
+          ) : (
+            <>
+              <Rows points={data.rows.map(({ node }) => node)} unit={unit} />
+              <Pager page={data} what="points" />
+            </>
+          )
+        }
+      </Answer>
       <Request url={url} csv={lyra.url('fundingPeriodDataPoints', filters, { format: 'csv' })} />
-      <Pending query={query} what="data points" />
-      {data !== null && data.rows.length === 0 && (
-        <Empty title="No data points here">
-          No points match the range and filters. Widen the range, or remove a filter.
-        </Empty>
-      )}
-      {data !== null && data.rows.length > 0 && (
-        <>
-          <Rows points={data.rows.map(({ node }) => node)} unit={unit} />
-          <Pager page={data} what="points" />
-        </>
-      )}
     </section>
   )
 }

@@ -6,16 +6,20 @@ import { multiply, parseDecimal, subtract, trimZeros, writeDecimal, ZERO } from 
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
+import { Answered } from '../parts/states.tsx'
 import type { Period } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
-import { Missing } from './now-figures.tsx'
+import { Missing, whyUnknown } from './now-figures.tsx'
 import { readUnits } from './units.ts'
-import { useRested } from './use-rested.ts'
+import { subjectOf, type ViewRange } from './view-range.ts'
 
-/** The payments of a position over a range, which are those of the one before until new ones arrive. */
+/** A range that is dragged is asked for once it rests; milliseconds. */
+const REST_MS = 250
+
+/** The payments of a position over a range. */
 export type RangePayments = PositionFunding & Totals & { range: Range }
 
 /** Fields that only the first part of an answer has. */
@@ -26,16 +30,19 @@ type Totals = { count: number; total: string; sumOfRates: string; missing: strin
  *
  * @param version changes when there may be new payments
  */
-export function usePayments(held: { marketId: string }, shown: Range, version: string): Query<RangePayments> {
+export function usePayments(marketId: string, range: ViewRange, version: string): Query<RangePayments> {
   const read = readUnits(param('units') ?? '1')
   // The sum of rates is the same for every size.
   const units = 'units' in read ? read.units : '1'
-  const { marketId } = held
-  const { from, to } = useRested(shown)
-  return useQuery(`${marketId} ${from} ${to} ${units} ${version}`, async (signal) => {
-    const found = await lyra.positionFunding(marketId, { from, to, units, first: 0, signal })
-    return { ...(found as PositionFunding & Totals), range: { from, to } }
-  })
+  const { from, to } = range
+  return useQuery(
+    `${marketId} ${subjectOf(range)} ${units}`,
+    async (signal) => {
+      const found = await lyra.positionFunding(marketId, { from, to, units, first: 0, signal })
+      return { ...(found as PositionFunding & Totals), range: { from, to } }
+    },
+    { version: `${from} ${to} ${version}`, restMs: REST_MS },
+  )
 }
 
 export type PositionPaymentsProps = {
@@ -101,7 +108,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
           </span>
         )
       ) : (
-        <>
+        <Answered query={payments}>
           <span class="figure-value">
             <Amount text={result.total} unit={unit} signed name="position-total" />
           </span>
@@ -118,10 +125,10 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
             </a>
           </span>
           <Missing payments={result} running={running} />
-        </>
+        </Answered>
       )}
       {next !== null && (
-        <span class={isBehind.value ? 'figure-more stale' : 'figure-more'}>
+        <span class={isOutdated.value ? 'figure-more stale' : 'figure-more'}>
           next payment <Amount text={next} unit={unit} signed name="position-next" />, estimate
         </span>
       )}
@@ -131,7 +138,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
 
 function describeNone(hasAnswer: boolean, error: Error | null): string {
   if (hasAnswer) return 'no period that was paid ended in this range'
-  return error === null ? '' : `unknown: ${error.message}`
+  return error === null ? '' : whyUnknown(error)
 }
 
 function whatItDid(total: string): string {

@@ -8,7 +8,7 @@ export type ReadUnits = { units: string } | { fault: string }
 
 /** Reads the size of a position as someone typed it. A comma is refused: it is a decimal point to some, and groups digits for others. */
 export function readUnits(typed: string): ReadUnits {
-  const text = typed.trim()
+  const text = plainNumber(typed.trim())
   if (text.includes(',')) {
     const instead = withoutCommas(text).filter((choice) => UNITS.test(choice))
     return {
@@ -21,6 +21,16 @@ export function readUnits(typed: string): ReadUnits {
   if (parseDecimal(text)!.digits === 0n)
     return { fault: 'A position of 0 units has no payments. Write another size.' }
   return { units: text }
+}
+
+/** A number as the API takes it: without a plus, with a plain minus, digits on both sides of a point, and without the unit's name. */
+function plainNumber(typed: string): string {
+  return typed
+    .replace(/^[\u2212\u2013]/, '-')
+    .replace(/^\+/, '')
+    .replace(/(?<=[\d.])\s+[a-z]+$/i, '')
+    .replace(/^(-?)(?=\.\d)/, '$10')
+    .replace(/(?<=\d)\.$/, '')
 }
 
 /** Possible meanings of a number with commas, written without commas. */

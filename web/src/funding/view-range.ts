@@ -33,6 +33,11 @@ export type ViewRange = Range & {
   fault: string | null
 }
 
+/** Identifies a range to a reader: one that follows the data is the same while it moves with them. */
+export function subjectOf({ follows, span, from, to }: ViewRange): string {
+  return follows ? span! : `${from} ${to}`
+}
+
 export type GivenRange = { from: string | null; to: string | null; span: string | null }
 
 /**
@@ -43,13 +48,14 @@ export type GivenRange = { from: string | null; to: string | null; span: string 
  * @param usual the span that is shown if nothing is named; all if that is less
  */
 export function viewRange(given: GivenRange, held: Range, last: bigint, usual = '1d'): ViewRange {
-  const whole = held.to - held.from
+  const whole = held.to + 1n - held.from
   const all = SPANS.at(-1)!
   const usually = SPANS.find(([name]) => name === usual)!
   const span = SPANS.find(([name]) => name === given.span) ?? (whole > usually[1]! ? usually : all)
   const length = max(span[1] ?? whole, SHORTEST)
+  // Its start is included and its end is not, so that a day has 24 payments of an hourly market, not the one before it.
   const following = {
-    from: held.to - length,
+    from: held.to + 1n - length,
     to: held.to + 1n,
     follows: true,
     span: span[0],

@@ -15,7 +15,7 @@ export const COMPARE_KINDS = { rate: 'Rate', cumulative: 'Cumulative' } as const
 export type CompareKind = keyof typeof COMPARE_KINDS
 
 /** Longer ranges are drawn in sums by day, of every market: periods of all lengths have the same time. */
-const LONGEST = 92n * DAY
+export const LONGEST = 92n * DAY
 
 /** Periods of each market at most: in the longest range, of an hour each and shorter ones. */
 export const MOST_PERIODS = 5_000

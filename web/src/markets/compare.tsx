@@ -8,10 +8,10 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
 import { heldRange } from '../funding/requests.ts'
-import { DAY, viewRange } from '../funding/view-range.ts'
+import { DAY, subjectOf, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { Segments } from '../parts/segments.tsx'
-import { Failure, Skeleton } from '../parts/states.tsx'
+import { Answered, Failure, Skeleton } from '../parts/states.tsx'
 import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
@@ -25,6 +25,7 @@ import {
   columnsOf,
   describeLine,
   type Line,
+  LONGEST,
   MOST_PERIODS,
   titleOf,
 } from './compare-lines.ts'
@@ -48,15 +49,20 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   const version = marketIds
     .map((id) => coverage?.fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '')
     .join(' ')
-  const kind: CompareKind = param('bars') === 'cumulative' ? 'cumulative' : 'rate'
   const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
   const held = heldOf(marketIds, last)
   const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last, '30d')
+  // Hundreds of rates as steps cover one another; their sums can be told apart.
+  const usual: CompareKind = range.to - range.from > LONGEST ? 'cumulative' : 'rate'
+  const named = param('bars') ?? ''
+  const kind: CompareKind = Object.hasOwn(COMPARE_KINDS, named) ? (named as CompareKind) : usual
   // A range that follows the data moves with every block, and has other payments only after one more period.
-  const shown = range.span ?? `${range.from} ${range.to}`
-  const { data, error, reload } = useQuery(`${marketIds.join(' ')} ${shown} ${version}`, (signal) =>
-    askLines(lyra, marketIds, range, held, signal),
+  const query = useQuery(
+    `${marketIds.join(' ')} ${subjectOf(range)}`,
+    (signal) => askLines(lyra, marketIds, range, held, signal),
+    { version },
   )
+  const { data, error, reload } = query
   const place = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
   const [at, setAt] = useState<bigint | null>(null)
@@ -85,7 +91,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
           name="bars"
           choices={COMPARE_KINDS}
           chosen={kind}
-          byDefault="rate"
+          byDefault={usual}
         />
         <button
           type="button"
@@ -117,29 +123,31 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
         onSpan={(span) => setParams({ span, from: null, to: null })}
         onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null })}
       />
-      {error !== null && <Failure error={error} onRetry={reload} />}
-      <div class="compare-chart">
-        {data === null && error === null && <Skeleton what="funding periods" tall />}
-        <div ref={place} class="chart" data-chart="compare" />
-      </div>
-      {lines.map(
-        ({ marketId, from }) =>
-          from !== null && (
-            <p key={marketId} class="notice">
-              {marketLabel(marketId)} is drawn from {formatMinute(from)} UTC on: more than{' '}
-              {groupDigits(`${MOST_PERIODS}`)} of its periods are not loaded. Choose a shorter range.
-            </p>
-          ),
-      )}
-      <p class="gestures by-mouse">Hover for values · drag to zoom in · double-click to reset</p>
-      <LineLegend
-        label="Markets compared"
-        markets={lines.map(({ marketId, due }) => ({
-          marketId,
-          link: { view: 'funding', params: { market: marketId } },
-          said: describeLine(due, kind, basis, at),
-        }))}
-      />
+      {data === null && error !== null && <Failure error={error} onRetry={reload} />}
+      <Answered query={query}>
+        <div class="compare-chart">
+          {data === null && error === null && <Skeleton what="funding periods" tall />}
+          <div ref={place} class="chart" data-chart="compare" />
+        </div>
+        {lines.map(
+          ({ marketId, from }) =>
+            from !== null && (
+              <p key={marketId} class="notice">
+                {marketLabel(marketId)} is drawn from {formatMinute(from)} UTC on: more than{' '}
+                {groupDigits(`${MOST_PERIODS}`)} of its periods are not loaded. Choose a shorter range.
+              </p>
+            ),
+        )}
+        <p class="gestures by-mouse">Hover for values · drag to zoom in · double-click to reset</p>
+        <LineLegend
+          label="Markets compared"
+          markets={lines.map(({ marketId, due }) => ({
+            marketId,
+            link: { view: 'funding', params: { market: marketId } },
+            said: describeLine(due, kind, basis, at),
+          }))}
+        />
+      </Answered>
     </section>
   )
 }

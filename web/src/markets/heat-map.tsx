@@ -7,7 +7,7 @@ import { formatDay, formatMinute, formatTime } from '../figures/format-time.ts'
 import { param } from '../location.ts'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { Pending } from '../parts/states.tsx'
+import { Answer } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { RATE_SPANS, whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -29,8 +29,9 @@ const STEP_TITLES: Record<Step, string> = { '1d': 'Day', '8h': '8 hours' }
 /** Shades on each side of zero. Each begins at a square, so that small figures differ as well as great ones. */
 const SHADES = 6
 
-/** Markets of the map, at most. */
+/** Markets are read so many at a time, so many times at most. */
 const MARKETS = 1_000
+const MAX_PAGES = 5
 
 type Bucket = FundingRates['edges'][number]['node']['buckets'][number]
 
@@ -43,12 +44,14 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   const end = (last / length + 1n) * length
   const range = { interval: step, from: end - BigInt(columns) * length, to: end } as const
   const paid = coverage?.fundingPeriods.map(({ count }) => count).join(' ')
-  const query = useQuery(`${step} ${end} ${paid}`, (signal) =>
-    lyra.fundingRates({ ...range, first: MARKETS, signal }),
+  const query = useQuery(
+    step,
+    async (signal) => ({
+      ...{ step, end, length },
+      rates: await askRates(range, signal),
+    }),
+    { version: `${end} ${paid}` },
   )
-  const { data } = query
-  const rows = heatRows(data, summaries)
-  const starts = columnStarts(rows, end, length)
   return (
     <section class="panel" aria-labelledby="map-title">
       <div class="chart-head">
@@ -57,9 +60,17 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
         </h2>
         <Segments label="Column length" name="map" choices={STEP_TITLES} chosen={step} byDefault="1d" />
       </div>
-      <Pending query={query} what="funding rates" />
-      {rows.length > 0 && <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />}
-      {data !== null && rows.length === 0 && <p class="quiet">No payments in this time.</p>}
+      <Answer query={query} what="funding rates">
+        {({ step, end, length, rates }) => {
+          const rows = heatRows(rates, summaries)
+          const starts = columnStarts(rows, end, length)
+          return rows.length === 0 ? (
+            <p class="quiet">No payments in this time.</p>
+          ) : (
+            <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />
+          )
+        }}
+      </Answer>
       <Request
         url={`${location.origin}${reportTarget('fundingRates', { ...range, first: MARKETS })}`}
         csv={`${reportTarget('fundingRates', range)}&format=csv`}
@@ -68,11 +79,26 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   )
 }
 
+async function askRates(
+  range: { interval: Step; from: bigint; to: bigint },
+  signal: AbortSignal,
+): Promise<FundingRates['edges']> {
+  const edges: FundingRates['edges'] = []
+  let after: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const found = await lyra.fundingRates({ ...range, first: MARKETS, after, signal })
+    edges.push(...found.edges)
+    if (!found.pageInfo.hasNextPage) break
+    after = found.pageInfo.endCursor
+  }
+  return edges
+}
+
 type Row = { marketId: string; buckets: ReadonlyMap<string, Bucket> }
 
 /** The markets with payments, in the order in which they are given. */
-export function heatRows(data: FundingRates | null, summaries: readonly MarketSummary[]): Row[] {
-  const known = new Map((data?.edges ?? []).map(({ node: { marketId, buckets } }) => [marketId, buckets]))
+export function heatRows(edges: FundingRates['edges'], summaries: readonly MarketSummary[]): Row[] {
+  const known = new Map(edges.map(({ node: { marketId, buckets } }) => [marketId, buckets]))
   return summaries.flatMap(({ marketId }) => {
     const buckets = known.get(marketId) ?? []
     if (buckets.length === 0) return []

@@ -16,7 +16,7 @@ import { readSorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
 import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { Sparkline } from './sparkline.tsx'
 import {
@@ -99,7 +99,7 @@ const COLUMNS: readonly Column[] = [
         return why === null ? '–' : <span class="quiet no-funding">{why}</span>
       }
       return (
-        <span class={rate.at !== null && isBehind.value ? 'stale' : undefined}>
+        <span class={rate.at !== null && isOutdated.value ? 'stale' : undefined}>
           <ShownRate
             text={basis === 'period' ? rate.text : null}
             rate={rateOn(basis, summary, rate.text)}
@@ -121,7 +121,7 @@ const COLUMNS: readonly Column[] = [
       lastExternalPoint === null ? (
         '–'
       ) : (
-        <span title={whyNoUnit(instrument) ?? undefined}>
+        <span class={isOutdated.value ? 'stale' : undefined} title={whyNoUnit(instrument) ?? undefined}>
           <Amount text={lastExternalPoint.price} unit={unitOf(instrument)} name="price" />
         </span>
       ),
@@ -207,7 +207,12 @@ const COLUMNS: readonly Column[] = [
     broad: true,
     cell: (summary) => {
       const standing = standingOf(summary)
-      return standing === null ? <span class="quiet">not known</span> : <MarketState standing={standing} />
+      if (standing === null) return <span class="quiet">not known</span>
+      return (
+        <span class={isOutdated.value ? 'stale' : undefined}>
+          <MarketState standing={standing} />
+        </span>
+      )
     },
   },
 ]
@@ -217,6 +222,14 @@ const MARKET = {
   sort: 'market' as const,
   title: 'Market',
   meaning: 'Code, or the ends of the id if the name is unknown.',
+}
+
+/** Whether a column is of averages over a time that the store does not cover for any of the markets. */
+function isEmpty(sort: Sort | null, summaries: readonly MarketSummary[]): boolean {
+  return (
+    (sort === '24h' || sort === '7d' || sort === '30d') &&
+    summaries.every(({ averages }) => averages[sort] === null)
+  )
 }
 
 export type MarketsTableProps = {
@@ -234,10 +247,11 @@ export type MarketsTableProps = {
 export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsTableProps) {
   const shown = { basis, last: lastTime() }
   const sorting = readOrder()
-  const sortBy = (chosen: string) => setParams({ sort: chosen }, { push: false })
+  const sortBy = (chosen: string) => setParams({ sort: chosen, page: null }, { push: false })
   const sorts = [MARKET, ...COLUMNS].flatMap(({ sort, title }) =>
     sort === null ? [] : [{ name: sort, title }],
   )
+  const columns = COLUMNS.filter(({ sort }) => !isEmpty(sort, summaries) || sort === sorting.column)
   const isBrief = param('figures') !== 'all'
   const second = ['market', 'rate'].includes(sorting.column) ? 'price' : sorting.column
   const brief: readonly (Sort | null)[] = ['rate', second]
@@ -258,7 +272,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
         <table class={`markets stacked held${isBrief ? ' brief' : ''}`}>
           <thead>
             <tr>
-              {[MARKET, ...COLUMNS].map(({ sort, title, meaning, ...rest }) => (
+              {[MARKET, ...columns].map(({ sort, title, meaning, ...rest }) => (
                 <SortHeader
                   key={title}
                   name={sort}
@@ -278,6 +292,7 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
               <Row
                 key={summary.marketId}
                 summary={summary}
+                columns={columns}
                 shown={shown}
                 brief={brief}
                 compared={compared}
@@ -293,14 +308,17 @@ export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsT
 
 function Row({
   summary,
+  columns,
   shown,
   brief,
   compared,
   onCompare,
-}: { summary: MarketSummary; shown: Shown; brief: readonly (Sort | null)[] } & Pick<
-  MarketsTableProps,
-  'compared' | 'onCompare'
->) {
+}: {
+  summary: MarketSummary
+  columns: readonly Column[]
+  shown: Shown
+  brief: readonly (Sort | null)[]
+} & Pick<MarketsTableProps, 'compared' | 'onCompare'>) {
   const { marketId, instrument, lastPaidPeriod, runningPeriod } = summary
   const hasPoints = latestCoverage()?.fundingPeriodDataPoints.some((entry) => entry.marketId === marketId)
   const hasFunding = hasPoints || lastPaidPeriod !== null || runningPeriod !== null
@@ -318,7 +336,7 @@ function Row({
           </span>
         )}
       </th>
-      {COLUMNS.map(({ sort, title, figure, broad, cell }) => (
+      {columns.map(({ sort, title, figure, broad, cell }) => (
         <td
           key={title}
           data-label={title}

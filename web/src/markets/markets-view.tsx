@@ -4,15 +4,19 @@ import { unitOf } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { useNarrow } from '../parts/narrow.ts'
+import { Pages, pageOf } from '../parts/pages.tsx'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
+import { Answer, beforeCoverage, Empty } from '../parts/states.tsx'
 import { latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
 import { HeatMap } from './heat-map.tsx'
 import { inOrder, MarketsTable, readBasis } from './markets-table.tsx'
 import { MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
 import { useSummaries } from './use-summaries.ts'
+
+/** Rows of a page: of all markets of a large network they would keep a browser busy for seconds. */
+const ROWS = 100
 
 const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Compare)
 
@@ -36,7 +40,9 @@ export function MarketsView() {
             type="search"
             value={param('find') ?? ''}
             spellcheck={false}
-            onInput={(event) => setParams({ find: event.currentTarget.value || null }, { push: false })}
+            onInput={(event) =>
+              setParams({ find: event.currentTarget.value || null, page: null }, { push: false })
+            }
           />
         </label>
         <div class="field">
@@ -60,24 +66,29 @@ export function MarketsView() {
     (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted)),
     basis,
   )
+  const pages = pageOf('page', found.length, ROWS)
+  const listed = found.slice(pages.first, pages.first + ROWS)
   return (
     <>
       {bar}
       <section class="panel" aria-label="Markets">
-        <Pending query={query} what="markets" tall />
-        {data !== null && found.length === 0 && (
-          <Empty title={data.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
-            {data.length === 0 ? 'No market data has been ingested yet.' : undefined}
-          </Empty>
-        )}
-        {found.length > 0 && (
-          <MarketsTable
-            basis={basis}
-            summaries={found}
-            compared={compared}
-            onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
-          />
-        )}
+        <Answer query={query} what="markets" tall>
+          {(all) =>
+            found.length === 0 ? (
+              <Empty title={all.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
+                {all.length === 0 ? 'No market data has been ingested yet.' : undefined}
+              </Empty>
+            ) : (
+              <MarketsTable
+                basis={basis}
+                summaries={listed}
+                compared={compared}
+                onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
+              />
+            )
+          }
+        </Answer>
+        <Pages {...pages} what="markets" />
         {found.some(
           ({ instrument, lastExternalPoint }) => lastExternalPoint && unitOf(instrument) === null,
         ) && (
@@ -93,7 +104,7 @@ export function MarketsView() {
           <Request url={SUMMARIES_URL} csv={`${location.origin}/api/v2/market-summaries?format=csv`} />
         )}
       </section>
-      {found.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <MapPlace summaries={found} />}
+      {listed.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <MapPlace summaries={listed} />}
     </>
   )
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { formatSpan } from '../figures/format-time.ts'
+import { formatSecond, formatSpan } from '../figures/format-time.ts'
 import { drawn, readSeries, type Series } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -34,14 +34,19 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
   }, [])
   const begin = last - DAY
   const from = first !== null && first > begin ? first : begin
-  const { data } = useQuery(
-    seen && first !== null ? `${marketId} ${first} ${last / REFRESH_NS}` : null,
+  const { data, staleSince } = useQuery(
+    seen && first !== null ? marketId : null,
     async (signal) =>
       readSeries(await lyra.series(marketId, { from, to: last + 1n, buckets: BUCKETS, signal })),
+    { version: `${first} ${last / REFRESH_NS}` },
   )
   const path = data === null ? null : pathOf(data)
   return (
-    <span class="sparkline" ref={place}>
+    <span
+      class={staleSince === null ? 'sparkline' : 'sparkline stale'}
+      title={staleSince === null ? undefined : `As of ${formatSecond(BigInt(staleSince) * 1_000_000n)} UTC`}
+      ref={place}
+    >
       {path !== null && (
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}

@@ -18,8 +18,8 @@ export function useSummaries(): Query<MarketSummary[]> {
   const hasBlocks = coverage !== null
   const [streams, setStreams] = useState(true)
   const [changes, setChanges] = useState<ReadonlyMap<string, MarketSummaryChange>>(new Map())
-  const blocks = hasBlocks ? `${lastHeight(coverage)} ${coverage.instruments.count}` : null
-  const query = useQuery(streams && hasBlocks ? 'streamed' : blocks, askSummaries)
+  const blocks = hasBlocks ? `${lastHeight(coverage)} ${coverage.instruments.count}` : ''
+  const query = useQuery(hasBlocks ? 'all' : null, askSummaries, { version: streams ? '' : blocks })
   useEffect(() => {
     if (!hasBlocks) return
     const stop = new AbortController()

@@ -3,16 +3,22 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { csvOf } from '../parts/csv.ts'
 import { MarketName } from '../parts/market-name.tsx'
+import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
+import { pointsOf, sumOf } from '../service/coverage.ts'
 import { knownMarkets } from '../service/markets.ts'
-import { pointsOf, sumOf } from './rates.ts'
+
+/** Rows of a page. */
+const ROWS = 100
 
 /** Row counts of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
   const { checkpoints, fundingPayments, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
   const { liquidityProviders, liquidityProviderHistory } = coverage
+  const markets = knownMarkets()
+  const shown = pageOf('page', markets.length, ROWS)
   const totals: [name: string, count: string][] = [
     ['Checkpoints', checkpoints.count],
     ['Funding period data points', `${pointsOf(coverage)}`],
@@ -27,7 +33,6 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
       <div class="panel-head">
         <h2 id="holdings-title">Stored rows</h2>
       </div>
-      <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
       <dl class="facts wide">
         {totals.map(([name, count]) => (
           <div key={name}>
@@ -40,7 +45,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
         <table class="holdings stacked">
           <TableHead titles={['Market', ...TITLES]} texts={TEXTS} />
           <tbody>
-            {knownMarkets().map((id) => {
+            {markets.slice(shown.first, shown.first + ROWS).map((id) => {
               const points = fundingPeriodDataPoints.find(({ marketId }) => marketId === id)
               const cells = [
                 groupDigits(countOf(fundingPeriods, id)),
@@ -66,6 +71,8 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
           </tbody>
         </table>
       </TablePlace>
+      <Pages {...shown} what="markets" />
+      <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
     </section>
   )
 }

@@ -6,9 +6,18 @@ import { formatAge, formatSpan, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
 import { FRESHNESS_DOTS, FreshnessText } from '../parts/freshness-text.tsx'
 import { CopyLink } from '../parts/request.tsx'
-import { beforeCoverage } from '../parts/states.tsx'
-import { coverageSamples, lastHeight, latestCoverage, readiness } from '../service/coverage.ts'
+import { Answered, beforeCoverage } from '../parts/states.tsx'
+import {
+  coverageError,
+  coverageSamples,
+  coverageTime,
+  lastHeight,
+  latestCoverage,
+  pollCoverage,
+  readiness,
+} from '../service/coverage.ts'
 import { freshness } from '../service/freshness.ts'
+import type { QueryState } from '../service/use-query.ts'
 import { BlocksBar } from './blocks-bar.tsx'
 import { Holdings } from './holdings.tsx'
 import { perMinute, ratesOf } from './rates.ts'
@@ -17,12 +26,17 @@ import { perMinute, ratesOf } from './rates.ts'
 export function NodeView() {
   const coverage = latestCoverage()
   const before = beforeCoverage('the state of the service')
+  const error = coverageError.value
+  const polled: QueryState = {
+    ...{ isOther: false, loading: false, error, reload: () => void pollCoverage() },
+    staleSince: error === null ? null : coverageTime(),
+  }
   return (
     <>
       <Ready />
       {before}
       {coverage !== null && before === null && (
-        <>
+        <Answered query={polled}>
           <Tiles coverage={coverage} />
           <section class="panel" aria-labelledby="blocks-title">
             <div class="panel-head">
@@ -32,7 +46,7 @@ export function NodeView() {
             <BlocksBar blocks={coverage.blocks} />
           </section>
           <Holdings coverage={coverage} />
-        </>
+        </Answered>
       )}
     </>
   )

@@ -1,5 +1,4 @@
-import type { Coverage } from 'lyra-client'
-import { type CoverageSample, lastHeight } from '../service/coverage.ts'
+import type { CoverageSample } from '../service/coverage.ts'
 
 /** Blocks and points received within a time. */
 export type Rates = {
@@ -12,28 +11,17 @@ export type Rates = {
   networkTime: bigint
 }
 
-/** Differences between the first and the last of some answers; null if there are fewer than two. */
+/** Differences between the first and the last of some samples; null if there are fewer than two. */
 export function ratesOf(samples: readonly CoverageSample[]): Rates | null {
   const [first, last] = [samples[0], samples.at(-1)]
   if (first === undefined || last === undefined || first === last) return null
-  const grown = (of: (coverage: Coverage) => bigint) => of(last.coverage) - of(first.coverage)
   return {
     overMs: last.at - first.at,
-    blocks: grown((coverage) => BigInt(lastHeight(coverage))),
-    points: grown(pointsOf),
-    checkpoints: grown(({ checkpoints }) => BigInt(checkpoints.count)),
-    networkTime: grown(({ blocks }) => BigInt(blocks.lastTimestamp)),
+    blocks: last.height - first.height,
+    points: last.points - first.points,
+    checkpoints: last.checkpoints - first.checkpoints,
+    networkTime: last.lastTimestamp - first.lastTimestamp,
   }
-}
-
-/** The data points of all markets. */
-export function pointsOf({ fundingPeriodDataPoints }: Coverage): bigint {
-  return sumOf(fundingPeriodDataPoints)
-}
-
-/** The rows of all markets. */
-export function sumOf(list: readonly { count: string }[]): bigint {
-  return list.reduce((sum, { count }) => sum + BigInt(count), 0n)
 }
 
 /** So many in a time, as so many a minute, to a tenth: `12.3`. */

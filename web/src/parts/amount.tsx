@@ -1,4 +1,4 @@
-import { type AmountStyle, describeExact, formatAmount, type Unit } from '../figures/amount.ts'
+import { type AmountStyle, describeExact, exactAmount, formatAmount, type Unit } from '../figures/amount.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 
 export type AmountProps = AmountStyle & {
@@ -11,10 +11,10 @@ export type AmountProps = AmountStyle & {
   name?: string | undefined
 }
 
-/** An amount of an asset, for people; hover and copies have the exact text. */
+/** An amount of an asset, for people; hover and copies have the exact number of whole units. */
 export function Amount({ text, unit, bare = false, name, ...style }: AmountProps) {
   return (
-    <data class="amount" value={text} title={describeExact(text, unit)} data-figure={name}>
+    <data class="amount" value={exactAmount(text, unit)} title={describeExact(text, unit)} data-figure={name}>
       {formatAmount(text, unit, style)}
       {!bare && unit !== null && unit.symbol !== '' && <span class="unit"> {unit.symbol}</span>}
     </data>

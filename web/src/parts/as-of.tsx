@@ -1,9 +1,9 @@
 import { formatMinute } from '../figures/format-time.ts'
-import { isBehind } from '../service/freshness.ts'
+import { isOutdated } from '../service/freshness.ts'
 
-/** The time of a figure that is not that of now, while the service says that it is behind; today's without the date. */
+/** The time of a figure that is not that of now, while the service is behind or does not answer; today's without the date. */
 export function AsOf({ time }: { time: bigint | string }) {
-  if (!isBehind.value) return null
+  if (!isOutdated.value) return null
   const text = formatMinute(time)
   const isToday = text.startsWith(new Date().toISOString().slice(0, 10))
   return (

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { formatAge, formatDay, formatMinute } from '../figures/format-time.ts'
-import { freshness, isBehind, isCurrent } from '../service/freshness.ts'
+import { freshness, isBehind, isCurrent, isOutdated } from '../service/freshness.ts'
 import { now } from './clock.ts'
 
 export type DueTimeProps = { due: bigint; last: bigint; children?: ComponentChildren }
 
 /**
  * When something is due: the time and the date; while blocks arrive also how long that is from now, and on the day of the last
- * block no date. Of a service that is behind it may be over: grey.
+ * block no date. If the service is behind or does not answer, it may be over: grey; of one that is behind, also how long.
  *
  * @param last the time of the last block
  *
@@ -17,14 +17,16 @@ export function DueTime({ due, last, children }: DueTimeProps) {
   const from = freshness.value.state === 'live' ? BigInt(now.value) * 1_000_000n : last
   const text = formatMinute(due)
   const isToday = isCurrent.value && text.startsWith(formatDay(last))
+  const late = BigInt(now.value) * 1_000_000n - due
   const left = due > from ? `in ${formatAge(due - from)}` : 'with the next block'
   return (
-    <span class={isBehind.value ? 'stale' : undefined} data-figure="due">
+    <span class={isOutdated.value ? 'stale' : undefined} data-figure="due">
       <time dateTime={text} title={`${text} UTC`}>
         {text.slice(11)} UTC
       </time>
       {!isToday && <span class="under">{text.slice(0, 10)}</span>}
       {isCurrent.value && <span class="under">{left}</span>}
+      {isBehind.value && late > 0n && <span class="under">overdue by {formatAge(late)}</span>}
       {children}
     </span>
   )

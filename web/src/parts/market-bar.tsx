@@ -3,17 +3,18 @@ import type { ComponentChildren } from 'preact'
 import { formatMinute } from '../figures/format-time.ts'
 import { type Standing, standingOf } from '../markets/summary.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { isOutdated } from '../service/freshness.ts'
 import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
-import { useQuery } from '../service/use-query.ts'
+import { type Query, useQuery } from '../service/use-query.ts'
 import { CopyButton } from './copy-button.tsx'
 import { MarketPicker } from './market-picker.tsx'
 import { CopyLink } from './request.tsx'
 
 export type MarketBarProps = {
   marketId: string | null
-  /** That of the market; null before it is known. */
-  summary: MarketSummary | null
+  /** That of the market. */
+  summary: Query<MarketSummary | null>
   markets: readonly string[]
   /** Label for no market, if that is a choice. */
   none?: string
@@ -23,23 +24,23 @@ export type MarketBarProps = {
   beside?: ComponentChildren
 }
 
-/** The summary of a market, as of the last block; null before it is known, and of one that is not known. */
-export function useSummary(marketId: string | null, markets: readonly string[]): MarketSummary | null {
+/** The summary of a market, as of the last block; null data before it is known, and of one that is not known. */
+export function useSummary(marketId: string | null, markets: readonly string[]): Query<MarketSummary | null> {
   const coverage = latestCoverage()
-  const { data } = useQuery(
-    marketId === null || coverage === null || !markets.includes(marketId)
-      ? null
-      : `${marketId} ${lastHeight(coverage)}`,
+  return useQuery(
+    marketId === null || coverage === null || !markets.includes(marketId) ? null : marketId,
     async (signal) =>
       (await lyra.marketSummariesPage({ marketId: marketId! }, { signal })).rows[0]?.node ?? null,
+    { version: coverage === null ? '' : lastHeight(coverage) },
   )
-  return data?.marketId === marketId ? data : null
 }
 
 /** Chooses a market, and says which it is and how it trades. */
 export function MarketBar({ marketId, summary, markets, none, onPick, children, beside }: MarketBarProps) {
   const instrument = marketId === null ? null : instrumentOf(marketId)
-  const standing = summary === null ? null : standingOf(summary)
+  // Another market's state beside this one's name would be taken for its own.
+  const known = summary.isOther ? null : summary.data
+  const standing = known === null ? null : standingOf(known)
   return (
     <div class="view-bar">
       <MarketPicker
@@ -49,7 +50,7 @@ export function MarketBar({ marketId, summary, markets, none, onPick, children, 
         onPick={onPick}
       />
       {(instrument !== null || standing !== null) && (
-        <span class="about">
+        <span class={summary.staleSince !== null || isOutdated.value ? 'about stale' : 'about'}>
           {instrument !== null && instrument.name !== '' && <span class="about-name">{instrument.name}</span>}
           {standing !== null && <MarketState standing={standing} />}
         </span>

@@ -12,7 +12,7 @@ export function Pager({ page, what }: { page: { pageInfo: PageInfo; rows: unknow
         type="button"
         class="button"
         disabled={first}
-        onClick={() => setParams({ after: null, before: null })}
+        onClick={() => setParams({ after: null, before: null, height: null })}
       >
         Newest
       </button>
@@ -20,7 +20,7 @@ export function Pager({ page, what }: { page: { pageInfo: PageInfo; rows: unknow
         type="button"
         class="button"
         disabled={first || !hasPreviousPage}
-        onClick={() => setParams({ before: startCursor, after: null })}
+        onClick={() => setParams({ before: startCursor, after: null, height: null })}
       >
         Newer
       </button>
@@ -28,7 +28,7 @@ export function Pager({ page, what }: { page: { pageInfo: PageInfo; rows: unknow
         type="button"
         class="button"
         disabled={!hasNextPage}
-        onClick={() => setParams({ after: endCursor, before: null })}
+        onClick={() => setParams({ after: endCursor, before: null, height: null })}
       >
         Older
       </button>

@@ -8,30 +8,37 @@ export type RequestProps = {
   csv?: string | (() => string) | undefined
 }
 
-/** The request behind the shown data, to copy as an address or a command, and its rows as a CSV file. */
+/** The rows of the shown data as a CSV file and, behind "API", their request, to copy as an address or a command. */
 export function Request({ url, csv }: RequestProps) {
   return (
     <div class="request">
-      <span class="request-method">GET</span>
-      <code class="request-url">{url.replace(location.origin, '')}</code>
-      <span class="request-actions">
-        <CopyButton text={url} what="the request's URL" label="URL" />
-        <CopyButton text={`curl '${url}'`} what="the request as a curl command" label="curl" />
-        {typeof csv === 'string' && (
-          <a class="copy csv" href={csv} download="">
-            CSV
-          </a>
-        )}
-        {typeof csv === 'function' && (
-          <button
-            type="button"
-            class="copy csv"
-            onClick={() => saveText(csv(), `${view.value}.csv`, 'text/csv')}
-          >
-            CSV
-          </button>
-        )}
-      </span>
+      {typeof csv === 'string' && (
+        <a class="copy csv" href={csv} download="">
+          CSV
+        </a>
+      )}
+      {typeof csv === 'function' && (
+        <button
+          type="button"
+          class="copy csv"
+          onClick={() => saveText(csv(), `${view.value}.csv`, 'text/csv')}
+        >
+          CSV
+        </button>
+      )}
+      <details>
+        <summary class="copy">
+          API<span class="visually-hidden"> request of these data</span>
+        </summary>
+        <div class="request-line">
+          <span class="request-method">GET</span>
+          <code class="request-url">{url.replace(location.origin, '')}</code>
+          <span class="request-actions">
+            <CopyButton text={url} what="the request's URL" label="URL" />
+            <CopyButton text={`curl '${url}'`} what="the request as a curl command" label="curl" />
+          </span>
+        </div>
+      </details>
     </div>
   )
 }

@@ -1,9 +1,10 @@
-import { LyraApiError } from 'lyra-client'
+import { LyraApiError, LyraConnectionError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
+import { formatSecond } from '../figures/format-time.ts'
 import { coverageError, latestCoverage, readiness } from '../service/coverage.ts'
 import { freshness } from '../service/freshness.ts'
 import { areInstrumentsAsked } from '../service/instruments.ts'
-import type { Query } from '../service/use-query.ts'
+import type { Query, QueryState } from '../service/use-query.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Grey lines where figures will be once they are there: as much room as they will need. */
@@ -43,7 +44,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
       <strong>
         {error instanceof LyraApiError ? 'The service returned an error' : 'The service does not respond'}
       </strong>
-      <div class="state-more">{error.message}</div>
+      {!(error instanceof LyraConnectionError) && <div class="state-more">{error.message}</div>}
       {error instanceof LyraApiError && error.requestId !== null && (
         <p class="quiet">
           Request id <code>{error.requestId}</code>
@@ -56,11 +57,48 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
   )
 }
 
-/** What is shown of a request that has not answered yet, or has failed; nothing once it has answered. */
-export function Pending({ query, what, tall }: { query: Query<unknown>; what: string; tall?: boolean }) {
+export type AnsweredProps = {
+  query: QueryState
+  class?: string
+  children: ComponentChildren
+}
+
+/**
+ * Figures of a request. While they are those of another market, party, range or page, they are dimmed, and busy for
+ * screen readers. If the same request has failed since, they are grey, with the time at which they arrived.
+ */
+export function Answered({ query, class: name = '', children }: AnsweredProps) {
+  const { isOther, staleSince, error, reload } = query
+  const look = isOther ? 'other' : staleSince === null ? '' : 'stale'
+  const classes = ['answer', look, name].filter((one) => one !== '')
+  return (
+    <div class={classes.join(' ')} aria-busy={isOther}>
+      {staleSince !== null && (
+        <p class="stale-since" role="status">
+          As of {formatSecond(BigInt(staleSince) * 1_000_000n)} UTC; newer figures could not be loaded
+          {error === null || error instanceof LyraConnectionError ? '' : `: ${error.message}`}{' '}
+          <button type="button" class="copy" onClick={reload}>
+            Try again
+          </button>
+        </p>
+      )}
+      {children}
+    </div>
+  )
+}
+
+export type AnswerProps<T> = {
+  query: Query<T>
+  what: string
+  tall?: boolean
+  children: (data: T) => ComponentChildren
+}
+
+/** A request's figures; before there are any, that they are loading, or why they cannot be loaded. */
+export function Answer<T>({ query, what, tall = false, children }: AnswerProps<T>) {
   const { data, error, reload } = query
-  if (error !== null) return <Failure error={error} onRetry={reload} />
-  return data === null ? <Skeleton what={what} tall={tall ?? false} /> : null
+  if (data !== null) return <Answered query={query}>{children(data)}</Answered>
+  return error === null ? <Skeleton what={what} tall={tall} /> : <Failure error={error} onRetry={reload} />
 }
 
 /**

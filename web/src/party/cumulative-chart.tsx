@@ -8,26 +8,43 @@ import { formatMinute } from '../figures/format-time.ts'
 import { Amount } from '../parts/amount.tsx'
 import { nanosecondsOf, secondsOf } from '../series/series.ts'
 import { isDark } from '../theme.ts'
-import type { Steps } from './payments.ts'
+import type { MarketSteps, Steps } from './payments.ts'
 
 export type CumulativeChartProps = {
   /** At most as many as there are kinds of lines; all of one asset. */
-  lines: readonly Steps[]
+  lines: readonly MarketSteps[]
+  /** The sum of these markets and of those that are not drawn; null for a single one. */
+  total: Steps | null
   unit: Unit | null
 }
 
-/** A party's receipts minus its payments, cumulated over a range: a line for each market of an asset. */
-export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
+/** A party's receipts minus its payments, cumulated over a range: a line for each market of an asset, and one for their total. */
+export function CumulativeChart({ lines, total, unit }: CumulativeChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState<bigint | null>(null)
   const dark = isDark()
   useEffect(() => {
     if (place.current === null) return
-    const made = createLineChart(place.current, columnsOf(lines, unit), '', (x) =>
-      setAt(x === null ? null : nanosecondsOf(x)),
+    const made = createLineChart(
+      place.current,
+      columnsOf(total === null ? lines : [...lines, total], unit),
+      '',
+      (x) => setAt(x === null ? null : nanosecondsOf(x)),
+      total !== null,
     )
     return made.destroy
-  }, [lines, unit?.decimals, dark])
+  }, [lines, total, unit?.decimals, dark])
+  const saidOf = ({ times, totals }: Steps) => {
+    const last = at === null ? times.length - 1 : times.findLastIndex((time) => time <= at)
+    return last === -1 ? (
+      'no payment yet'
+    ) : (
+      <>
+        <Amount text={writeDecimal(totals[last]!)} unit={unit} places={2} signed /> ·{' '}
+        {formatMinute(times[last]!)}
+      </>
+    )
+  }
   return (
     <>
       <div class="compare-chart">
@@ -35,19 +52,8 @@ export function CumulativeChart({ lines, unit }: CumulativeChartProps) {
       </div>
       <LineLegend
         label="Markets in the chart"
-        markets={lines.map(({ marketId, times, totals }) => {
-          const last = at === null ? times.length - 1 : times.findLastIndex((time) => time <= at)
-          const said =
-            last === -1 ? (
-              'no payment yet'
-            ) : (
-              <>
-                <Amount text={writeDecimal(totals[last]!)} unit={unit} places={2} signed /> ·{' '}
-                {formatMinute(times[last]!)}
-              </>
-            )
-          return { marketId, said }
-        })}
+        markets={lines.map(({ marketId, ...steps }) => ({ marketId, said: saidOf(steps) }))}
+        total={total === null ? null : saidOf(total)}
       />
     </>
   )

@@ -1,18 +1,18 @@
 import type { FundingPayment } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
 import { inUnit, placesOf } from '../figures/amount.ts'
-import { add, writeDecimal, ZERO } from '../figures/decimal.ts'
+import { add, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
-import { DAY, SECOND, type ViewRange, viewRange } from '../funding/view-range.ts'
+import { DAY, SECOND, subjectOf, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Pending } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import type { Range } from '../series/series.ts'
@@ -22,7 +22,15 @@ import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
 import { CumulativeChart } from './cumulative-chart.tsx'
-import { cumulative, type DaySums, type MarketSums, sumsByDay, sumsByMarket } from './payments.ts'
+import {
+  cumulative,
+  type DaySums,
+  type MarketSums,
+  runningSum,
+  sumsByDay,
+  sumsByMarket,
+  totalOf,
+} from './payments.ts'
 
 /** Payments are read so many at a time, so many times at most. */
 const PAGE_ROWS = 5_000
@@ -48,8 +56,9 @@ export function Payments({ partyId }: { partyId: string }) {
   const range = held === null ? null : shownRange(held)
   const filters = { partyId, ...(range === null ? {} : { from: range.from, to: range.to }) }
   const query = useQuery(
-    range === null ? null : `${partyId} ${range.from} ${range.to} ${version}`,
+    range === null ? null : `${partyId} ${subjectOf(range)}`,
     (signal) => askPayments(filters, signal),
+    { version: `${range?.from} ${range?.to} ${version}` },
   )
   const { data, error } = query
   return (
@@ -77,13 +86,17 @@ export function Payments({ partyId }: { partyId: string }) {
           <p class="range-said">
             {formatMinute(range.from)} to {formatMinute(range.to)} UTC
           </p>
-          <Pending query={query} what="funding payments" tall />
-          {data !== null && data.list.length === 0 && (
-            <Empty title="No funding payments of this party in this range">
-              It had no position at the end of a period, or the id is another one's.
-            </Empty>
-          )}
-          {data !== null && data.list.length > 0 && <PaymentFigures payments={data} />}
+          <Answer query={query} what="funding payments" tall>
+            {(payments) =>
+              payments.list.length === 0 ? (
+                <Empty title="No funding payments of this party in this range">
+                  It had no position at the end of a period, or the id is another one's.
+                </Empty>
+              ) : (
+                <PaymentFigures payments={payments} />
+              )
+            }
+          </Answer>
           {data !== null && (
             <Request
               url={lyra.url('fundingPayments', filters, { first: PAGE_ROWS })}
@@ -114,9 +127,7 @@ const lastTime = () => BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0)
 /** A week up to the last payment, unless the address names another range. */
 function shownRange(held: Range): ViewRange {
   const given = { from: param('from'), to: param('to'), span: param('span') }
-  const range = viewRange(given, held, lastTime(), '7d')
-  // A week has as many periods as it has, not the one before it.
-  return range.follows && range.span !== 'all' ? { ...range, from: range.from + 1n } : range
+  return viewRange(given, held, lastTime(), '7d')
 }
 
 async function askPayments(
@@ -134,17 +145,19 @@ async function askPayments(
     if (!pageInfo.hasNextPage) return { list, more: false }
     after = pageInfo.endCursor
   }
-  return { list, more: true }
+  // Of the last time some payments may be on the next page: sums begin after it.
+  return { list: list.filter(({ timestamp }) => timestamp !== list.at(-1)!.timestamp), more: true }
 }
 
 /** The settlement asset of a market, by its id; the market's own if that is not known: amounts are not added then. */
 const assetOf = (marketId: string) => instrumentOf(marketId)?.settlementAsset?.id ?? marketId
 
 export function PaymentFigures({ payments: { list, more } }: { payments: PartyPayments }) {
-  const sums = sumsByMarket(list)
-  const byAsset = [...Map.groupBy(sums, ({ marketId }) => assetOf(marketId))]
+  const byAsset = [...Map.groupBy(sumsByMarket(list), ({ marketId }) => assetOf(marketId))]
+  const groups = byAsset.map(([, sums]) => sums)
   const days = sumsByDay(list)
   const shown = pageOf('day', days.length, DAYS)
+  const since = more ? ` since ${formatMinute(list.at(-1)!.timestamp)} UTC` : null
   return (
     <>
       {more && (
@@ -155,30 +168,33 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
       )}
       <div class="asset-totals">
         {byAsset.map(([asset, own]) => (
-          <AssetTotal key={asset} sums={own} />
+          <AssetTotal key={asset} sums={own} since={since} />
         ))}
       </div>
-      <MarketsTable sums={sums} />
+      <MarketsTable groups={groups} />
       {byAsset.map(([asset, own]) => (
-        <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} />
+        <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} since={since} />
       ))}
       <DaysTable
         days={days.slice(shown.first, shown.first + DAYS)}
-        markets={sums.map(({ marketId }) => marketId)}
+        groups={groups.map((sums) => sums.map(({ marketId }) => marketId))}
       />
       <Pages {...shown} what="days" />
     </>
   )
 }
 
+/** When the sums begin, if the range has more payments than are read: ` since 2026-10-12 14:00 UTC`. */
+type Since = { since: string | null }
+
 /** The total of markets with one settlement asset. */
-function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
+function AssetTotal({ sums, since }: { sums: readonly MarketSums[] } & Since) {
   const unit = marketUnit(sums[0]!.marketId)
-  const total = sums.reduce((sum, { total }) => add(sum, total), ZERO)
+  const { total } = totalOf(sums)
   return (
     <dl class="facts totals" aria-label={`Total${unit === null ? '' : ` in ${unit.symbol}`}`}>
       <div>
-        <dt>Total of this range</dt>
+        <dt>Total{since ?? ' of this range'}</dt>
         <dd>
           <Amount {...STYLE} text={writeDecimal(total)} unit={unit} name="payments-total" />
         </dd>
@@ -190,11 +206,16 @@ function AssetTotal({ sums }: { sums: readonly MarketSums[] }) {
 /** Payments are shown with two places, signed: below zero if the party paid. */
 const STYLE = { places: 2, signed: true }
 
-function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
+/** The sums by market, those of an asset together, with their total if they are several. */
+function MarketsTable({ groups }: { groups: readonly (readonly MarketSums[])[] }) {
+  const sums = groups.flat()
+  const totals = groups.filter(({ length }) => length > 1).map(totalOf)
   const isMissed = sums.some(({ missed }) => missed.digits !== 0n)
   const figuresOf = ({ total, received, paid, missed }: MarketSums) =>
     [total, received, paid, ...(isMissed ? [missed] : [])].map(writeDecimal)
-  const least = Math.max(...sums.map((row) => placesOf(figuresOf(row), marketUnit(row.marketId), STYLE)))
+  const least = Math.max(
+    ...[...sums, ...totals].map((row) => placesOf(figuresOf(row), marketUnit(row.marketId), STYLE)),
+  )
   const titles = [
     'Total',
     'Received',
@@ -202,50 +223,72 @@ function MarketsTable({ sums }: { sums: readonly MarketSums[] }) {
     ...(isMissed ? ['Missed: others could not pay'] : []),
     'Payments',
   ]
+  const cells = (row: MarketSums) => (
+    <>
+      {figuresOf(row).map((text, index) => (
+        <td key={titles[index]} data-label={titles[index]} class="figure-column">
+          <Amount {...STYLE} text={text} unit={marketUnit(row.marketId)} least={least} />
+        </td>
+      ))}
+      <td data-label="Payments" class="figure-column">
+        {groupDigits(`${row.count}`)}
+      </td>
+    </>
+  )
   return (
     <TablePlace name="Table of payments by market">
       <table class="stacked">
         <TableHead titles={['Market', ...titles]} texts={['Market']} />
         <tbody>
-          {sums.map((row) => {
-            const { marketId, count } = row
-            return (
-              <tr key={marketId} data-market={marketId}>
-                <th scope="row">
-                  <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
-                </th>
-                {figuresOf(row).map((text, index) => (
-                  <td key={titles[index]} data-label={titles[index]} class="figure-column">
-                    <Amount {...STYLE} text={text} unit={marketUnit(marketId)} least={least} />
-                  </td>
-                ))}
-                <td data-label="Payments" class="figure-column">
-                  {groupDigits(`${count}`)}
-                </td>
-              </tr>
-            )
-          })}
+          {sums.map((row) => (
+            <tr key={row.marketId} data-market={row.marketId}>
+              <th scope="row">
+                <MarketName
+                  marketId={row.marketId}
+                  link={{ view: 'funding', params: { market: row.marketId } }}
+                />
+              </th>
+              {cells(row)}
+            </tr>
+          ))}
         </tbody>
+        {totals.length > 0 && (
+          <tfoot>
+            {totals.map((row) => (
+              <tr key={row.marketId}>
+                <th scope="row">Total{inUnit(marketUnit(row.marketId))}</th>
+                {cells(row)}
+              </tr>
+            ))}
+          </tfoot>
+        )}
       </table>
     </TablePlace>
   )
 }
 
-function AssetChart({ list, markets }: { list: readonly FundingPayment[]; markets: readonly string[] }) {
+function AssetChart({
+  list,
+  markets,
+  since,
+}: { list: readonly FundingPayment[]; markets: readonly string[] } & Since) {
   // The chart is drawn anew for other lines only.
-  const own = useMemo(
-    () => cumulative(list.filter(({ marketId }) => markets.includes(marketId))),
-    [list, markets.join()],
-  )
-  const lines = useMemo(() => own.slice(0, MOST_LINES), [own])
+  const { own, lines, total } = useMemo(() => {
+    const payments = list.filter(({ marketId }) => markets.includes(marketId))
+    const own = cumulative(payments)
+    return { own, lines: own.slice(0, MOST_LINES), total: own.length > 1 ? runningSum(payments) : null }
+  }, [list, markets.join()])
   const unit = marketUnit(markets[0]!)
   return (
     <>
-      <h3 class="chart-title">Cumulative{inUnit(unit)}</h3>
-      <CumulativeChart lines={lines} unit={unit} />
+      <h3 class="chart-title">
+        Cumulative{since}
+        {inUnit(unit)}
+      </h3>
+      <CumulativeChart lines={lines} total={total} unit={unit} />
       {own.length > MOST_LINES && (
         <p class="quiet">
-          Not drawn:{' '}
+          Not drawn, as the smaller ones:{' '}
           {own
             .slice(MOST_LINES)
             .map(({ marketId }) => marketLabel(marketId))
@@ -257,16 +300,21 @@ function AssetChart({ list, markets }: { list: readonly FundingPayment[]; market
   )
 }
 
-function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: readonly string[] }) {
-  const columns = markets.map((marketId) => {
-    const unit = marketUnit(marketId)
+/** The sums by day: the total of each asset with several markets, then each market. */
+function DaysTable({ days, groups }: { days: readonly DaySums[]; groups: readonly (readonly string[])[] }) {
+  const columnOf = (name: string, markets: readonly string[]) => {
+    const unit = marketUnit(markets[0]!)
     const texts = days.map(({ byMarket }) => {
-      const sum = byMarket.get(marketId)
-      return sum === undefined ? null : writeDecimal(sum)
+      const sums = markets.flatMap((marketId) => byMarket.get(marketId) ?? [])
+      return sums.length === 0 ? null : writeDecimal(sums.reduce(add))
     })
-    const title = marketLabel(marketId) + inUnit(unit)
-    return { marketId, title, unit, texts, least: placesOf(texts, unit, STYLE) }
-  })
+    const title = name + inUnit(unit)
+    return { key: `${name} ${markets[0]}`, title, unit, texts, least: placesOf(texts, unit, STYLE) }
+  }
+  const columns = [
+    ...groups.filter(({ length }) => length > 1).map((markets) => columnOf('Total', markets)),
+    ...groups.flat().map((marketId) => columnOf(marketLabel(marketId), [marketId])),
+  ]
   return (
     <TablePlace name="Table of payments by day">
       <table class="days stacked">
@@ -275,8 +323,8 @@ function DaysTable({ days, markets }: { days: readonly DaySums[]; markets: reado
           {days.map(({ start }, day) => (
             <tr key={`${start}`}>
               <th scope="row">{formatDay(start)}</th>
-              {columns.map(({ marketId, title, texts, ...column }) => (
-                <td key={marketId} data-label={title} class="figure-column">
+              {columns.map(({ key, title, texts, ...column }) => (
+                <td key={key} data-label={title} class="figure-column">
                   {texts[day] == null ? '–' : <Amount {...STYLE} {...column} text={texts[day]} bare />}
                 </td>
               ))}

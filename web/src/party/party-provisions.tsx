@@ -4,7 +4,7 @@ import { formatPercent } from '../figures/format-figure.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { Request } from '../parts/request.tsx'
-import { Failure, Skeleton } from '../parts/states.tsx'
+import { Answer } from '../parts/states.tsx'
 import { showPart } from '../providers/columns.ts'
 import { EpochsTable } from '../providers/epochs-table.tsx'
 import type { ProviderRow } from '../providers/fees.ts'
@@ -12,7 +12,7 @@ import { leastTime } from '../providers/provider-figure.tsx'
 import { useProviders } from '../providers/use-providers.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
-import { useQuery } from '../service/use-query.ts'
+import { type Query, together, useQuery } from '../service/use-query.ts'
 import { describeCosts } from './epoch-costs.ts'
 
 /** Epochs that are read of all markets together, and shown of each. */
@@ -26,28 +26,54 @@ export function Provisions({ partyId }: { partyId: string }) {
   const { version } = useChanges(`epochs of ${partyId}`, (options) =>
     lyra.streamLiquidityProviderHistory(filters, options),
   )
-  const epochs = useQuery(`${partyId} ${version}`, async (signal) =>
-    (await lyra.liquidityProviderHistoryPage(filters, { first: MOST_EPOCHS, signal })).rows.map(
-      ({ node }) => node,
-    ),
+  const epochs = useQuery(
+    partyId,
+    async (signal) =>
+      (await lyra.liquidityProviderHistoryPage(filters, { first: MOST_EPOCHS, signal })).rows.map(
+        ({ node }) => node,
+      ),
+    { version },
   )
-  const now = (list.data?.providers ?? []).filter((provider) => provider.partyId === partyId)
-  const byMarket = Map.groupBy(epochs.data ?? [], ({ marketId }) => marketId)
-  const markets = [...new Set([...now.map(({ marketId }) => marketId), ...byMarket.keys()])].sort()
-  const isLoading =
-    (list.data === null && list.error === null) || (epochs.data === null && epochs.error === null)
-  const error = epochs.error ?? list.error
+  // Without the list nobody could say that it provides nothing now, nor without its epochs that it never did.
+  const query: Query<Figures> = {
+    ...together(list, epochs),
+    data:
+      list.data === null || epochs.data === null
+        ? null
+        : {
+            now: list.data.providers.filter((provider) => provider.partyId === partyId),
+            epochs: epochs.data,
+          },
+  }
   return (
     <section class="panel" aria-labelledby="provisions-title">
       <div class="panel-head">
         <h2 id="provisions-title">As a liquidity provider</h2>
       </div>
-      {error !== null && <Failure error={error} onRetry={epochs.reload} />}
-      {isLoading && <Skeleton what="provisions" />}
-      {!isLoading && error === null && markets.length === 0 && (
+      <Answer query={query} what="provisions">
+        {(figures) => <ProvisionFigures partyId={partyId} {...figures} />}
+      </Answer>
+    </section>
+  )
+}
+
+type Figures = {
+  /** Its provisions now. */
+  now: readonly ProviderRow[]
+  /** Newest first. */
+  epochs: readonly LiquidityProviderEpoch[]
+}
+
+function ProvisionFigures({ partyId, now, epochs }: Figures & { partyId: string }) {
+  const filters = { partyId }
+  const byMarket = Map.groupBy(epochs, ({ marketId }) => marketId)
+  const markets = [...new Set([...now.map(({ marketId }) => marketId), ...byMarket.keys()])].sort()
+  return (
+    <>
+      {markets.length === 0 && (
         <p class="quiet">It provides no liquidity, and did not in any epoch that is stored.</p>
       )}
-      {describeCosts(wholeEpochs(epochs.data ?? [])).map(({ what, most }) => (
+      {describeCosts(wholeEpochs(epochs)).map(({ what, most }) => (
         <p key={what} data-figure="costs">
           <strong>{what}</strong> {most}
         </p>
@@ -67,7 +93,7 @@ export function Provisions({ partyId }: { partyId: string }) {
           csv={lyra.url('liquidityProviderHistory', filters, { format: 'csv' })}
         />
       )}
-    </section>
+    </>
   )
 }
 
@@ -108,7 +134,12 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
 /** The fee share, and the time on book of this epoch against the least: `Time on book 97 %: 2
  * percentage points above the minimum of 95 %`. */
 export function describeNow({ fees, sla }: ProviderRow, least: string | null): string {
-  const share = fees.share === null ? 'Fee share not known.' : `Fee share ${showPart(fees.share)}.`
+  const bound =
+    fees.others === null
+      ? ['', '']
+      : ['at most ', `: parties without a provision, such as AMMs, hold ${showPart(fees.others)}`]
+  const share =
+    fees.share === null ? 'Fee share not known.' : `Fee share ${bound.join(showPart(fees.share))}.`
   if (sla === null) return `${share} The market data have no SLA figures for it.`
   const time = sla.currentEpochFractionOfTimeOnBook
   if (time === '') return `${share} Time on book this epoch not known.`

@@ -1,5 +1,5 @@
 import type { FundingPayment } from 'lyra-client'
-import { add, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
+import { add, compare, type Decimal, parseDecimal, ZERO } from '../figures/decimal.ts'
 
 const DAY = 86_400_000_000_000n
 
@@ -20,7 +20,7 @@ export function changeOf({ amount, lossAmount }: FundingPayment): Decimal {
   return add(numberOf(amount), numberOf(lossAmount))
 }
 
-/** The sums of payments by market, in the order of the markets' ids. */
+/** The sums of payments by market, those of the greatest amounts first, whether they were received or paid. */
 export function sumsByMarket(payments: readonly FundingPayment[]): MarketSums[] {
   const sums = new Map<string, MarketSums>()
   for (const payment of payments) {
@@ -35,7 +35,25 @@ export function sumsByMarket(payments: readonly FundingPayment[]): MarketSums[] 
     own.missed = add(own.missed, numberOf(lossAmount))
     if (known === undefined) sums.set(marketId, own)
   }
-  return [...sums.values()].sort((a, b) => (a.marketId < b.marketId ? -1 : 1))
+  return [...sums.values()].sort(bySize)
+}
+
+function bySize(a: Pick<MarketSums, 'total' | 'marketId'>, b: typeof a): number {
+  return compare(sizeOf(b.total), sizeOf(a.total)) || (a.marketId < b.marketId ? -1 : 1)
+}
+
+const sizeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits < 0n ? -digits : digits, scale })
+
+/** The sums of several markets of one asset, under the id of the first. */
+export function totalOf(sums: readonly MarketSums[]): MarketSums {
+  return sums.reduce((all, one) => ({
+    marketId: all.marketId,
+    count: all.count + one.count,
+    total: add(all.total, one.total),
+    received: add(all.received, one.received),
+    paid: add(all.paid, one.paid),
+    missed: add(all.missed, one.missed),
+  }))
 }
 
 /** The sums of a day, by market. */
@@ -55,23 +73,32 @@ export function sumsByDay(payments: readonly FundingPayment[]): DaySums[] {
     .sort((a, b) => (a.start > b.start ? -1 : 1))
 }
 
-/** The running sum of a market's payments. */
-export type Steps = { marketId: string; times: readonly bigint[]; totals: readonly Decimal[] }
+/** A running sum of payments. */
+export type Steps = { times: readonly bigint[]; totals: readonly Decimal[] }
 
-/** The sums over time, by market in the order of the ids. */
-export function cumulative(payments: readonly FundingPayment[]): Steps[] {
+/** The running sum of a market's payments. */
+export type MarketSteps = Steps & { marketId: string }
+
+/** The sums over time, by market: those with the greatest amounts at the end first. */
+export function cumulative(payments: readonly FundingPayment[]): MarketSteps[] {
   const byMarket = Map.groupBy(payments, ({ marketId }) => marketId)
   return [...byMarket]
     .map(([marketId, own]) => {
-      const inOrder = own.toSorted((a, b) => Number(BigInt(a.timestamp) - BigInt(b.timestamp)))
-      let total = ZERO
-      const totals = inOrder.map((payment) => {
-        total = add(total, changeOf(payment))
-        return total
-      })
-      return { marketId, times: inOrder.map(({ timestamp }) => BigInt(timestamp)), totals }
+      const steps = runningSum(own)
+      return { marketId, ...steps, total: steps.totals.at(-1)! }
     })
-    .sort((a, b) => (a.marketId < b.marketId ? -1 : 1))
+    .sort(bySize)
+}
+
+/** The sum over time of payments of one asset. */
+export function runningSum(payments: readonly FundingPayment[]): Steps {
+  const inOrder = payments.toSorted((a, b) => Number(BigInt(a.timestamp) - BigInt(b.timestamp)))
+  let total = ZERO
+  const totals = inOrder.map((payment) => {
+    total = add(total, changeOf(payment))
+    return total
+  })
+  return { times: inOrder.map(({ timestamp }) => BigInt(timestamp)), totals }
 }
 
 /** Amounts that are no numbers of the usual form are left out of sums; the table of a market shows them. */

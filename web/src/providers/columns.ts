@@ -30,6 +30,8 @@ export type Column = {
   least?: true
   /** Whether anything but zero is bad news. */
   penalty?: true
+  /** Whether it is an upper bound if others than the listed providers are paid. */
+  bound?: true
   /** Whether it is a list: not sorted by. */
   list?: true
 }
@@ -40,10 +42,11 @@ export const COLUMNS: readonly Column[] = [
     first: true,
     title: 'Fee share',
     meaning:
-      "Share of the market's provider fees: equity-like share times average score, divided by the sum of these products over all providers. Excludes penalties, and the bonus paid from others' penalties.",
+      "Share of the market's provider fees: equity-like share times average score, divided by the sum of these products over the listed providers. At most, if others such as AMMs, which have no provision, hold a part of the equity-like share. Excludes penalties, and the bonus paid from others' penalties.",
     read: ({ fees }) => fees.share,
     kind: 'part',
     bar: true,
+    bound: true,
   },
   {
     name: 'kept',
@@ -62,6 +65,7 @@ export const COLUMNS: readonly Column[] = [
     read: ({ fees }) => fees.net,
     kind: 'part',
     bar: true,
+    bound: true,
   },
   {
     name: 'book',

@@ -1,6 +1,7 @@
 import type { LiquidityProvider } from 'lyra-client'
 import {
   add,
+  compare,
   type Decimal,
   multiply,
   ONE,
@@ -22,7 +23,15 @@ export type Fees = {
   kept: string | null
   /** The product of the two. */
   net: string | null
+  /**
+   * The part of the market's equity-like shares that belongs to parties without a provision, such as AMMs. They may be paid
+   * fees, too, so that `share` and `net` are upper bounds; null if there are none.
+   */
+  others: string | null
 }
+
+/** Equity-like shares are rounded: a sum from here on is the whole. */
+const WHOLE: Decimal = { digits: 9_999n, scale: 4 }
 
 export type ProviderRow = LiquidityProvider & { fees: Fees }
 
@@ -38,17 +47,23 @@ export function withFees(providers: readonly LiquidityProvider[]): ProviderRow[]
     if (own === undefined) markets.set(provider.marketId, [provider])
     else own.push(provider)
   }
-  const weights = new Map<string, { of: (provider: LiquidityProvider) => Decimal; sum: Decimal }>()
+  const weights = new Map<
+    string,
+    { of: (provider: LiquidityProvider) => Decimal; sum: Decimal; others: string | null }
+  >()
   for (const [marketId, own] of markets) {
     const byScore = sumOf(own, scored)
+    const shares = sumOf(own, equity)
+    const others =
+      shares.digits !== 0n && compare(shares, WHOLE) < 0 ? writeDecimal(subtract(ONE, shares)) : null
     // Without any score the shares alone count.
     weights.set(
       marketId,
-      byScore.digits !== 0n ? { of: scored, sum: byScore } : { of: equity, sum: sumOf(own, equity) },
+      byScore.digits !== 0n ? { of: scored, sum: byScore, others } : { of: equity, sum: shares, others },
     )
   }
   return providers.map((provider) => {
-    const { of, sum } = weights.get(provider.marketId)!
+    const { of, sum, others } = weights.get(provider.marketId)!
     const weight = of(provider)
     const penalty = parseDecimal(provider.sla?.lastEpochFeePenalty ?? '')
     const kept = penalty === null ? null : subtract(ONE, penalty)
@@ -58,6 +73,7 @@ export function withFees(providers: readonly LiquidityProvider[]): ProviderRow[]
         share: write(ratio(weight, sum, 0, PLACES)),
         kept: write(kept),
         net: kept === null ? null : write(ratio(multiply(weight, kept), sum, 0, PLACES)),
+        others,
       },
     }
   })

@@ -4,7 +4,7 @@ import { Id } from '../parts/id.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { Empty, Pending } from '../parts/states.tsx'
+import { Answer, Empty } from '../parts/states.tsx'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -35,8 +35,10 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
   const { version } = useChanges(`${marketId} ${partyId}`, (options) =>
     lyra.streamLiquidityProviderHistory(filters, options),
   )
-  const query = useQuery(`${marketId} ${partyId} ${count} ${version}`, async (signal) =>
-    lyra.liquidityProviderHistoryPage(filters, { first: Number(count), signal }),
+  const query = useQuery(
+    `${marketId} ${partyId} ${count}`,
+    async (signal) => lyra.liquidityProviderHistoryPage(filters, { first: Number(count), signal }),
+    { version },
   )
   const { data, error } = query
   const rows = data?.rows.map(({ node }) => node) ?? []
@@ -50,19 +52,22 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
           </h2>
           <Segments label="Number of epochs" name="epochs" choices={COUNTS} chosen={count} byDefault="10" />
         </div>
-        <Pending query={query} what="epochs" />
-        {data !== null && rows.length === 0 && (
-          <Empty title="No epochs of this provider">
-            No epoch has ended since the provider committed, or the service has no event in which one ended.
-          </Empty>
-        )}
-        {rows.length > 0 && (
-          <>
-            <EpochsChart rows={[...rows].reverse()} least={leastTime(marketId)} />
-            <EpochsTable marketId={marketId} rows={rows} now={now} first={listed.first} count={ROWS} />
-            <Pages {...listed} what="epochs" />
-          </>
-        )}
+        <Answer query={query} what="epochs">
+          {() =>
+            rows.length === 0 ? (
+              <Empty title="No epochs of this provider">
+                No epoch has ended since the provider committed, or the service has no event in which one
+                ended.
+              </Empty>
+            ) : (
+              <>
+                <EpochsChart rows={[...rows].reverse()} least={leastTime(marketId)} />
+                <EpochsTable marketId={marketId} rows={rows} now={now} first={listed.first} count={ROWS} />
+                <Pages {...listed} what="epochs" />
+              </>
+            )
+          }
+        </Answer>
         {data !== null && (
           <Request
             url={lyra.url('liquidityProviderHistory', filters, { first: Number(count) })}

@@ -1,7 +1,8 @@
+import { exactAmount } from '../figures/amount.ts'
 import { approximate, compare, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 import { Rounded } from '../parts/amount.tsx'
-import { instrumentOf } from '../service/instruments.ts'
+import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { type Column, isPenalty, showFigure } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 
@@ -13,8 +14,9 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
   const number = parseDecimal(text)
   return (
     <>
+      {column.bound && provider.fees.others !== null && 'at most '}
       <Rounded
-        text={text}
+        text={column.kind === 'amount' ? exactAmount(text, marketUnit(provider.marketId)) : text}
         shown={showFigure(column, text, provider.marketId)}
         name={column.name}
         bad={column.penalty && isPenalty(text)}

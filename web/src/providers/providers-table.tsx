@@ -7,7 +7,8 @@ import { Pages, pageOf } from '../parts/pages.tsx'
 import { SortField, SortHeader } from '../parts/sort-controls.tsx'
 import { readSorting, type Sorting } from '../parts/sorting.ts'
 import { TablePlace } from '../parts/table-place.tsx'
-import { COLUMNS, type Column, sortProviders } from './columns.ts'
+import { marketLabel } from '../service/instruments.ts'
+import { COLUMNS, type Column, showPart, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
 import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
@@ -85,10 +86,26 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
         </table>
       </TablePlace>
       <Pages {...pages} what="providers" />
+      <OthersNote providers={rows.map(({ provider }) => provider)} />
       {rows.some(({ provider }) => leastTime(provider.marketId) !== null) && (
         <p class="quiet">The mark on a time-on-book bar is the minimum of the market's SLA.</p>
       )}
     </>
+  )
+}
+
+/** Why fee shares are upper bounds. */
+function OthersNote({ providers }: { providers: readonly ProviderRow[] }) {
+  const shares = new Map(
+    providers.flatMap(({ marketId, fees }) => (fees.others === null ? [] : [[marketId, fees.others]])),
+  )
+  if (shares.size === 0) return null
+  const parts = [...shares].map(([marketId, part]) => `${showPart(part)} on ${marketLabel(marketId)}`)
+  return (
+    <p class="quiet" data-figure="others">
+      At most: parties without a provision, such as AMMs, hold a part of the equity-like share (
+      {parts.join(', ')}), and may be paid fees, too.
+    </p>
   )
 }
 

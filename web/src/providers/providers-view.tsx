@@ -7,7 +7,7 @@ import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketBar, useSummary } from '../parts/market-bar.tsx'
 import { Request } from '../parts/request.tsx'
-import { beforeCoverage, Empty, Pending } from '../parts/states.tsx'
+import { Answer, beforeCoverage, Empty } from '../parts/states.tsx'
 import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
@@ -74,7 +74,10 @@ export function ProvidersView() {
           key={`${market} ${party}`}
           marketId={market}
           partyId={party}
-          now={list.data?.providers.find(({ partyId }) => partyId === party) ?? null}
+          now={
+            list.data?.providers.find(({ marketId, partyId }) => marketId === market && partyId === party) ??
+            null
+          }
         >
           {content}
         </History>
@@ -107,7 +110,7 @@ type ProvidersProps = { market: string | null; party: string | null; list: Query
 
 /** Totals and table of a market's or a party's providers, as the filters choose them. */
 export function Providers({ market, party, list }: ProvidersProps) {
-  const { data, error } = list
+  const { data } = list
   const { penalised, below } = readFilter()
   const held = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
   const listed = held.filter(
@@ -150,34 +153,43 @@ export function Providers({ market, party, list }: ProvidersProps) {
           </Link>
         </div>
       )}
-      {held.length > 0 && <Totals providers={listed} />}
-      <Pending query={list} what="providers" tall />
-      {data !== null && held.length === 0 && error === null && (
-        <Empty title={emptyTitle(market, party)}>
-          As of block {groupDigits(data.blockHeight)}. Only live provisions are listed.
-        </Empty>
-      )}
-      {held.length > 0 && listed.length === 0 && (
-        <Empty title="No provider matches the filters">
-          {groupDigits(`${held.length}`)} in total.{' '}
-          <button type="button" class="button" onClick={() => setParams({ penalised: null, below: null })}>
-            Clear the filters
-          </button>
-        </Empty>
-      )}
-      {listed.length > 0 && (
-        <ProvidersTable
-          providers={listed}
-          names={{ party: !isWhole, market: market === null }}
-          unit={areOneAsset ? marketUnit(first.marketId) : null}
-        />
-      )}
-      {data?.more && (
-        <p class="notice">
-          There are more than {groupDigits(`${data.providers.length}`)} providers: the others are not shown,
-          sorted or included in totals.
-        </p>
-      )}
+      <Answer query={list} what="providers" tall>
+        {({ blockHeight, more, providers }) => (
+          <>
+            {held.length > 0 && <Totals providers={listed} />}
+            {held.length === 0 && !list.isOther && (
+              <Empty title={emptyTitle(market, party)}>
+                As of block {groupDigits(blockHeight)}. Only live provisions are listed.
+              </Empty>
+            )}
+            {held.length > 0 && listed.length === 0 && (
+              <Empty title="No provider matches the filters">
+                {groupDigits(`${held.length}`)} in total.{' '}
+                <button
+                  type="button"
+                  class="button"
+                  onClick={() => setParams({ penalised: null, below: null })}
+                >
+                  Clear the filters
+                </button>
+              </Empty>
+            )}
+            {listed.length > 0 && (
+              <ProvidersTable
+                providers={listed}
+                names={{ party: !isWhole, market: market === null }}
+                unit={areOneAsset ? marketUnit(first.marketId) : null}
+              />
+            )}
+            {more && (
+              <p class="notice">
+                There are more than {groupDigits(`${providers.length}`)} providers: the others are not shown,
+                sorted or included in totals.
+              </p>
+            )}
+          </>
+        )}
+      </Answer>
       {data !== null && (
         <Request
           url={

@@ -28,8 +28,9 @@ export function useProviders(market: string | null): Query<ProviderList> {
   const markets = coverage?.liquidityProviders.map(({ marketId, count }) => `${marketId} ${count}`) ?? []
   const time = BigInt(coverage?.blocks.lastTimestamp ?? 0) / REFRESH_NS
   return useQuery(
-    coverage === null ? null : market === null ? `${time} ${markets.join()}` : `${market} ${version}`,
+    coverage === null ? null : (market ?? 'all markets'),
     (signal) => (market === null ? askAll(signal) : ask(market, signal)),
+    { version: market === null ? `${time} ${markets.join()}` : version },
   )
 }
 

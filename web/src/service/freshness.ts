@@ -3,7 +3,7 @@ import { LyraApiError } from 'lyra-client'
 import { formatAge, formatMinute, formatSecond, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
 import { connection } from './connection.ts'
-import { coverageError, coverageSamples, lastHeight, latestCoverage, readiness } from './coverage.ts'
+import { coverageError, coverageSamples, latestCoverage, readiness } from './coverage.ts'
 
 /** A last block of at most this age is live: blocks come every second or so, and clocks differ a little. */
 const LIVE_MS = 60_000
@@ -26,6 +26,9 @@ export const isBehind = computed(
     readiness.value?.status === 'not ready' &&
     readiness.value.reasons.some(({ reason }) => reason === 'behind'),
 )
+
+/** Whether estimates and next payments may not be those of now: the service is behind, or does not answer. */
+export const isOutdated = computed(() => isBehind.value || connection.value.state === 'down')
 
 /** Whether blocks arrive and the service keeps up: spans from now mean something. */
 export const isCurrent = computed(
@@ -61,7 +64,9 @@ export const freshness = computed<Freshness>(() => {
   const last = BigInt(coverage.blocks.lastTimestamp)
   const age = BigInt(now.value) * 1_000_000n - last
   const asOf = `${formatSecond(last)} UTC`
-  if (!isBehind.value && age <= BigInt(LIVE_MS) * 1_000_000n) {
+  const nearly = BigInt(LIVE_MS) * 1_000_000n
+  const distance = age < -nearly ? `${formatAge(-age)} after this browser's time` : `${formatAge(age)} ago`
+  if (!isBehind.value && age <= nearly && age >= -nearly) {
     return {
       state: 'live',
       text: `live · ${formatAge(age)}`,
@@ -73,20 +78,20 @@ export const freshness = computed<Freshness>(() => {
     return {
       state: 'receiving',
       text: `receiving · ${minute}`,
-      more: `Receiving blocks. The last one is from ${asOf}, ${formatAge(age)} ago.`,
+      more: `Receiving blocks. The last one is from ${asOf}, ${distance}.`,
     }
   }
   if (isBehind.value) {
     return {
       state: 'lagging',
       text: `lagging by ${formatAge(age)}`,
-      more: `Lagging: the last block is from ${asOf}, ${formatAge(age)} ago.`,
+      more: `Lagging: the last block is from ${asOf}, ${distance}.`,
     }
   }
   return {
     state: 'static',
     text: `as of ${minute}`,
-    more: `The last block is from ${asOf}, ${formatAge(age)} ago.`,
+    more: `The last block is from ${asOf}, ${distance}.`,
   }
 })
 
@@ -94,5 +99,5 @@ export const freshness = computed<Freshness>(() => {
 function hasGrown(): boolean {
   const samples = coverageSamples.value.filter(({ at }) => at > now.value - WATCHED_MS)
   const [first, last] = [samples[0], samples.at(-1)]
-  return first !== undefined && last !== undefined && lastHeight(last.coverage) !== lastHeight(first.coverage)
+  return first !== undefined && last !== undefined && last.height !== first.height
 }

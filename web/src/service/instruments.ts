@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import type { Instrument } from 'lyra-client'
 import { type Unit, unitOf } from '../figures/amount.ts'
 import { shortId } from '../figures/short-id.ts'
-import { coverageSamples, latestCoverage } from './coverage.ts'
+import { coverageTime, latestCoverage } from './coverage.ts'
 import { lyra } from './lyra.ts'
 
 /** States and trading modes change seldom, and are asked for again so often. */
@@ -51,9 +51,9 @@ export function watchInstruments(): void {
   let count: string | null = null
   let readAt = 0
   effect(() => {
-    const at = coverageSamples.value.at(-1)?.at
+    const at = coverageTime()
     const held = latestCoverage()?.instruments.count
-    if (held === undefined || at === undefined || (held === count && at - readAt < REFRESH_MS)) return
+    if (held === undefined || at === null || (held === count && at - readAt < REFRESH_MS)) return
     count = held
     readAt = at
     const asked = read().catch(() => {

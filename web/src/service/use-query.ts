@@ -1,48 +1,101 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { recoveries } from './connection.ts'
 
-/** State of a request. Earlier data remain until the next answer, also those of another key. */
-export type Query<T> = { data: T | null; error: Error | null; loading: boolean; reload: () => void }
+/** State of a request. `Answered` of `parts/states.tsx` shows each figure of `data` as what it is. */
+export type Query<T> = {
+  /** The last answer. While another question is being answered, still that to the one before; null if it has failed. */
+  data: T | null
+  /** Whether `data` is the answer to another question: another market, party, range or page. */
+  isOther: boolean
+  /** When `data` arrived, in milliseconds, if the same question has failed since; null otherwise. */
+  staleSince: number | null
+  error: Error | null
+  loading: boolean
+  reload: () => void
+}
+
+/** How current an answer is, without the answer. */
+export type QueryState = Omit<Query<unknown>, 'data'>
+
+export type QueryOptions = {
+  /** Changes when the same question may have a new answer. */
+  version?: string
+  /** A question that changes quickly, as while a range is dragged, is asked once it has rested for so long; milliseconds. */
+  restMs?: number
+}
+
+/** The answer to a question, or the error; after an error with the earlier answer to the same question, if there is one. */
+type Answer<T> = { subject: string; data: T | null; at: number; error: Error | null }
 
 /**
- * Requests data, again whenever the key changes or the service is back. A null key requests nothing.
+ * Requests data, again whenever the question or its version changes, or the service is back.
  *
- * @param key identifies the request
+ * @param subject identifies the question; null asks nothing
  */
-export function useQuery<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>): Query<T> {
+export function useQuery<T>(
+  subject: string | null,
+  ask: (signal: AbortSignal) => Promise<T>,
+  { version = '', restMs = 0 }: QueryOptions = {},
+): Query<T> {
   const [asked, setAsked] = useState(0)
-  const [answer, setAnswer] = useState<{ data: T | null; error: Error | null } | null>(null)
-  const [loading, setLoading] = useState(key !== null)
+  const [answer, setAnswer] = useState<Answer<T> | null>(null)
+  const [loading, setLoading] = useState(subject !== null)
+  const isFirst = useRef(true)
   const latest = useRef(ask)
   latest.current = ask
   const recovered = recoveries.value
 
   useEffect(() => {
-    if (key === null) {
+    if (subject === null) {
       setLoading(false)
       return
     }
     const stop = new AbortController()
     setLoading(true)
-    latest.current(stop.signal).then(
-      (data) => {
-        if (stop.signal.aborted) return
-        setAnswer({ data, error: null })
-        setLoading(false)
-      },
-      (error: Error) => {
-        if (stop.signal.aborted) return
-        setAnswer((known) => ({ data: known?.data ?? null, error }))
-        setLoading(false)
-      },
-    )
-    return () => stop.abort()
-  }, [key, asked, recovered])
+    const settle = (next: (known: Answer<T> | null) => Answer<T>) => {
+      if (stop.signal.aborted) return
+      setAnswer(next)
+      setLoading(false)
+    }
+    const run = () =>
+      latest.current(stop.signal).then(
+        (data) => settle(() => ({ subject, data, at: Date.now(), error: null })),
+        (error: Error) =>
+          settle((known) =>
+            known?.subject === subject ? { ...known, error } : { subject, data: null, at: 0, error },
+          ),
+      )
+    const timer = isFirst.current || restMs === 0 ? void run() : setTimeout(run, restMs)
+    isFirst.current = false
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [subject, version, asked, recovered])
 
+  const known = subject === null ? null : answer
+  const isOwn = known?.subject === subject
+  const error = isOwn ? known!.error : null
   return {
-    data: answer?.data ?? null,
-    error: answer?.error ?? null,
-    loading: loading || (key !== null && answer === null),
+    data: known?.data ?? null,
+    isOther: known !== null && known.data !== null && !isOwn,
+    staleSince: error !== null && known!.data !== null ? known!.at : null,
+    error,
+    loading: subject !== null && (loading || !isOwn),
     reload: () => setAsked((count) => count + 1),
+  }
+}
+
+/** The state of figures that need several answers: that of the one that is least current. */
+export function together(...queries: readonly QueryState[]): QueryState {
+  const stale = queries.flatMap(({ staleSince }) => staleSince ?? [])
+  return {
+    isOther: queries.some(({ isOther }) => isOther),
+    staleSince: stale.length === 0 ? null : Math.min(...stale),
+    error: queries.find(({ error }) => error !== null)?.error ?? null,
+    loading: queries.some(({ loading }) => loading),
+    reload: () => {
+      for (const { error, reload } of queries) if (error !== null) reload()
+    },
   }
 }

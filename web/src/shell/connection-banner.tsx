@@ -11,7 +11,8 @@ export function ConnectionBanner() {
         <div class="banner">
           <span>
             <strong>The service does not respond.</strong>{' '}
-            {latestCoverage() !== null && `The data shown is as of ${timeOf(value.since)}. `}
+            {latestCoverage() !== null &&
+              `The figures shown are the last that it sent, before ${timeOf(value.since)}. `}
             <Countdown />
           </span>
           <button type="button" class="button" onClick={() => void tryNow()}>

@@ -71,7 +71,7 @@ export const liquidityProviders = defineResource({
           {
             name: 'averageScore',
             meaning:
-              'How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over all providers of the market.',
+              'How close its orders are to the middle of the order book (liquidity score). Its part of the fees is `equityLikeShare` times this, divided by the sum over the providers of the market. If AMMs, which are not listed, hold a part of the equity-like share, that is an upper bound.',
             form: 'text',
             decimal: FRACTION,
           },
