@@ -138,27 +138,32 @@ describe("the explorer's funding", () => {
   })
 
   test('has the amount that a position of any size received or paid in the range', async () => {
-    const { periods, range, unit, estimate } = await fundingOf(recording, BTC)
+    const funding = await fundingOf(recording, BTC)
+    const { periods, range, unit, estimate } = funding
     const shownFor = async (units: string, answeredUnits = units) => {
       go(`/?view=funding&units=${units}`)
       const asked = { ...range, units: answeredUnits, first: 1 }
       const payments = { ...(await recording.client.positionFunding(BTC, asked)), range } as RangePayments
       const running = runningPeriod(periods.list)
       const paid = { marketId: BTC, payments: answered(payments), unit, running, estimate }
-      return render(PositionPayments, paid)
+      const { summary } = funding
+      return render(PositionPayments, { ...paid, summary: answered(summary) })
     }
     for (const [units, total, next, text] of [
       [
         ...['1', '-15087.02243', '70.35102'],
-        '-15,087.02243 USD long paid for 28 periods CSV next payment +70.35102 USD',
+        '-15,087.02 USD long paid for 28 periods CSV worth 29,510.09 USD at the mark price next payment +70.35 USD',
       ],
       [
         ...['-20', '301740.4486', '-1407.0204'],
-        '+301,740.4486 USD short received for 28 periods CSV next payment -1,407.0204 USD',
+        '+301,740.45 USD short received for 28 periods CSV worth 590,201.80 USD at the mark price next payment -1,407.02 USD',
       ],
     ]) {
       const shown = await shownFor(units!)
-      assert.equal(textOf(shown), `Position of units, this range ${text} , estimate`)
+      assert.equal(
+        textOf(shown),
+        `Position of ${units === '1' ? 'unit' : 'units'}, this range ${text} , estimate`,
+      )
       assert.equal(figureOf(shown, 'position-total')!.value, total)
       assert.equal(figureOf(shown, 'position-next')!.value, next)
       assert.ok(
@@ -204,10 +209,10 @@ describe("the explorer's funding", () => {
         BTC,
         32,
         {
-          0: '31 2024-03-01 06:41:45 running estimate -0.2387 % -83,633.80 % shorts pay longs -70.35102 29,393.91630 29,474.92452',
-          1: '30 2024-03-01 06:40:15 1 min 30 s -3.5860 % -1,256,528.00 % shorts pay longs -1,070.13057 28,768.93844 29,842.05322',
-          3: '28 2024-03-01 06:38:47 0 s no payment: zero length 28,594.22000 29,884.26000',
-          31: '0 2024-03-01 06:00:03 1 min 26 s +1.0118 % +371,041.33 % longs pay shorts +306.64426 30,642.29379 30,305.44797',
+          0: '31 2024-03-01 06:41:45 running estimate -0.2387 % -83,633.80 % shorts pay longs -70.35102 29,393.92 29,474.92',
+          1: '30 2024-03-01 06:40:15 1 min 30 s -3.5860 % -1,256,528.00 % shorts pay longs -1,070.13057 28,768.94 29,842.05',
+          3: '28 2024-03-01 06:38:47 0 s no payment: zero length 28,594.22 29,884.26',
+          31: '0 2024-03-01 06:00:03 1 min 26 s +1.0118 % +371,041.33 % longs pay shorts +306.64426 30,642.29 30,305.45',
         },
       ],
       [
@@ -215,7 +220,7 @@ describe("the explorer's funding", () => {
         49,
         {
           37: '11 2024-03-01 06:09:56 0 s no payment: zero length none (0) none (0)',
-          48: '0 2024-03-01 06:00:03 59 s +0.000019 % +10.00 % longs pay shorts +0.00028 1,500.60813 1,500.66271',
+          48: '0 2024-03-01 06:00:03 59 s +0.000019 % +10.00 % longs pay shorts +0.00028 1,500.61 1,500.66',
         },
       ],
     ] as const) {

@@ -225,6 +225,18 @@ describe('the layout of the explorer', () => {
     await core.close()
   })
 
+  test("has short pages of a party's days and epochs on a phone", async ({ openAt }) => {
+    const page = await openAt(await serveFile(STORE_KINDS[0]!, MONTH), PHONE)
+    await page.goto(`/?view=party&party=${PROVIDER}&span=30d`)
+    await page.locator('.provision').first().waitFor()
+    await page.locator('table.days tbody tr').first().waitFor()
+    assert.equal(await page.locator('table.days tbody tr').count(), 7)
+    // Three epochs, and the one that runs.
+    const epochs = page.locator('.provision').first().locator('.epochs-table tbody tr')
+    assert.equal(await epochs.count(), 4)
+    await page.getByRole('link', { name: 'More epochs' }).first().waitFor()
+  })
+
   test('has every figure of every market on a phone, with its name, and sorts them', async ({
     openRecording,
   }) => {

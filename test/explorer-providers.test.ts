@@ -376,6 +376,8 @@ describe("the explorer's providers", () => {
     // Without a natural limit, the greatest value has the full height.
     assertSays(lane('bondPenalty'), 'style="height:100%;"')
     assertSays(textOf(chart), 'hatched: missing')
+    // The newest epoch and others before it are named.
+    assert.match(textOf(chart.split('epochs-names')[1]!), /Epoch hatched: missing.* 9$/)
     assertSays(
       textOf(chart),
       'Epoch 9: below SLA; time on book 25 %; fee penalty 50 %; bond penalty (of bond) 12.5 %; equity-like share 40 %',

@@ -10,6 +10,7 @@ import { breaksOf, drawn, lastAtOrBefore, periodBreaks } from '../web/src/series
 import { madePeriod, madeSeries } from './fixtures/explorer-series.ts'
 import { render, textOf } from './fixtures/render.ts'
 
+const { priceColumns } = await import('../web/src/funding/charts.ts')
 const { Readout, tipLines } = await import('../web/src/funding/readout.tsx')
 
 const SECOND = 1_000_000_000n
@@ -44,6 +45,21 @@ describe("the explorer's series", () => {
       [-1n, 0n, 29n, 30n].map((time) => lastAtOrBefore(moments, time)),
       [-1, 0, 1, 2],
     )
+  })
+
+  test('hold the last price of a source to the end of the other one', () => {
+    const { moments, bucket } = madeSeries(
+      10,
+      [[0, '1']],
+      [
+        [10, '1'],
+        [20, '1'],
+      ],
+    )
+    const columns = priceColumns({ moments, bucket, periods: null, shades: [], decimals: 0 })
+    assert.deepEqual(columns[3], [9, undefined, 9])
+    assert.deepEqual(columns[7], [undefined, 9, 9])
+    assert.deepEqual(columns[4], [1, undefined, undefined])
   })
 
   test('break where blocks are missing between two buckets, not within one', () => {

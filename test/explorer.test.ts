@@ -240,7 +240,7 @@ describe('the explorer', () => {
     }
     assert.equal(await copied('data[data-figure="external-twap"]'), await exactFigure(page, 'external-twap'))
     const [newest] = await cellsOf(page, 'points')
-    assert.equal(newest!.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93000')
+    assert.equal(newest!.join(' '), '2024-03-01 06:43:03 31 External 29,568.13 29,470.93')
     assert.deepEqual((await copied('table.points tbody tr')).split('\t').slice(-2), ['29568.13', '29470.93'])
 
     assert.match(await copied('data[data-figure="last-rate"]'), /^-3\.58598172447733 %$/)

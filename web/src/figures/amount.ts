@@ -22,6 +22,14 @@ export function unitOf(instrument: Instrument | null | undefined): Unit | null {
   return Number(decimals) > MAX_DECIMALS ? null : { symbol, decimals: Number(decimals) }
 }
 
+/**
+ * Decimal digits that are shown of a market's TWAPs: those of its prices, at least two. Means have more, which say nothing.
+ */
+export function pricePlaces(instrument: Instrument | null): number {
+  const places = instrument?.decimalPlaces ?? ''
+  return /^\d{1,2}$/.test(places) ? Math.min(PRICE_PLACES, Math.max(2, Number(places))) : PRICE_PLACES
+}
+
 /** Why a market's numbers are shown as they were sent; null if their unit is known. */
 export function whyNoUnit(instrument: Instrument | null | undefined): string | null {
   if (unitOf(instrument) !== null) return null

@@ -24,8 +24,9 @@ export type ChartPanelProps = {
   onPoint: (time: bigint | null) => void
   /** Lines about a time: beside the pointer, and spoken of a point that keys choose. */
   tip: (time: bigint) => readonly string[]
-  /** Elements above the first and the second chart, and below the second. */
+  /** Elements above and below the first chart, above the second, and below it. */
   head: preact.ComponentChildren
+  figures: preact.ComponentChildren
   legend: preact.ComponentChildren
   readout: preact.ComponentChildren
 }
@@ -43,6 +44,7 @@ export function ChartPanel({
   onPoint,
   tip,
   head,
+  figures,
   legend,
   readout,
 }: ChartPanelProps) {
@@ -173,6 +175,7 @@ export function ChartPanel({
           {spoken}
         </p>
       </div>
+      {figures}
       <div class="chart-head">
         <span class="bar-key">
           <Key look="longs">longs pay</Key> <Key look="shorts">shorts pay</Key>{' '}

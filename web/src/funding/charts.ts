@@ -90,7 +90,7 @@ export type Charts = {
 
 const HEIGHTS = {
   // A screen of 1,440 by 900 pixels shows rates and prices without scrolling.
-  wide: { rates: 166, prices: 280, premium: 150 },
+  wide: { rates: 156, prices: 280, premium: 150 },
   narrow: { rates: 170, prices: 230, premium: 140 },
 } as const
 
@@ -339,7 +339,7 @@ type Column = {
 const NO_BREAKS: ReadonlySet<number> = new Set()
 
 /** Columns as uPlot takes them, in the order of {@link SERIES}. */
-function priceColumns(data: FundingData): uPlot.AlignedData {
+export function priceColumns(data: FundingData): uPlot.AlignedData {
   const of = (source: 'external' | 'internal'): Column[] => {
     // Only points of the source itself: uPlot draws the line over undefined, but not over null.
     const buckets = data.moments.map((moment) =>
@@ -353,7 +353,7 @@ function priceColumns(data: FundingData): uPlot.AlignedData {
       ...[
         column(({ price }) => price.minimum),
         column(({ price }) => price.maximum),
-        column(({ price }) => price.last),
+        held(column(({ price }) => price.last)),
       ].map((values) => ({ values, breaks: NO_BREAKS })),
       {
         // Without time outside auctions there is no mean, and the network says 0.
@@ -363,6 +363,12 @@ function priceColumns(data: FundingData): uPlot.AlignedData {
     ]
   }
   return broken(data, [...of('external'), ...of('internal')])
+}
+
+/** A price holds until the next one: to the last moment, if the other source has later points. */
+function held<Value>(values: readonly (Value | undefined)[]): readonly (Value | undefined)[] {
+  const last = values.findLast((value) => value !== undefined)
+  return values.length === 0 ? values : values.with(-1, values.at(-1) ?? last)
 }
 
 function premiumColumns(data: FundingData): uPlot.AlignedData {

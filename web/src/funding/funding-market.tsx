@@ -2,7 +2,7 @@ import type { MarketSummary } from 'lyra-client'
 import { useMemo, useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Shade } from '../charts/draw.ts'
-import { whyNoUnit } from '../figures/amount.ts'
+import { pricePlaces, whyNoUnit } from '../figures/amount.ts'
 import { type Decimal, parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute, formatSecond } from '../figures/format-time.ts'
@@ -135,7 +135,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const reading = data === null ? null : readingAt(data, pointed ?? lastIn(data, range))
   const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
   const narrow = useNarrow()
-  // On a phone they stand below the charts.
+  // On a phone they stand below the first chart, which then begins in the upper half.
   const ofRange = (
     <>
       <Cumulative
@@ -150,8 +150,15 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
         running={runningPeriod(latest)}
         estimate={estimate.data}
         unit={unit}
+        summary={summary}
       />
     </>
+  )
+  const onPhone = narrow && (
+    <div class="now-figures">
+      {ofRange}
+      <MarkPrice query={summary} />
+    </div>
   )
   const seriesUrl = `${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`
   const title = `${marketLabel(marketId)}, ${formatMinute(range.from)} to ${formatMinute(range.to < last ? range.to : last)} UTC`
@@ -215,6 +222,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
               </>
             }
             tip={(time) => tipLines(readingAt(data!, time), drawnBars, shownDays, unit)}
+            figures={data !== null && onPhone}
             legend={
               <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
             }
@@ -226,17 +234,13 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
                 cumulative={reading === null ? null : cumulativeAtTime(reading.time)}
                 pointed={pointed !== null}
                 unit={unit}
+                {...(unit !== null && { places: pricePlaces(instrumentOf(marketId)) })}
                 interval={series.data?.interval ?? ''}
               />
             }
           />
         </Answered>
-        {narrow && (
-          <div class="now-figures">
-            {ofRange}
-            <MarkPrice query={summary} />
-          </div>
-        )}
+        {data === null && series.error !== null && onPhone}
         {data !== null && <ChartNotes data={data} range={range} why={why} byDay={byDay} />}
         <Request url={seriesUrl} csv={`${seriesUrl}&format=csv`} />
         {days.data === null && days.error !== null && <Failure error={days.error} onRetry={days.reload} />}

@@ -6,7 +6,7 @@ import { isOutdated } from '../service/freshness.ts'
 import type { Query } from '../service/use-query.ts'
 
 /** The unit of a mark price, which has the market's decimals, not those of its asset; null if they are not known. */
-function markUnit(instrument: Instrument | null): Unit | null {
+export function markUnit(instrument: Instrument | null): Unit | null {
   const places = instrument?.decimalPlaces ?? ''
   return /^\d{1,2}$/.test(places)
     ? { symbol: unitOf(instrument)?.symbol ?? '', decimals: Number(places) }

@@ -1,5 +1,5 @@
 import type { FundingEstimate } from 'lyra-client'
-import { inUnit, placesOf, type Unit } from '../figures/amount.ts'
+import { type AmountStyle, inUnit, placesOf, pricePlaces, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute, formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -14,6 +14,7 @@ import { expectedLength, lengthOf, type Period, type Periods, whoPays, whyUnpaid
 import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
+import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
@@ -52,10 +53,15 @@ export function PeriodsTable({
   const count = param('periods') === 'all' ? MOST_ROWS : ROWS
   const listed = rows.slice(0, count)
   const amounts = listed.map((period) => amountsOf(period, estimateOf(period, estimate)))
+  // The payment of one unit has all its digits: it is multiplied by great positions.
+  const styles = AMOUNTS.map((title) =>
+    title === 'Payment' || unit === null ? {} : { places: pricePlaces(instrumentOf(marketId)) },
+  )
   const least = AMOUNTS.map((_, column) =>
     placesOf(
       amounts.map((texts) => texts[column]!),
       unit,
+      styles[column]!,
     ),
   )
   const titles = ['Period', 'Start (UTC)', 'Length', 'Rate', 'Annualised', 'Who pays']
@@ -94,6 +100,7 @@ export function PeriodsTable({
                         expected={expectedLength(list)}
                         unit={unit}
                         least={least}
+                        styles={styles}
                       />
                     ))}
                   </tbody>
@@ -155,9 +162,11 @@ type RowProps = {
   unit: Unit | null
   /** Decimal digits of each column of amounts. */
   least: readonly number[]
+  /** How each column of amounts is shown. */
+  styles: readonly AmountStyle[]
 }
 
-function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowProps) {
+function Row({ marketId, period, isLast, estimate, expected, unit, least, styles }: RowProps) {
   const { seq, start } = period
   const length = lengthOf(period)
   const rate = period.rate ?? estimate?.fundingRate ?? null
@@ -223,7 +232,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit, least }: RowP
           ) : text === '0' ? (
             <span title="The market was in auction throughout, or the source had no price.">none (0)</span>
           ) : (
-            <Amount text={text} unit={unit} least={least[index + 1]!} bare />
+            <Amount {...styles[index + 1]!} text={text} unit={unit} least={least[index + 1]!} bare />
           )}
         </td>
       ))}

@@ -1,5 +1,5 @@
 import type { DataPointSource, FundingPeriodDataPoint } from 'lyra-client'
-import { inUnit, placesOf, type Unit } from '../figures/amount.ts'
+import { inUnit, placesOf, pricePlaces, type Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
@@ -8,6 +8,7 @@ import { Pager } from '../parts/pager.tsx'
 import { Request } from '../parts/request.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
+import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { subjectOf, type ViewRange } from './view-range.ts'
@@ -90,7 +91,11 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
             </Empty>
           ) : (
             <>
-              <Rows points={data.rows.map(({ node }) => node)} unit={unit} />
+              <Rows
+                points={data.rows.map(({ node }) => node)}
+                unit={unit}
+                places={pricePlaces(instrumentOf(marketId))}
+              />
               <Pager page={data} what="points" />
             </>
           )
@@ -101,12 +106,23 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
   )
 }
 
-function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit | null }) {
+function Rows({
+  points,
+  unit,
+  places,
+}: {
+  points: FundingPeriodDataPoint[]
+  unit: Unit | null
+  /** Decimal digits of TWAPs. */
+  places: number
+}) {
   const figures = ['price', 'twap'] as const
-  const least = figures.map((name) =>
+  const styles = unit === null ? [{}, {}] : [{}, { places }]
+  const least = figures.map((name, column) =>
     placesOf(
       points.map((point) => point[name]),
       unit,
+      styles[column]!,
     ),
   )
   return (
@@ -140,7 +156,7 @@ function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit |
               </td>
               {figures.map((name, column) => (
                 <td key={name} class="figure-column">
-                  <Amount text={point[name]} unit={unit} least={least[column]!} bare />
+                  <Amount {...styles[column]!} text={point[name]} unit={unit} least={least[column]!} bare />
                 </td>
               ))}
             </tr>

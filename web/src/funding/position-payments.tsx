@@ -1,4 +1,4 @@
-import type { FundingEstimate, PositionFunding } from 'lyra-client'
+import type { FundingEstimate, MarketSummary, PositionFunding } from 'lyra-client'
 import { useState } from 'preact/hooks'
 import { reportTarget } from '../../../client/src/requests.ts'
 import type { Unit } from '../figures/amount.ts'
@@ -12,6 +12,7 @@ import type { Range } from '../series/series.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
+import { markUnit } from './mark-price.tsx'
 import { Missing, whyUnknown } from './now-figures.tsx'
 import { readUnits } from './units.ts'
 import { subjectOf, type ViewRange } from './view-range.ts'
@@ -52,6 +53,7 @@ export type PositionPaymentsProps = {
   /** Of the running period; null without one. */
   estimate: FundingEstimate | null
   unit: Unit | null
+  summary: Query<MarketSummary | null>
 }
 
 /** Amount that a position receives if one unit of a long position pays so much; negative if it pays. */
@@ -62,7 +64,14 @@ export function receivedBy(units: string, payment: string): string | null {
 }
 
 /** Payments of a position of a chosen size for the periods that ended in the shown range. */
-export function PositionPayments({ marketId, payments, running, estimate, unit }: PositionPaymentsProps) {
+export function PositionPayments({
+  marketId,
+  payments,
+  running,
+  estimate,
+  unit,
+  summary,
+}: PositionPaymentsProps) {
   const { data, error } = payments
   const shown = param('units') ?? '1'
   /** The text in the field, if it is not yet the size that the address names. */
@@ -74,6 +83,9 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
   const isOfRunning = running !== null && estimate?.seq === `${running.seq}`
   const next =
     typed === null && 'units' in read && isOfRunning ? receivedBy(read.units, estimate.fundingPayment) : null
+  const worth = typed === null && 'units' in read ? worthOf(read.units, summary) : null
+  // Amounts without decimals are as sent.
+  const money = unit === null ? {} : { places: 2 }
   return (
     <div class="figure">
       <label class="figure-name">
@@ -96,7 +108,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
             if ('units' in entered) setParams({ units: entered.units === '1' ? null : entered.units })
           }}
         />{' '}
-        units, this range
+        {shown.replace('-', '') === '1' ? 'unit' : 'units'}, this range
       </label>
       <span id="units-fault" class="fault" aria-live="polite">
         {fault}
@@ -110,7 +122,7 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
       ) : (
         <Answered query={payments}>
           <span class="figure-value">
-            <Amount text={result.total} unit={unit} signed name="position-total" />
+            <Amount text={result.total} unit={unit} {...money} signed name="position-total" />
           </span>
           <span class="figure-more">
             {result.units.startsWith('-') ? 'short' : 'long'} {whatItDid(result.total)} for{' '}
@@ -127,13 +139,29 @@ export function PositionPayments({ marketId, payments, running, estimate, unit }
           <Missing payments={result} running={running} />
         </Answered>
       )}
+      {worth !== null && (
+        <span class={isOutdated.value ? 'figure-more stale' : 'figure-more'}>
+          worth <Amount {...worth} places={2} name="position-worth" /> at the mark price
+        </span>
+      )}
       {next !== null && (
         <span class={isOutdated.value ? 'figure-more stale' : 'figure-more'}>
-          next payment <Amount text={next} unit={unit} signed name="position-next" />, estimate
+          next payment <Amount text={next} unit={unit} {...money} signed name="position-next" />, estimate
         </span>
       )}
     </div>
   )
+}
+
+/** What a position of a size is worth, whether long or short, in the decimals of the mark price; null if that is not known. */
+function worthOf(
+  units: string,
+  { data, isOther }: Query<MarketSummary | null>,
+): { text: string; unit: Unit } | null {
+  const unit = isOther ? null : markUnit(data?.instrument ?? null)
+  const [size, mark] = [parseDecimal(units.replace('-', '')), parseDecimal(data?.marketData?.markPrice ?? '')]
+  if (unit === null || size === null || mark === null || mark.digits === 0n) return null
+  return { text: trimZeros(writeDecimal(multiply(size, mark))), unit }
 }
 
 function describeNone(hasAnswer: boolean, error: Error | null): string {

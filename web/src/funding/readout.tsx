@@ -18,12 +18,14 @@ export type ReadoutProps = {
   /** Sum of the rates due in the range up to that time. */
   cumulative: Decimal | null
   unit: Unit | null
+  /** Decimal digits of TWAPs. */
+  places?: number
   /** The length of a bucket: `5m`. */
   interval: string
 }
 
 /** The exact figures of a time: both sources' prices, and the payment of its funding period. */
-export function Readout({ reading, pointed, bars, days, cumulative, unit, interval }: ReadoutProps) {
+export function Readout({ reading, pointed, bars, days, cumulative, unit, places, interval }: ReadoutProps) {
   const moment = reading?.moment ?? null
   const period = reading?.period ?? null
   const hasEstimate = days === null && period?.end === null && bars.values.has(period.seq)
@@ -71,15 +73,21 @@ export function Readout({ reading, pointed, bars, days, cumulative, unit, interv
         )}
         <span class="figure-more">{interval === '' ? '' : `in steps of ${interval}`}</span>
       </div>
-      <SourceFigure kind="external" name="External" reading={reading} unit={unit} />
-      <SourceFigure kind="internal" name="Internal" reading={reading} unit={unit} />
+      <SourceFigure kind="external" name="External" reading={reading} unit={unit} places={places} />
+      <SourceFigure kind="internal" name="Internal" reading={reading} unit={unit} places={places} />
       <div class="figure difference">
         <span class="figure-name">TWAP difference</span>
         <span class="figure-value">
           {difference === null ? (
             <span data-figure="difference">–</span>
           ) : (
-            <Amount text={writeDecimal(difference)} unit={unit} signed name="difference" />
+            <Amount
+              text={writeDecimal(difference)}
+              unit={unit}
+              {...placesOf(places)}
+              signed
+              name="difference"
+            />
           )}
         </span>
         <span class="figure-more" data-figure="basis-points">
@@ -144,9 +152,13 @@ type SourceFigureProps = {
   name: string
   reading: Reading | null
   unit: Unit | null
+  places: number | undefined
 }
 
-function SourceFigure({ kind, name, reading, unit }: SourceFigureProps) {
+/** The places of an amount, if they are given. */
+const placesOf = (places: number | undefined) => (places === undefined ? {} : { places })
+
+function SourceFigure({ kind, name, reading, unit, places }: SourceFigureProps) {
   const bucket = reading?.moment?.[kind] ?? null
   const own = reading?.twaps[kind] ?? null
   return (
@@ -156,7 +168,11 @@ function SourceFigure({ kind, name, reading, unit }: SourceFigureProps) {
         {name} TWAP
       </span>
       <span class="figure-value">
-        {own === null ? '–' : <Amount text={own.twap.last} unit={unit} name={`${kind}-twap`} />}
+        {own === null ? (
+          '–'
+        ) : (
+          <Amount text={own.twap.last} unit={unit} {...placesOf(places)} name={`${kind}-twap`} />
+        )}
       </span>
       <span class="figure-more">
         {bucket === null ? (

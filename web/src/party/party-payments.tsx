@@ -10,6 +10,7 @@ import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { useNarrow } from '../parts/narrow.ts'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
@@ -36,8 +37,9 @@ import {
 const PAGE_ROWS = 5_000
 const MAX_PAGES = 4
 
-/** Days of a page of the table. */
+/** Days of a page of the table; on a phone each is a card. */
 const DAYS = 14
+const DAYS_OF_PHONE = 7
 
 /** Lines of a chart: more cannot be told apart. */
 const MOST_LINES = 6
@@ -156,7 +158,8 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
   const byAsset = [...Map.groupBy(sumsByMarket(list), ({ marketId }) => assetOf(marketId))]
   const groups = byAsset.map(([, sums]) => sums)
   const days = sumsByDay(list)
-  const shown = pageOf('day', days.length, DAYS)
+  const rows = useNarrow() ? DAYS_OF_PHONE : DAYS
+  const shown = pageOf('day', days.length, rows)
   const since = more ? ` since ${formatMinute(list.at(-1)!.timestamp)} UTC` : null
   return (
     <>
@@ -176,7 +179,7 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
         <AssetChart key={asset} list={list} markets={own.map(({ marketId }) => marketId)} since={since} />
       ))}
       <DaysTable
-        days={days.slice(shown.first, shown.first + DAYS)}
+        days={days.slice(shown.first, shown.first + rows)}
         groups={groups.map((sums) => sums.map(({ marketId }) => marketId))}
       />
       <Pages {...shown} what="days" />

@@ -3,6 +3,7 @@ import { parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Answer } from '../parts/states.tsx'
 import { showPart } from '../providers/columns.ts'
@@ -15,9 +16,10 @@ import { useChanges } from '../service/use-changes.ts'
 import { type Query, together, useQuery } from '../service/use-query.ts'
 import { describeCosts } from './epoch-costs.ts'
 
-/** Epochs that are read of all markets together, and shown of each. */
+/** Epochs that are read of all markets together, and shown of each; on a phone each is a card of nine figures. */
 const MOST_EPOCHS = 1_000
 const SHOWN_EPOCHS = 10
+const SHOWN_ON_PHONE = 3
 
 /** How a party does as a liquidity provider: now, and in its last epochs, market by market. */
 export function Provisions({ partyId }: { partyId: string }) {
@@ -113,6 +115,7 @@ type ProvisionProps = {
 
 export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
   const least = leastTime(marketId)
+  const count = useNarrow() ? SHOWN_ON_PHONE : SHOWN_EPOCHS
   return (
     <div class="provision" data-market={marketId}>
       <h3>
@@ -120,9 +123,9 @@ export function Provision({ marketId, partyId, now, epochs }: ProvisionProps) {
       </h3>
       <p>{now === null ? 'It has no provision on this market now.' : describeNow(now, least)}</p>
       {epochs.length > 0 && (
-        <EpochsTable marketId={marketId} rows={epochs} now={now} first={0} count={SHOWN_EPOCHS} />
+        <EpochsTable marketId={marketId} rows={epochs} now={now} first={0} count={count} />
       )}
-      {epochs.length > SHOWN_EPOCHS && (
+      {epochs.length > count && (
         <Link view="providers" params={{ market: marketId, party: partyId }}>
           More epochs
         </Link>

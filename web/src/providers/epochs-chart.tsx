@@ -9,6 +9,9 @@ import { isBelow } from './provider-figure.tsx'
 /** Epochs without a row between two others are left free, unless they are more than this. */
 const MOST_FREE = 400
 
+/** Epochs that are named below the chart: more have no room on a phone. */
+const MOST_NAMES = 8
+
 const LANES = EPOCH_COLUMNS.filter(({ kind }) => kind === 'part')
 
 export type EpochsChartProps = {
@@ -103,13 +106,28 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
           </div>
         )
       })}
-      <p class="epochs-ends" aria-hidden="true">
-        <span>epoch {groupDigits(rows[0]!.epoch)}</span>
-        {columns.includes(null) && <span>hatched: missing</span>}
-        <span>epoch {groupDigits(rows.at(-1)!.epoch)}</span>
-      </p>
+      <div class="lane epochs-names" aria-hidden="true">
+        <span class="lane-name">
+          Epoch
+          {columns.includes(null) && <span class="under">hatched: missing</span>}
+        </span>
+        <span class="lane-numbers">
+          {columns.map((row, place) => (
+            <span key={row?.epoch ?? `free ${place}`} class="lane-column">
+              {row !== null && isNamed(place, columns.length) && (
+                <span class="lane-number">{groupDigits(row.epoch)}</span>
+              )}
+            </span>
+          ))}
+        </span>
+      </div>
     </div>
   )
+}
+
+/** Whether the epoch of a column is named below it: the newest, and so many before it as have room. */
+function isNamed(place: number, columns: number): boolean {
+  return (columns - 1 - place) % Math.ceil(columns / MOST_NAMES) === 0
 }
 
 function describe(row: LiquidityProviderEpoch, least: string | null): string {

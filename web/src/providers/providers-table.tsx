@@ -3,6 +3,7 @@ import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { useNarrow } from '../parts/narrow.ts'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { SortField, SortHeader } from '../parts/sort-controls.tsx'
 import { readSorting, type Sorting } from '../parts/sorting.ts'
@@ -16,8 +17,9 @@ import { isBelow, leastTime, ProviderFigure } from './provider-figure.tsx'
 /** A provider's actual share of its market's fees. */
 const DEFAULT: Sorting = { column: 'net', descending: true }
 
-/** Rows of a page. */
+/** Rows of a page; on a phone each is a card. */
 const ROWS = 50
+const ROWS_OF_PHONE = 15
 
 export type ProvidersTableProps = {
   providers: readonly ProviderRow[]
@@ -36,10 +38,11 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
   const all = param('columns') === 'all'
   const columns = all ? COLUMNS : COLUMNS.filter(({ first }) => first)
   const sorted = sortProviders(providers, sorting)
-  const pages = pageOf('page', sorted.length, ROWS)
+  const count = useNarrow() ? ROWS_OF_PHONE : ROWS
+  const pages = pageOf('page', sorted.length, count)
   // Rows are keyed by their place: live figures change the order often, and moved rows would shift the page.
   const rows = sorted
-    .slice(pages.first, pages.first + ROWS)
+    .slice(pages.first, pages.first + count)
     .map((provider, index) => ({ provider, key: index }))
   return (
     <>

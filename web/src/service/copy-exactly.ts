@@ -40,9 +40,10 @@ function partOf(figure: HTMLDataElement, selected: string): string | null {
   return text.startsWith(digits) ? exact.replace(/^-/, '') : exact
 }
 
-/** The exact number of a figure in the unit in which it is shown: a percentage if it is one. */
+/** The exact number of a figure in the unit in which it is shown: a percentage, or several, if it is one. */
 function exactly({ value, textContent }: HTMLDataElement): string {
-  return textContent.endsWith('%') ? formatPercent(value).replaceAll(',', '') : value
+  if (!textContent.endsWith('%')) return value
+  return value.split(' ').map(formatPercent).join(' · ').replaceAll(',', '')
 }
 
 function textOf(node: Node): string {

@@ -82,19 +82,19 @@ export function sumOf(list: readonly { count: string }[]): bigint {
 export function joined(parts: readonly [Coverage, ...Coverage[]]): Coverage {
   const [first] = parts
   const list = <Row>(of: (part: Coverage) => readonly Row[]): Row[] => parts.flatMap(of)
+  // Every part has all of `since`; the other lists go on in the next part.
+  const names = Object.keys(first).filter(
+    (name) => name !== 'since' && Array.isArray(first[name as keyof Coverage]),
+  ) as 'fundingPeriods'[]
   return {
     ...first,
+    ...Object.fromEntries(names.map((name) => [name, list((part) => part[name])])),
     blocks: {
       ...first.blocks,
       ranges: list(({ blocks }) => blocks.ranges),
       gaps: list(({ blocks }) => blocks.gaps),
       imported: list(({ blocks }) => blocks.imported),
     },
-    fundingPayments: list((part) => part.fundingPayments),
-    fundingPeriodDataPoints: list((part) => part.fundingPeriodDataPoints),
-    fundingPeriods: list((part) => part.fundingPeriods),
-    liquidityProviderHistory: list((part) => part.liquidityProviderHistory),
-    liquidityProviders: list((part) => part.liquidityProviders),
     next: parts.at(-1)!.next,
   }
 }
