@@ -5,16 +5,14 @@ import { LyraApiError } from '../client/src/index.ts'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { askPeriods } from '../web/src/periods/period.ts'
 import { assertSays } from './fixtures/assert-says.ts'
-import { partOf } from './fixtures/event-stream.ts'
 import { clientOf, figuresOf, go, render, rowsOf, rowTexts, textOf, visit } from './fixtures/render.ts'
-import { ingest, serve, serveRecording } from './fixtures/service.ts'
-import { BTC, ETH, recorded, SOL } from './fixtures/shared.ts'
-import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
+import { serveRecording } from './fixtures/service.ts'
+import { BTC, ETH } from './fixtures/shared.ts'
 
 const { CheckpointsTable } = await import('../web/src/checkpoints/checkpoints-table.tsx')
 const { CheckpointsView } = await import('../web/src/checkpoints/checkpoints-view.tsx')
 const { FundingView } = await import('../web/src/funding/funding-view.tsx')
-const { askGapTime } = await import('../web/src/funding/gap-times.ts')
+const { describeGaps, gapShades } = await import('../web/src/funding/gap-times.ts')
 const { NowFigures } = await import('../web/src/funding/now-figures.tsx')
 const { MarketsTable } = await import('../web/src/markets/markets-table.tsx')
 const { MarketsView } = await import('../web/src/markets/markets-view.tsx')
@@ -289,37 +287,24 @@ describe('the views of the explorer', () => {
     }
   })
 
-  test("place a gap between a market's last price before and its first one after the missing blocks", async (t) => {
-    const [from, to] = [1_001, 1_200]
-    const store = STORE_KINDS[0]!.create(t)
-    const part = partOf(recorded('perps-long-named'), (height) => height < from || height > to)
-    await ingest(store, fileWith(t, part), { allowGap: true })
-    const { client } = clientOf(await serve(t, store))
-    for (const [market, before, after] of [
-      [BTC, 1_709_273_798n, 1_709_273_998n],
-      [ETH, 1_709_273_796n, 1_709_273_997n],
-      [SOL, 1_709_273_798n, 1_709_274_006n],
-    ] as const) {
-      const gap = { from: `${from}`, to: `${to}` }
-      const shade = await askGapTime(client, market, gap, new AbortController().signal)
-      assert.deepEqual(shade, { kind: 'gap', from: before * SECOND, to: after * SECOND })
-    }
-  })
-
-  test('end a gap at the first price that is later than all before it, not at one dated back', async () => {
-    const rows = [
-      { height: 5, timestamp: '100', price: '1' },
-      { height: 9, timestamp: '90', price: '2' },
-      { height: 10, timestamp: '100', price: '3' },
-      { height: 11, timestamp: '120', price: '4' },
-    ]
-    const client = {
-      async *streamFundingPeriodDataPoints(_: unknown, { afterBlock }: { afterBlock: string }) {
-        for (const { height, ...row } of rows) if (height > Number(afterBlock)) yield { row }
-      },
-    } as unknown as Parameters<typeof askGapTime>[0]
-    const { signal } = new AbortController()
-    const shade = await askGapTime(client, BTC, { from: '6', to: '8' }, signal)
-    assert.deepEqual(shade, { kind: 'gap', from: 100n, to: 120n })
+  test('shade a gap between the times of the blocks before and after it, and to the edge where none is known', () => {
+    const gap = (start: string | null, end: string | null) => ({
+      ...{ from: '6', to: '8', kind: 'missing' as const, start, end },
+    })
+    const time = (second: number) => String(1_709_273_798n * SECOND + BigInt(second) * SECOND)
+    const said = (...gaps: ReturnType<typeof gap>[]) => describeGaps(gapShades(gaps))
+    assert.deepEqual(gapShades([gap('100', '120')]), [{ kind: 'gap', from: 100n, to: 120n }])
+    const [open] = gapShades([gap('100', null)])
+    assert.ok(open!.to > 9_000_000_000n * SECOND)
+    assert.equal(
+      said(gap(time(0), time(60))),
+      'Blocks are missing or incomplete between 2024-03-01 06:16:38 and 2024-03-01 06:17:38',
+    )
+    assert.equal(said(gap(null, time(60))), 'Blocks are missing or incomplete before 2024-03-01 06:17:38')
+    assert.equal(
+      said(gap(null, null), gap(time(0), null)),
+      'Blocks are missing or incomplete after 2024-03-01 06:16:38, and in 1 earlier gap',
+    )
+    assert.equal(said(gap(null, null)), 'Blocks are missing or incomplete at times that are not known')
   })
 })

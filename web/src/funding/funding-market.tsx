@@ -24,7 +24,7 @@ import { type Query, together } from '../service/use-query.ts'
 import { ChartPanel } from './chart-panel.tsx'
 import { CHARTS, type FundingData } from './charts.ts'
 import { dayBars, dayValues, MOST_BARS } from './days.ts'
-import { useGapTimes } from './gap-times.ts'
+import { describeGaps, gapShades } from './gap-times.ts'
 import { Legend } from './legend.tsx'
 import { MarkPrice } from './mark-price.tsx'
 import { Nearest } from './nearest.tsx'
@@ -74,7 +74,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
     version,
   )
   const drawn = together(series, periods, estimate, auctions, days)
-  const gaps = useGapTimes(marketId, coverage.blocks.gaps)
+  const gaps = useMemo(() => gapShades(coverage.blocks.gaps), [coverage.blocks.gaps])
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
   const latest = newest.data?.list ?? []
@@ -328,12 +328,12 @@ export function ChartNotes({ data, range, why, byDay }: ChartNotesProps) {
           towards TWAPs.
         </>
       )}
-      {gaps.map(({ from, to }) => (
-        <span key={`${from}`}>
+      {gaps.length > 0 && (
+        <>
           {' '}
-          <span class="key gap" /> Blocks are missing between {formatSecond(from)} and {formatSecond(to)}.
-        </span>
-      ))}
+          <span class="key gap" /> {describeGaps(gaps)}.
+        </>
+      )}
       {why !== null && ` Prices are shown as sent, as whole numbers: ${why}.`}
     </p>
   )
