@@ -15,8 +15,8 @@ RULES = re.compile(
     r"|(pagination\.)?(after|before) is not a valid cursor"
     "|after is not a valid coverage cursor"
     "|marketId or partyId or both must be provided"
-    # Exports: the form of times in CSV.
-    "|which only format=csv allows"
+    # Exports: forms of times and numbers that only some formats have, and a format that the address names, too.
+    "|which only format=.* allow"
     # Series: only one of two parameters, and a limited number of buckets.
     "|give only one of the two"
     "|too short for this range: at most"

@@ -8,17 +8,9 @@ import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
 
-const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. A stream begins with a row, or with an event \`position\` that has only an id; its data is \`[]\`. Such an event also follows after 4 seconds without a row. To resume without losing or repeating rows, send the last id received in the header \`Last-Event-ID\`, or in \`lastEventId\` or \`after\`. Without a start, the stream begins with the next new row.
+const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. A stream begins with a row, or with an event \`position\` that has only an id; its data is \`[]\`. Such an event also follows after 4 seconds without a row. To resume without losing or repeating rows, send the last id received in the header \`Last-Event-ID\`, as browsers do by themselves, or in \`lastEventId\` or \`after\`; the header comes first. Without a start, the stream begins with the next new row.
 
 A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends.`
-
-const LAST_EVENT_ID_HEADER = {
-  name: 'Last-Event-ID',
-  in: 'header',
-  description:
-    'The last id received. Browsers send it automatically. Takes precedence over `lastEventId`, `after` and `afterBlock`.',
-  schema: { type: 'string' },
-}
 
 const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of markets. First each market's summary is sent, whole; then, after a block, only the top-level parts that have changed, with the market's id. A part that is null is sent as null. Not every state in between is sent.
 
@@ -48,7 +40,8 @@ function operationOf(
 ): object {
   return operation(
     { operationId: operationIdOf('stream', resource), summary, description, tags: ['live updates'] },
-    [...queryParameters(parameters), LAST_EVENT_ID_HEADER],
+    // The header Last-Event-ID is described, not declared: generators give it the name of `lastEventId`.
+    queryParameters(parameters),
     {
       200: {
         description: 'The stream.',
