@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { wordsOfName } from '#core/domain/words'
+import { onOneLine } from '#core/resources/field'
 import { FILTERS, type FilterName } from '#core/resources/filters'
 import { type Selection, scopeOf } from '#core/resources/resource'
 import { copyStore } from '#core/store/copy-store'
@@ -149,7 +150,7 @@ for (const kind of STORE_KINDS) {
         const { edges } = await getPage(base, path, [...params, ['pagination.first', '5000']])
         assert.equal(edges.length, model.rows(selection).length)
         const ndjson = await send(base, `${path}${query([...params, ['format', 'ndjson']])}`)
-        const lines = edges.map(({ node, cursor }) => `${JSON.stringify({ ...node, cursor })}\n`)
+        const lines = edges.map(({ node, cursor }) => `${onOneLine(JSON.stringify({ ...node, cursor }))}\n`)
         assert.equal(ndjson.text, lines.join(''))
         const csv = await send(base, `${path}${query([...params, ['format', 'csv']])}`)
         const { columns } = exportTableOf(resource)

@@ -99,7 +99,7 @@ type ConstantPart = { constant: (scope: string) => string }
 /** A part of a node's text: a constant; a column's value; or parts for a column that is not null, and for one that is. */
 type NodePart =
   | ConstantPart
-  | { column: string; form: Field['form'] }
+  | { column: string; form: Field['form']; isNumber: boolean }
   | { column: string; parts: NodePart[]; ifNull: string }
 
 const constant = (text: string): ConstantPart => ({ constant: () => text })
@@ -120,7 +120,7 @@ function valueParts(field: Field): NodePart[] {
   const column = columnOf(field)
   if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
   if (isObject(form)) return objectParts(form.object)
-  const value = { column, form }
+  const value = { column, form, isNumber: field.decimal !== undefined }
   return isJson(form) || form === 'text' ? [value] : [constant('"'), value, constant('"')]
 }
 
@@ -216,15 +216,19 @@ export function nodeSql(fields: readonly Field[], known: Readonly<Record<string,
   const sqlPart = (part: NodePart): SqlPart => {
     if ('constant' in part) return part
     const { column } = part
-    if ('form' in part) return valueSql(part.form, column, known[column])
+    if ('form' in part) return valueSql(part, known[column])
     const none = sqlText(part.ifNull)
     return { sql: `case when ${column} is null then ${none} else ${joinSql(part.parts.map(sqlPart))} end` }
   }
   return objectParts(fields).map(sqlPart)
 }
 
-function valueSql(form: Field['form'], column: string, known: string | undefined): SqlPart {
-  if (form === 'text') return { sql: jsonTextSql(column) }
+function valueSql(
+  { form, column, isNumber }: Extract<NodePart, { form: unknown }>,
+  known: string | undefined,
+): SqlPart {
+  // Numbers have no character that needs escaping.
+  if (form === 'text') return { sql: isNumber ? `json_quote(${column})` : jsonTextSql(column) }
   const names = namesOf(form)
   if (names === null) return { sql: column }
   if (known !== undefined) return constant(names[Number(known)]!)

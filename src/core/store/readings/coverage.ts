@@ -8,12 +8,10 @@ export const READ_STREAM = `
     cast(height as text), cast(timestamp as text)
   from stream`
 
-export const READ_SINCE =
-  'select resource, cast(height as text), cast(start_timestamp as text) from since order by resource'
+export const READ_SINCE = `select resource, ${textOf('height')}, ${textOf('start_timestamp')} from since order by resource`
 
 /** The columns of a gap after its beginning. */
-export const GAP_COLUMNS =
-  'cast(to_height as text), kind, cast(start_timestamp as text), cast(end_timestamp as text)'
+export const GAP_COLUMNS = `${textOf('to_height')}, kind, ${textOf('start_timestamp')}, ${textOf('end_timestamp')}`
 
 const READ_GAPS = `
   select ${textOf('from_height')}, ${GAP_COLUMNS} from gaps order by from_height`
