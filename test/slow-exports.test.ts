@@ -19,7 +19,7 @@ const TARGET = '/api/v2/export/funding-period-data-points?format=ndjson'
 const SPEED = LONG ? 2 : 5
 const PACE = { bytesPerSecond: 1, seconds: 60 / SPEED }
 
-const ADDRESSES = LONG ? 100 : 40
+const ADDRESSES = LONG ? 100 : 24
 const PLACES = LONG ? {} : { exports: 16, serverExports: 16 }
 
 test('A reader is too slow if it reads below the pace over the whole time while bytes wait for it', () => {
