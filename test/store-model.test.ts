@@ -231,7 +231,7 @@ const kill = fc.tuple(ranges, fc.integer({ min: 250, max: 900 })).map(
       await Promise.race([outcome, sleep(delay)])
       child.kill('SIGKILL')
       await outcome
-      const dump = JSON.stringify(await dumpStore(tried.store))
+      const dump = JSON.stringify(withoutGapTimes(await dumpStore(tried.store)))
       const changes = [0, ...recordsOf(bytes).map((record) => record.offset + record.bytes.length)].map(
         (end): Change =>
           (model) =>
@@ -285,11 +285,11 @@ for (const kind of STORE_KINDS) {
           if (!rules.isPruned) assert.deepEqual(differences, [])
           await ingestWell(scope, tried.store, bytes, { allowGap: true })
           rules.do((model) => model.ingest(bytes, { allowGap: true }))
-          const dump = await dumpStore(tried.store)
-          assertSameDump(withoutGapTimes(dump), rules.dump(), 'all events')
+          const dump = withoutGapTimes(await dumpStore(tried.store))
+          assertSameDump(dump, rules.dump(), 'all events')
           await assertSound(tried.store)
           if (rules.isPruned || dump.imported!.length > 0) return
-          assertSameDump(dump, await dumpOf(scope, kind, bytes), 'a new store')
+          assertSameDump(dump, withoutGapTimes(await dumpOf(scope, kind, bytes)), 'a new store')
         }),
       ),
       { numRuns: runsOf('change', kind), seed: 1 },
