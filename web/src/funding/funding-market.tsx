@@ -24,7 +24,7 @@ import { type Query, together } from '../service/use-query.ts'
 import { ChartPanel } from './chart-panel.tsx'
 import { CHARTS, type FundingData } from './charts.ts'
 import { dayBars, dayValues, MOST_BARS } from './days.ts'
-import { describeGaps, gapShades } from './gap-times.ts'
+import { describeGaps, useGapShades } from './gap-times.ts'
 import { Legend } from './legend.tsx'
 import { MarkPrice } from './mark-price.tsx'
 import { Nearest } from './nearest.tsx'
@@ -74,7 +74,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
     version,
   )
   const drawn = together(series, periods, estimate, auctions, days)
-  const gaps = useMemo(() => gapShades(coverage.blocks.gaps), [coverage.blocks.gaps])
+  const gaps = useGapShades(coverage.blocks.gaps)
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
   const latest = newest.data?.list ?? []

@@ -1,10 +1,16 @@
 import type { Coverage } from 'lyra-client'
+import { useMemo } from 'preact/hooks'
 import type { Shade } from '../charts/draw.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSecond } from '../figures/format-time.ts'
 
 /** Times before and after any that is drawn: where a gap is open, it shades the chart to its edge. */
 const [EARLIEST, LATEST] = [-(2n ** 63n), 2n ** 63n - 1n]
+
+/** The same shades, until the gaps change: a coverage that is read again has new lists of the same. */
+export function useGapShades(gaps: Coverage['blocks']['gaps']): readonly Shade[] {
+  return useMemo(() => gapShades(gaps), [JSON.stringify(gaps)])
+}
 
 /** The times of the gaps of a service, as charts shade them. */
 export function gapShades(gaps: Coverage['blocks']['gaps']): readonly Shade[] {
