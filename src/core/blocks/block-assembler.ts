@@ -436,9 +436,9 @@ export function createBlockAssembler(options: AssemblerOptions) {
       return
     }
     const replacesAfter = holds(height) ? heldIndex : null
-    const span = spanOf(ends, gaps, height)
+    const span = isIncomplete ? spanOf(ends, gaps, height) : null
     ends = { ...extended(ends ?? startsAt(firstBegun!), gaps, height, timestamp), blockOne: hashes }
-    if (isIncomplete) gaps.add({ from: height, to: height, kind: 'incomplete', ...span })
+    if (span !== null) gaps.add({ from: height, to: height, kind: 'incomplete', ...span })
     counts.blocks++
     onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }

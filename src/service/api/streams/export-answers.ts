@@ -149,7 +149,11 @@ export class ExportAnswers {
       return
     }
     const sending = this.#running.beginFile(address, response)
-    await this.#untilSent(exchange, sending, (signal) => pipeline(file.read(range), response, { signal }))
+    try {
+      await this.#untilSent(exchange, sending, (signal) => pipeline(file.read(range), response, { signal }))
+    } finally {
+      this.#running.end(sending)
+    }
   }
 
   /** Sends all rows of a query as they are read, as fast as the client takes them. */
@@ -205,8 +209,6 @@ export class ExportAnswers {
       if (response.writableFinished) return
       const { message } = (signal.aborted ? signal.reason : error) as Error
       this.#log.warn(`an export to ${address} was cut off: ${message}`)
-    } finally {
-      this.#running.end(sending)
     }
   }
 }
