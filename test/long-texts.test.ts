@@ -10,7 +10,7 @@ import { runMeasured } from './fixtures/run-measured.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { keptLog, serve, storeOf, storeOfBytes } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { describeOn, openStore, runSql, SQLITE, STORE_KINDS, sqlite } from './fixtures/stores.ts'
+import { describeOn, openStore, runSql, SQLITE, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const MAX_MEMORY_BYTES = 250_000_000
 
@@ -81,13 +81,17 @@ describeOn(STORE_KINDS, 'texts that no event can bring', (kind) => {
 })
 
 /** A store of checkpoints of the blocks 2 to 4, whose block hashes have so many megabytes. */
-async function storeOfHashes(t: TestContext, megabytes: (height: number) => number): Promise<string> {
+async function storeOfHashes(
+  t: TestContext,
+  kind: StoreKind,
+  megabytes: (height: number) => number,
+): Promise<string> {
   const heights = Array.from({ length: 3 }, (_, index) => index + 2)
-  const store = await storeOfBytes(t, sqlite, fileOf(...markedBlocks(2, 4)))
+  const store = await storeOfBytes(t, kind, fileOf(...markedBlocks(2, 4)))
   for (const height of heights)
     await runSql(
       store,
-      `update checkpoints set block_hash = ${longText(sqlite, megabytes(height) * 1_000_000)} where at_block = ${height}`,
+      `update checkpoints set block_hash = ${longText(kind, megabytes(height) * 1_000_000)} where at_block = ${height}`,
     )
   return store
 }
@@ -104,12 +108,13 @@ async function checkpointsOf(base: string, params: string): Promise<Checkpoints>
   return (JSON.parse(text) as { checkpoints: Checkpoints }).checkpoints
 }
 
-if (SQLITE !== undefined) {
-  for (const inThreads of inTurns(1, [false, true])) {
+describeOn(STORE_KINDS, 'pages of long texts', (kind) => {
+  // The service reads SQLite in threads or not, and PostgreSQL always without.
+  for (const inThreads of kind === SQLITE ? inTurns(1, [false, true]) : [false]) {
     const where = inThreads ? 'in a thread' : 'in the main thread'
     test(`a page ends before 64 MiB, read ${where}: clients that page on get all rows, both ways`, async (t) => {
       const megabytes = [30, 1, 50]
-      const store = await storeOfHashes(t, (height) => megabytes[height - 2]!)
+      const store = await storeOfHashes(t, kind, (height) => megabytes[height - 2]!)
       const base = await serve(t, store, { inThreads })
       const found: string[] = []
       for (let after = ''; ; ) {
@@ -140,7 +145,7 @@ if (SQLITE !== undefined) {
   }
 
   test('a row of more than 64 MiB is an internal error, whose log names lyra check', async (t) => {
-    const store = await storeOfHashes(t, (height) => (height === 4 ? 70 : 1))
+    const store = await storeOfHashes(t, kind, (height) => (height === 4 ? 70 : 1))
     const { log, lines } = keptLog('error')
     const base = await serve(t, store, { log })
     const { edges, pageInfo } = await checkpointsOf(base, 'pagination.first=5&pagination.newestFirst=false')
@@ -149,11 +154,20 @@ if (SQLITE !== undefined) {
       ['2', '3'],
     )
     const after = encodeURIComponent(pageInfo.endCursor)
-    const { status, text } = await send(
-      base,
-      `/api/v2/checkpoints?pagination.first=5&pagination.newestFirst=false&pagination.after=${after}`,
-    )
+    const [{ status, text }, ...others] = await Promise.all([
+      send(
+        base,
+        `/api/v2/checkpoints?pagination.first=5&pagination.newestFirst=false&pagination.after=${after}`,
+      ),
+      ...Array.from({ length: 10 }, (_, rows) =>
+        send(base, `/api/v2/market-summaries?pagination.first=${rows + 1}`),
+      ),
+    ])
     assert.equal(status, 500)
+    assert.deepEqual(
+      others.map((other) => other.status),
+      Array(10).fill(200),
+    )
     const { code, details } = JSON.parse(text)
     assert.deepEqual([code, details[0].code, details[0].message], [13, 10000, 'internal error'])
     assert.match(
@@ -161,4 +175,4 @@ if (SQLITE !== undefined) {
       /a text of a row is longer than any that an event can bring; lyra check names it/,
     )
   })
-}
+})

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
 import { connect, queryRows } from '#core/store/postgres/connection'
+import { isConnectionCut } from '#core/store/postgres/errors'
+import { AnswerTooLongError } from '#core/store/postgres/prepared-read'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const VALUES = `
@@ -77,5 +79,29 @@ describe('Prepared reads', withOwnServer(), () => {
     ])
     assert.ok(isReadOf(/division by zero/)(both[0]))
     assert.deepEqual(both[1], { status: 'fulfilled', value: [[2]] })
+  })
+
+  test('an answer that is too long closes the connection, and only its own statement is to blame', async () => {
+    const { client } = await open()
+    const text = 'select $1::text'
+    const longest = 'x'.repeat(300_000)
+    const [before, tooLong, after] = await Promise.allSettled([
+      queryRows(client, text, [longest], 400_000),
+      queryRows(client, "select repeat('x', 50000000)", [], 400_000),
+      queryRows(client, text, ['after'], 400_000),
+    ])
+    assert.deepEqual(before, { status: 'fulfilled', value: [[longest]] })
+    assert.ok(tooLong.status === 'rejected' && tooLong.reason instanceof AnswerTooLongError)
+    assert.ok(after.status === 'rejected' && isConnectionCut(after.reason))
+    await assert.rejects(queryRows(client, text, ['later']), (error) => isConnectionCut(error))
+  })
+
+  test('answers of one connection are measured each', async () => {
+    const { client } = await open()
+    const text = 'select $1::text'
+    for (let run = 0; run < 20; run++) {
+      const answers = Array.from({ length: 5 }, () => queryRows(client, text, ['x'.repeat(300_000)], 400_000))
+      assert.equal((await Promise.all(answers)).length, 5)
+    }
   })
 })

@@ -6,7 +6,10 @@ import type { Row } from '../../resources/resource.ts'
  */
 export type WrittenEdges = { bytes: Buffer; start: number; end: number }
 
-/** A page ends before so many bytes of edges: real rows are far smaller, and a store may have others. */
+/**
+ * A page ends before so many bytes of edges, on PostgreSQL of the server's answer: real rows are far smaller, and a store may
+ * have others.
+ */
 export const MAX_PAGE_BYTES = 64 * 1024 * 1024
 
 /** Bytes before the edges, for the beginning of the answer. */

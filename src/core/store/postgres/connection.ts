@@ -192,11 +192,16 @@ export type Queryable = Pick<Client, 'query'>
 
 const names = new Map<string, string>()
 
-/** Rows of a statement, each an array of its columns; prepared once a connection, by its text. */
+/**
+ * Rows of a statement, each an array of its columns; prepared once a connection, by its text.
+ *
+ * @throws {AnswerTooLongError} if the answer has more than `maxBytes`; the connection is closed then.
+ */
 export async function queryRows(
   client: Queryable,
   text: string,
   values: readonly Cell[] = [],
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Row[]> {
   let name = names.get(text)
   if (name === undefined) {
@@ -205,7 +210,7 @@ export async function queryRows(
   }
   const { PreparedRead } = openedDriver()
   return new Promise((resolve, reject) => {
-    const statement = { name, text, values: values.map(encode) }
+    const statement = { name, text, values: values.map(encode), maxBytes }
     client.query(new PreparedRead(statement, (error, rows) => (error ? reject(error) : resolve(rows))))
   })
 }

@@ -4,17 +4,24 @@ import { countedNotice } from '../../counted-notice.ts'
 import { fixingFilter } from '../../resources/filters.ts'
 import { type Row, type RowColumn, scopeOf } from '../../resources/resource.ts'
 import { READ_STATE } from '../changes.ts'
-import { cutRows } from '../pages/edges.ts'
+import { cutRows, MAX_PAGE_BYTES } from '../pages/edges.ts'
 import { filtersBySpan, locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
 import { refuseOlderVersion } from '../schema-version.ts'
-import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
+import { asUnavailable, type Reader, type ReaderOptions, RowTooLongError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
-import { onConnection, type Queryable, queryRows, readerConfig, writerConfig } from './connection.ts'
+import {
+  onConnection,
+  openedDriver,
+  type Queryable,
+  queryRows,
+  readerConfig,
+  writerConfig,
+} from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost, withPostgresErrors } from './errors.ts'
 import { readDeniedTable } from './grants.ts'
 import { schemaVersion } from './migrate.ts'
@@ -93,18 +100,43 @@ export async function openPostgresReader(
     return retried(() => connections.ask(read))
   }
 
+  function readWholePage(query: PageQuery): Promise<Page> {
+    const read = (client: Queryable) => readPageWithin(client, query, markets, WHOLE_PAGE)
+    if (isInSteps(query)) return ask((client) => snapshot(client, () => read(client)))
+    return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
+  }
+
+  /** The first rows of a page whose answer is too long. */
+  async function readShortPage(query: PageQuery): Promise<Page> {
+    const readFirst = (rows: number) =>
+      ask((client) =>
+        snapshot(client, () => readPageWithin(client, query, markets, { rows, maxBytes: MAX_PAGE_BYTES })),
+      )
+    let page: Page | null = null
+    try {
+      for (let rows = 1; rows <= query.limit; rows *= 2) page = await readFirst(rows)
+    } catch (error) {
+      if (!isAnswerTooLong(error)) throw error
+      if (page === null) throw new RowTooLongError(address.name, { cause: error })
+    }
+    return { ...page!, more: true }
+  }
+
   return {
-    page: (query) => {
-      if (isInSteps(query)) {
-        return ask((client) => snapshot(client, () => readPageWithin(client, query, markets)))
+    page: async (query) => {
+      try {
+        return await readWholePage(query)
+      } catch (error) {
+        if (!isAnswerTooLong(error)) throw error
+        return readShortPage(query)
       }
-      const read = (client: Queryable) => readPageWithin(client, query, markets)
-      return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
     },
     read: (reading) => ask((client) => snapshot(client, () => runPostgresReading(client, reading()))),
     freshness: (since) => askShared((client) => runPostgresReading(client, readFreshness(since))),
     openSnapshot: () =>
-      openPostgresSnapshot(address, config, (client, query) => readPageWithin(client, query, markets)),
+      openPostgresSnapshot(address, config, (client, query) =>
+        readPageWithin(client, query, markets, EXPORTED_PAGE),
+      ),
     ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
     checkSchema: () => askShared(checkSchema),
     deniedTable: () => askShared((client) => readDeniedTable(client, address.schema)),
@@ -128,8 +160,25 @@ function isInSteps({ resource, selection }: PageQuery): boolean {
   return filtersBySpan(resource, selection).length > 0
 }
 
-/** A page, within the caller's transaction if it has one. */
-async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
+/** The number of rows to read for a page, null for one more than it has; and the most bytes of their answer. */
+type PageLimits = { rows: number | null; maxBytes: number }
+
+const WHOLE_PAGE: PageLimits = { rows: null, maxBytes: MAX_PAGE_BYTES }
+
+/** Of the pages of an export, which are not cut. */
+const EXPORTED_PAGE: PageLimits = { rows: null, maxBytes: Number.POSITIVE_INFINITY }
+
+/**
+ * A page, within the caller's transaction if it has one.
+ *
+ * @throws {AnswerTooLongError}
+ */
+async function readPageWithin(
+  client: Queryable,
+  query: PageQuery,
+  markets: Markets,
+  { rows, maxBytes }: PageLimits,
+): Promise<Page> {
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...EMPTY_PAGE, ...(await readStoreState(client)) })
   if (selectsNothing(resource, selection)) return nothing()
@@ -143,8 +192,8 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
     if (market !== null) markets.numbers.set(scope!, market)
     const scans = pageScans(query, span, market)
     const statementOf = asColumns ? columnsStatement : rowsStatement
-    const statement = statementOf(scans, { limit: limit + 1, withState: !markets.spread })
-    const [apart, answer] = await withStateApart(client, statement, markets.spread)
+    const statement = statementOf(scans, { limit: rows ?? limit + 1, withState: !markets.spread })
+    const [apart, answer] = await withStateApart(client, statement, markets.spread, maxBytes)
     const found = asColumns ? foundInColumns(query, answer) : foundInRows(query, answer)
     const [hasRowsAtOrBefore, marketId, ...state] = [...found.facts, ...apart]
     if (market !== null && marketId !== scope) {
@@ -191,10 +240,11 @@ async function withStateApart(
   client: Queryable,
   statement: Statement,
   spread: boolean,
+  maxBytes: number,
 ): Promise<[state: Row, found: Row[]]> {
   const [[state], found] = await Promise.all([
     spread ? queryRows(client, READ_STATE) : [[]],
-    rows(client, statement),
+    queryRows(client, statement.text, statement.values, maxBytes),
   ])
   return [state!, found]
 }
@@ -249,7 +299,9 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
   return result
 }
 
-const rows = (client: Queryable, statement: Statement) => queryRows(client, statement.text, statement.values)
+function isAnswerTooLong(error: unknown): boolean {
+  return error instanceof openedDriver().AnswerTooLongError
+}
 
 async function readStoreState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
   const [row] = await queryRows(client, READ_STATE)
