@@ -377,9 +377,18 @@ describe("the explorer's funding", () => {
     const days = await askDays(rates.client, hourly, range)
     const values = dayValues(days, range, 'cumulative')
     for (const [index, expected] of [
-      [0, '2023-11-14: +0.0010 % in 1 payment, longs pay shorts cumulative since 2023-11-14 +0.0010 %'],
-      [1, '2023-11-15: +0.0240 % in 24 payments, longs pay shorts cumulative since 2023-11-14 +0.0250 %'],
-      [40, '2023-12-24: +0.0230 % in 23 payments, longs pay shorts cumulative since 2023-11-14 +0.9600 %'],
+      [
+        0,
+        '2023-11-14: +0.0010 % in 1 payment, longs pay shorts cumulative of whole days since 2023-11-14 +0.0010 %',
+      ],
+      [
+        1,
+        '2023-11-15: +0.0240 % in 24 payments, longs pay shorts cumulative of whole days since 2023-11-14 +0.0250 %',
+      ],
+      [
+        40,
+        '2023-12-24: +0.0230 % in 23 payments, longs pay shorts cumulative of whole days since 2023-11-14 +0.9600 %',
+      ],
       [41, '2023-12-25: no payment'],
     ] as const) {
       const time = range.from + BigInt(index) * DAY

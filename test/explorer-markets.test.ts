@@ -195,7 +195,7 @@ test('the map of funding has sums in the order of the table, shades that tell sm
     const rows = heatRows(sums.edges, summaries)
     const starts = columnStarts(rows, end, length)
     assert.deepEqual(starts, [from, from + length, from + 2n * length])
-    const map = render(HeatCells, { rows, starts, step })
+    const map = render(HeatCells, { rows, starts, step, missing: new Set<bigint>() })
     // The newest cell of the first market is read first.
     assert.equal(textOf(map), `${titles[0]} ${expected}`)
     for (const title of titles) assert.ok(map.includes(`title="${title}"`), title)

@@ -46,7 +46,7 @@ async function visitMonth(path: string): Promise<Served> {
 }
 
 const paymentsOf = (list: FundingPayment[], more = false) =>
-  render(PaymentFigures, { payments: { list, more } })
+  render(PaymentFigures, { payments: { list, more }, range: { from: -DAY, to: 3n * DAY } })
 
 describe('the view of a party', () => {
   test('adds its payments by market, by day of UTC and over time, exactly', () => {

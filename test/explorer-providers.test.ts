@@ -511,7 +511,7 @@ describe("the explorer's providers", () => {
       [rowsOf(['1', '0'], ['1', '0']), 'No penalty took fees in these 2 epochs. '],
       [
         rowsOf(['1', '0'], ['0.5', '1', { feesPaid: null }]),
-        'No penalty took fees in these 2 epochs. Not counted: 1 with unknown fees.',
+        'What fee penalties took is not known for 1 of these 2 epochs; in the others they took nothing. Not counted: 1 with unknown fees.',
       ],
     ]
     for (const [rows, expected] of cases) {

@@ -30,11 +30,14 @@ export function missingIn(
   to: Time | null,
 ): Missing {
   const { gaps, imported } = coverage.blocks
-  const unknown = { start: null, end: null }
   const lacking = imported.filter(({ lacks = [] }) => lacks.includes(resource))
-  const missing = [...gaps, ...lacking.map((range) => ({ ...range, ...unknown }))]
+  // Imported blocks have no times, nor have the gaps of services before 0.3.
+  const missing = [...gaps, ...lacking]
+    .map((range: Pick<MissingBlocks, 'from' | 'to'> & Partial<MissingBlocks>): MissingBlocks => {
+      const { from, to, start = null, end = null } = range
+      return { from, to, start, end }
+    })
     .filter(({ start, end }) => isBefore(start, to) && isBefore(from, end))
-    .map(({ from, to, start, end }) => ({ from, to, start, end }))
     .sort((a, b) => Number(BigInt(a.from) - BigInt(b.from)))
   const since = coverage.since.find((entry) => entry.resource === resource)
   const isPartial = since !== undefined && isBefore(from, since.start)

@@ -1,6 +1,7 @@
 import uPlot from 'uplot'
 import { commonOptions, figureAxis, readColours, steps, timeAxis } from './chart-options.ts'
 import { crosshair } from './crosshair.ts'
+import { drawShades, type Shade } from './draw.ts'
 
 /** Dash patterns, which distinguish the lines without colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5], [1, 5]]
@@ -15,20 +16,25 @@ export function lineColour(place: HTMLElement, index: number): string {
   return getComputedStyle(place).getPropertyValue(`--line-${index}`).trim()
 }
 
+export type LineChartOptions = {
+  /** Whether the last column is the sum of all, which is drawn as a thick line. */
+  hasTotal?: boolean
+  /** Times that are shaded behind the lines. */
+  shades?: readonly Shade[]
+}
+
 /**
  * Draws lines as steps, each value up to the next one.
  *
  * @param data times in seconds, and a column for each line
  * @param suffix text after the figures at the axis
- *
- * @param hasTotal whether the last column is the sum of all, which is drawn as a thick line
  */
 export function createLineChart(
   place: HTMLElement,
   data: uPlot.AlignedData,
   suffix: string,
   onHover: (x: number | null) => void,
-  hasTotal = false,
+  { hasTotal = false, shades = [] }: LineChartOptions = {},
 ): { chart: uPlot; destroy(): void } {
   const colours = readColours(place)
   const chart = new uPlot(
@@ -53,6 +59,7 @@ export function createLineChart(
         }),
       ],
       hooks: {
+        drawClear: [(drawn) => drawShades(drawn, shades, colours)],
         setCursor: [
           ({ cursor, posToVal }) => {
             const { left } = cursor

@@ -8,6 +8,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute, formatSecond } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { FreshnessText } from '../parts/freshness-text.tsx'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -164,6 +165,7 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const title = `${marketLabel(marketId)}, ${formatMinute(range.from)} to ${formatMinute(range.to < last ? range.to : last)} UTC`
   return (
     <>
+      <MissingRows resource="fundingPeriods" range={range} />
       <section class="panel now" aria-label="Funding now">
         {newest.data === null && newest.error === null ? (
           <Skeleton what="funding periods" lines={3} />

@@ -2,6 +2,7 @@ import { formatSecond } from '../figures/format-time.ts'
 import { Empty } from '../parts/states.tsx'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
 
 export type NearestProps = {
@@ -30,8 +31,9 @@ export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps)
   return (
     <Empty title="No data points in this range">
       <p>
-        From {formatSecond(range.from)} to {formatSecond(range.to)} there are no data points. This market's
-        data are from {formatSecond(held.from)} to {formatSecond(held.to)} (UTC).
+        From {formatSecond(range.from)} to {formatSecond(range.to)} no data points are stored
+        {isWhole(missingOf('fundingPeriodDataPoints', range)) ? '' : ', and blocks are missing'}. This
+        market's data are from {formatSecond(held.from)} to {formatSecond(held.to)} (UTC).
       </p>
       <p class="jumps">
         {data?.before !== undefined && (

@@ -27,6 +27,7 @@ import {
 } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { isCurrent, isOutdated } from '../service/freshness.ts'
+import { isWhole, missingOf } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
 import { runningPeriod } from './reading.ts'
 
@@ -104,7 +105,7 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
           : 'Cumulative'
       }
       main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
-      none={isKnown ? 'No payment was due in this range' : error === null ? '' : whyUnknown(error)}
+      none={isKnown ? describeNoPayment(range) : error === null ? '' : whyUnknown(error)}
     >
       {areAll && count > 0 && <Mean periods={due} />}
       {!areAll && data?.firstEnd != null && (
@@ -114,6 +115,11 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
     </Figure>
   )
   return areAll ? figure : <Answered query={payments}>{figure}</Answered>
+}
+
+function describeNoPayment(range: Range): string {
+  const isAll = isWhole(missingOf('fundingPeriods', range))
+  return isAll ? 'No payment was due in this range' : 'No payment of this range is stored'
 }
 
 export type MissingProps = { payments: PositionFunding | null; running: Period | null }

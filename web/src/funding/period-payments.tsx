@@ -8,6 +8,7 @@ import { formatSecond } from '../figures/format-time.ts'
 import { setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
@@ -70,6 +71,7 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
           Close
         </button>
       </div>
+      <MissingRows resource="fundingPayments" range={{ from: end, to: end + 1n }} />
       <Answer query={query} what="payments">
         {(payments) =>
           payments.length === 0 ? (

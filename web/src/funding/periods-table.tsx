@@ -16,6 +16,7 @@ import { latestCoverage } from '../service/coverage.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf } from '../service/missing.ts'
 import type { Query } from '../service/use-query.ts'
 import { AnnualRate, Rate } from './now-figures.tsx'
 import { openPayments } from './period-payments.tsx'
@@ -84,7 +85,13 @@ export function PeriodsTable({
                 {formatMinute(firstListed)} are not listed. Choose a shorter range.
               </p>
             )}
-            {rows.length === 0 && <p class="quiet">No funding period overlaps this range.</p>}
+            {rows.length === 0 && (
+              <p class="quiet">
+                {isWhole(missingOf('fundingPeriods', range))
+                  ? 'No funding period overlaps this range.'
+                  : 'No funding period of this range is stored.'}
+              </p>
+            )}
             {rows.length > 0 && (
               <TablePlace name="Table of funding periods">
                 <table class="periods">

@@ -87,7 +87,7 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
         {(data) =>
           data.rows.length === 0 ? (
             <Empty title="No data points here">
-              No points match the range and filters. Widen the range, or remove a filter.
+              No stored points match the range and filters. Widen the range, or remove a filter.
             </Empty>
           ) : (
             <>

@@ -11,6 +11,7 @@ import type { Period } from '../periods/period.ts'
 import type { Range } from '../series/series.ts'
 import { isOutdated } from '../service/freshness.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf } from '../service/missing.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { markUnit } from './mark-price.tsx'
 import { Missing, whyUnknown } from './now-figures.tsx'
@@ -116,7 +117,9 @@ export function PositionPayments({
       {result === null || result.count === 0 ? (
         fault === '' && (
           <span class="figure-more none">
-            {typed === null ? describeNone(result !== null, error) : 'Enter shows its payments'}
+            {typed === null
+              ? describeNone(result !== null, payments.data?.range ?? null, error)
+              : 'Enter shows its payments'}
           </span>
         )
       ) : (
@@ -164,8 +167,13 @@ function worthOf(
   return { text: trimZeros(writeDecimal(multiply(size, mark))), unit }
 }
 
-function describeNone(hasAnswer: boolean, error: Error | null): string {
-  if (hasAnswer) return 'no period that was paid ended in this range'
+function describeNone(hasAnswer: boolean, range: Range | null, error: Error | null): string {
+  if (hasAnswer && range !== null) {
+    const isAll = isWhole(missingOf('fundingPeriods', range))
+    return isAll
+      ? 'no period that was paid ended in this range'
+      : 'no paid period that ended in this range is stored'
+  }
   return error === null ? '' : whyUnknown(error)
 }
 

@@ -63,7 +63,7 @@ export function Readout({ reading, pointed, bars, days, cumulative, unit, places
           <span class="figure-more">
             {days === null
               ? `cumulative in this range${hasEstimate ? ', with the estimate' : ''}`
-              : `cumulative since ${formatDay(bars.values.keys().next().value!)}`}{' '}
+              : `cumulative of whole days since ${formatDay(bars.values.keys().next().value!)}`}{' '}
             <Rounded
               text={writeDecimal(cumulative)}
               shown={formatRate(cumulative, RATE_PLACES)}

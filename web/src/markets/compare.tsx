@@ -1,3 +1,4 @@
+import type { Coverage } from 'lyra-client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { readColours } from '../charts/chart-options.ts'
@@ -6,10 +7,12 @@ import { LineLegend } from '../charts/line-legend.tsx'
 import { savePng } from '../charts/save-png.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
+import { useGapShades } from '../funding/gap-times.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
 import { heldRange } from '../funding/requests.ts'
 import { DAY, subjectOf, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered, Failure, Skeleton } from '../parts/states.tsx'
 import { nanosecondsOf, type Range } from '../series/series.ts'
@@ -32,6 +35,7 @@ import {
 import type { RateBasis } from './summary.ts'
 
 const NO_LINES: readonly Line[] = []
+const NO_GAPS: Coverage['blocks']['gaps'] = []
 
 /** From when to when any of these markets has funding; the last day, if none has. */
 function heldOf(marketIds: readonly string[], last: bigint): Range {
@@ -68,17 +72,22 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
   const [at, setAt] = useState<bigint | null>(null)
   const dark = isDark()
   const lines = data?.lines ?? NO_LINES
+  const gaps = useGapShades(coverage?.blocks.gaps ?? NO_GAPS)
   useEffect(() => {
     if (place.current === null || lines.length === 0) return
-    const made = createLineChart(place.current, columnsOf(lines, kind, basis), ' %', (x) =>
-      setAt(x === null ? null : nanosecondsOf(x)),
+    const made = createLineChart(
+      place.current,
+      columnsOf(lines, kind, basis),
+      ' %',
+      (x) => setAt(x === null ? null : nanosecondsOf(x)),
+      { shades: gaps },
     )
     chart.current = made.chart
     return () => {
       chart.current = null
       made.destroy()
     }
-  }, [lines, kind, basis, dark])
+  }, [lines, kind, basis, gaps, dark])
   const name = titleOf(kind, basis, data?.byDay ?? false)
   return (
     <section class="panel" aria-labelledby="compare-title">
@@ -124,6 +133,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
         onRange={({ from, to }) => setParams({ from: `${from}`, to: `${to}`, span: null })}
       />
       {data === null && error !== null && <Failure error={error} onRetry={reload} />}
+      <MissingRows resource="fundingPeriods" range={range} />
       <Answered query={query}>
         <div class="compare-chart">
           {data === null && error === null && <Skeleton what="funding periods" tall />}

@@ -5,6 +5,7 @@ import { approximate, parseDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatDay, formatMinute, formatTime } from '../figures/format-time.ts'
 import { param } from '../location.ts'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answer } from '../parts/states.tsx'
@@ -13,6 +14,7 @@ import { RATE_SPANS, whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
 import '../styles/heat-map.css'
 
@@ -60,14 +62,24 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
         </h2>
         <Segments label="Column length" name="map" choices={STEP_TITLES} chosen={step} byDefault="1d" />
       </div>
+      <MissingRows resource="fundingPeriods" range={range} />
       <Answer query={query} what="funding rates">
         {({ step, end, length, rates }) => {
           const rows = heatRows(rates, summaries)
           const starts = columnStarts(rows, end, length)
+          const missing = missingOf('fundingPeriods', range)
           return rows.length === 0 ? (
-            <p class="quiet">No payments in this time.</p>
+            <p class="quiet">
+              {isWhole(missing) ? 'No payments in this time.' : 'No payments of this time are stored.'}
+            </p>
           ) : (
-            <HeatCells key={`${step} ${starts[0]}`} rows={rows} starts={starts} step={step} />
+            <HeatCells
+              key={`${step} ${starts[0]}`}
+              rows={rows}
+              starts={starts}
+              step={step}
+              missing={missingSteps(missing, range, length)}
+            />
           )
         }}
       </Answer>
@@ -114,10 +126,16 @@ export function columnStarts(rows: readonly Row[], end: bigint, length: bigint):
   return Array.from({ length: Number((end - first) / length) }, (_, index) => first + BigInt(index) * length)
 }
 
-type CellsProps = { rows: readonly Row[]; starts: readonly bigint[]; step: Step }
+type CellsProps = {
+  rows: readonly Row[]
+  starts: readonly bigint[]
+  step: Step
+  /** The starts of columns of which blocks are missing. */
+  missing: ReadonlySet<bigint>
+}
 
 /** The cells: arrow keys, Home and End go from one to another; the one in focus is told in full. */
-export function HeatCells({ rows, starts, step }: CellsProps) {
+export function HeatCells({ rows, starts, step, missing }: CellsProps) {
   const [at, setAt] = useState({ row: 0, column: starts.length - 1 })
   const most = Math.max(
     ...rows.flatMap(({ buckets }) => [...buckets.values()].map((one) => Math.abs(sizeOf(one)))),
@@ -141,7 +159,7 @@ export function HeatCells({ rows, starts, step }: CellsProps) {
   return (
     <>
       <p class="map-reading" aria-live="polite" data-figure="map-reading">
-        {describe(row, start, step)}
+        {describe(row, start, step, missing)}
       </p>
       <MapKey limits={limits} />
       <TablePlace name="Funding heat map" atEnd>
@@ -151,7 +169,12 @@ export function HeatCells({ rows, starts, step }: CellsProps) {
             <tr>
               <th scope="col">Market</th>
               {starts.map((time) => (
-                <th key={time} scope="col" class="figure-column">
+                <th
+                  key={time}
+                  scope="col"
+                  class={missing.has(time) ? 'figure-column gap' : 'figure-column'}
+                  title={missing.has(time) ? BLOCKS_MISSING : undefined}
+                >
                   {formatTime(time)
                     .slice(5, step === '1d' ? 10 : 13)
                     .replace(' ', ' ')}
@@ -174,8 +197,8 @@ export function HeatCells({ rows, starts, step }: CellsProps) {
                       key={time}
                       data-cell={`${index} ${column}`}
                       tabIndex={isAt ? 0 : -1}
-                      {...shadeOf(bucket, limits)}
-                      title={describe({ marketId, buckets }, time, step)}
+                      {...lookOf(bucket, limits, missing.has(time))}
+                      title={describe({ marketId, buckets }, time, step, missing)}
                       onFocus={() => setAt({ row: index, column })}
                       onKeyDown={move}
                     >
@@ -202,13 +225,19 @@ export function shadeLimits(most: number): number[] {
   return Array.from({ length: SHADES }, (_, index) => most * ((index + 1) / SHADES) ** 2)
 }
 
-/** The look of a cell: its side of zero, and the number of its shade. */
-function shadeOf(bucket: Bucket | undefined, limits: readonly number[]) {
+/** The look of a cell: its side of zero, and the number of its shade; hatched without one if blocks are missing. */
+function lookOf(bucket: Bucket | undefined, limits: readonly number[], isMissing: boolean) {
   const size = bucket === undefined ? 0 : sizeOf(bucket)
-  if (size === 0) return { class: 'figure-column' }
+  if (size === 0) return { class: isMissing ? 'figure-column gap' : 'figure-column' }
   const shade = limits.findIndex((limit) => Math.abs(size) <= limit) + 1
-  return { class: `figure-column ${size > 0 ? 'above' : 'below'}`, style: { '--shade': `${shade}` } }
+  const side = size > 0 ? 'above' : 'below'
+  return {
+    class: `figure-column ${side}${isMissing ? ' gap' : ''}`,
+    style: { '--shade': `${shade}` },
+  }
 }
+
+const BLOCKS_MISSING = 'blocks are missing'
 
 /** Key to the shades. */
 function MapKey({ limits }: { limits: readonly number[] }) {
@@ -230,11 +259,19 @@ function MapKey({ limits }: { limits: readonly number[] }) {
 }
 
 /** A cell in a sentence. */
-function describe({ marketId, buckets }: Row, start: bigint, step: Step): string {
+function describe(
+  { marketId, buckets }: Row,
+  start: bigint,
+  step: Step,
+  missing: ReadonlySet<bigint>,
+): string {
+  const partly = missing.has(start) ? `; ${BLOCKS_MISSING}` : ''
   const when = step === '1d' ? formatDay(start) : `8 hours from ${formatMinute(start)} UTC`
   const bucket = buckets.get(`${start}`)
-  if (bucket === undefined) return `${marketLabel(marketId)}, ${when}: no payment`
+  if (bucket === undefined) {
+    return `${marketLabel(marketId)}, ${when}: ${missing.has(start) ? `no payment is stored${partly}` : 'no payment'}`
+  }
   const { count, sumOfRates } = bucket
   const payments = `${count} payment${count === 1 ? '' : 's'}`
-  return `${marketLabel(marketId)}, ${when}: ${formatRate(parseDecimal(sumOfRates)!, 4)} in ${payments}, ${whoPays(sumOfRates)}`
+  return `${marketLabel(marketId)}, ${when}: ${formatRate(parseDecimal(sumOfRates)!, 4)} in ${payments}, ${whoPays(sumOfRates)}${partly}`
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
+import type { Shade } from '../charts/draw.ts'
 import { createLineChart } from '../charts/line-chart.ts'
 import { LineLegend } from '../charts/line-legend.tsx'
 import type { Unit } from '../figures/amount.ts'
@@ -16,10 +17,12 @@ export type CumulativeChartProps = {
   /** The sum of these markets and of those that are not drawn; null for a single one. */
   total: Steps | null
   unit: Unit | null
+  /** Times of which blocks are missing; the same list while they are the same. */
+  shades: readonly Shade[]
 }
 
 /** A party's receipts minus its payments, cumulated over a range: a line for each market of an asset, and one for their total. */
-export function CumulativeChart({ lines, total, unit }: CumulativeChartProps) {
+export function CumulativeChart({ lines, total, unit, shades }: CumulativeChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState<bigint | null>(null)
   const dark = isDark()
@@ -30,10 +33,10 @@ export function CumulativeChart({ lines, total, unit }: CumulativeChartProps) {
       columnsOf(total === null ? lines : [...lines, total], unit),
       '',
       (x) => setAt(x === null ? null : nanosecondsOf(x)),
-      total !== null,
+      { hasTotal: total !== null, shades },
     )
     return made.destroy
-  }, [lines, total, unit?.decimals, dark])
+  }, [lines, total, shades, unit?.decimals, dark])
   const saidOf = ({ times, totals }: Steps) => {
     const last = at === null ? times.length - 1 : times.findLastIndex((time) => time <= at)
     return last === -1 ? (

@@ -4,12 +4,14 @@ import { inUnit, placesOf } from '../figures/amount.ts'
 import { add, writeDecimal } from '../figures/decimal.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatDay, formatMinute } from '../figures/format-time.ts'
+import { useGapShades } from '../funding/gap-times.ts'
 import { RangeBar } from '../funding/range-bar.tsx'
 import { DAY, SECOND, subjectOf, type ViewRange, viewRange } from '../funding/view-range.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
@@ -20,6 +22,7 @@ import type { Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf, missingSteps } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { useQuery } from '../service/use-query.ts'
 import { CumulativeChart } from './cumulative-chart.tsx'
@@ -31,6 +34,7 @@ import {
   sumsByDay,
   sumsByMarket,
   totalOf,
+  withDays,
 } from './payments.ts'
 
 /** Payments are read so many at a time, so many times at most. */
@@ -88,14 +92,17 @@ export function Payments({ partyId }: { partyId: string }) {
           <p class="range-said">
             {formatMinute(range.from)} to {formatMinute(range.to)} UTC
           </p>
+          <MissingRows resource="fundingPayments" range={range} />
           <Answer query={query} what="funding payments" tall>
             {(payments) =>
               payments.list.length === 0 ? (
                 <Empty title="No funding payments of this party in this range">
-                  It had no position at the end of a period, or the id is another one's.
+                  {isWhole(missingOf('fundingPayments', range))
+                    ? "It had no position at the end of a period, or the id is another one's."
+                    : 'Whether it had any is not known: blocks are missing.'}
                 </Empty>
               ) : (
-                <PaymentFigures payments={payments} />
+                <PaymentFigures payments={payments} range={range} />
               )
             }
           </Answer>
@@ -154,10 +161,21 @@ async function askPayments(
 /** The settlement asset of a market, by its id; the market's own if that is not known: amounts are not added then. */
 const assetOf = (marketId: string) => instrumentOf(marketId)?.settlementAsset?.id ?? marketId
 
-export function PaymentFigures({ payments: { list, more } }: { payments: PartyPayments }) {
+export function PaymentFigures({
+  payments: { list, more },
+  range,
+}: {
+  payments: PartyPayments
+  range: Range
+}) {
   const byAsset = [...Map.groupBy(sumsByMarket(list), ({ marketId }) => assetOf(marketId))]
   const groups = byAsset.map(([, sums]) => sums)
-  const days = sumsByDay(list)
+  const missing = missingSteps(
+    missingOf('fundingPayments', range),
+    more ? { from: BigInt(list.at(-1)!.timestamp), to: range.to } : range,
+    DAY,
+  )
+  const days = withDays(sumsByDay(list), missing)
   const rows = useNarrow() ? DAYS_OF_PHONE : DAYS
   const shown = pageOf('day', days.length, rows)
   const since = more ? ` since ${formatMinute(list.at(-1)!.timestamp)} UTC` : null
@@ -180,6 +198,7 @@ export function PaymentFigures({ payments: { list, more } }: { payments: PartyPa
       ))}
       <DaysTable
         days={days.slice(shown.first, shown.first + rows)}
+        missing={missing}
         groups={groups.map((sums) => sums.map(({ marketId }) => marketId))}
       />
       <Pages {...shown} what="days" />
@@ -282,13 +301,14 @@ function AssetChart({
     return { own, lines: own.slice(0, MOST_LINES), total: own.length > 1 ? runningSum(payments) : null }
   }, [list, markets.join()])
   const unit = marketUnit(markets[0]!)
+  const gaps = useGapShades(latestCoverage()?.blocks.gaps ?? [])
   return (
     <>
       <h3 class="chart-title">
         Cumulative{since}
         {inUnit(unit)}
       </h3>
-      <CumulativeChart lines={lines} total={total} unit={unit} />
+      <CumulativeChart lines={lines} total={total} unit={unit} shades={gaps} />
       {own.length > MOST_LINES && (
         <p class="quiet">
           Not drawn, as the smaller ones:{' '}
@@ -303,8 +323,15 @@ function AssetChart({
   )
 }
 
+type DaysTableProps = {
+  days: readonly DaySums[]
+  /** The starts of days of which blocks are missing. */
+  missing: ReadonlySet<bigint>
+  groups: readonly (readonly string[])[]
+}
+
 /** The sums by day: the total of each asset with several markets, then each market. */
-function DaysTable({ days, groups }: { days: readonly DaySums[]; groups: readonly (readonly string[])[] }) {
+function DaysTable({ days, missing, groups }: DaysTableProps) {
   const columnOf = (name: string, markets: readonly string[]) => {
     const unit = marketUnit(markets[0]!)
     const texts = days.map(({ byMarket }) => {
@@ -325,10 +352,26 @@ function DaysTable({ days, groups }: { days: readonly DaySums[]; groups: readonl
         <tbody>
           {days.map(({ start }, day) => (
             <tr key={`${start}`}>
-              <th scope="row">{formatDay(start)}</th>
+              <th scope="row">
+                {formatDay(start)}
+                {missing.has(start) && (
+                  <>
+                    {' '}
+                    <span class="tag">blocks missing</span>
+                  </>
+                )}
+              </th>
               {columns.map(({ key, title, texts, ...column }) => (
                 <td key={key} data-label={title} class="figure-column">
-                  {texts[day] == null ? '–' : <Amount {...STYLE} {...column} text={texts[day]} bare />}
+                  {texts[day] == null ? (
+                    missing.has(start) ? (
+                      'unknown'
+                    ) : (
+                      '–'
+                    )
+                  ) : (
+                    <Amount {...STYLE} {...column} text={texts[day]} bare />
+                  )}
                 </td>
               ))}
             </tr>

@@ -3,6 +3,7 @@ import { parseDecimal, subtract, writeDecimal } from '../figures/decimal.ts'
 import { formatPercent } from '../figures/format-figure.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Answer } from '../parts/states.tsx'
@@ -12,6 +13,7 @@ import type { ProviderRow } from '../providers/fees.ts'
 import { leastTime } from '../providers/provider-figure.tsx'
 import { useProviders } from '../providers/use-providers.ts'
 import { lyra } from '../service/lyra.ts'
+import type { OpenRange } from '../service/missing.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { type Query, together, useQuery } from '../service/use-query.ts'
 import { describeCosts } from './epoch-costs.ts'
@@ -72,6 +74,7 @@ function ProvisionFigures({ partyId, now, epochs }: Figures & { partyId: string 
   const markets = [...new Set([...now.map(({ marketId }) => marketId), ...byMarket.keys()])].sort()
   return (
     <>
+      <MissingRows resource="liquidityProviderHistory" range={epochsRange(epochs)} />
       {markets.length === 0 && (
         <p class="quiet">It provides no liquidity, and did not in any epoch that is stored.</p>
       )}
@@ -97,6 +100,11 @@ function ProvisionFigures({ partyId, now, epochs }: Figures & { partyId: string 
       )}
     </>
   )
+}
+
+/** The time of the epochs that were read: of all there are, unless there are more. */
+function epochsRange(rows: readonly LiquidityProviderEpoch[]): OpenRange {
+  return { from: rows.length < MOST_EPOCHS ? null : BigInt(rows.at(-1)!.timestamp), to: null }
 }
 
 /** Without the oldest epoch, if the page that was read may have cut it. */

@@ -73,6 +73,15 @@ export function sumsByDay(payments: readonly FundingPayment[]): DaySums[] {
     .sort((a, b) => (a.start > b.start ? -1 : 1))
 }
 
+/** The sums by day, and days without any that are to be listed, newest first. */
+export function withDays(sums: readonly DaySums[], days: ReadonlySet<bigint>): DaySums[] {
+  const summed = new Set(sums.map(({ start }) => start))
+  const empty = [...days]
+    .filter((start) => !summed.has(start))
+    .map((start) => ({ start, byMarket: new Map() }))
+  return [...sums, ...empty].sort((a, b) => (a.start > b.start ? -1 : 1))
+}
+
 /** A running sum of payments. */
 export type Steps = { times: readonly bigint[]; totals: readonly Decimal[] }
 

@@ -120,7 +120,11 @@ export function describeDearest(
   const row = dearest?.row
   const lost = row === undefined ? null : lostToPenalty(row)
   if (row === undefined || lost === null || !isPenalty(lost)) {
-    return { what: `No penalty took fees in these ${rows.length} epochs.`, why: notes.trim() }
+    const what =
+      unknown === 0
+        ? `No penalty took fees in these ${rows.length} epochs.`
+        : `What fee penalties took is not known for ${unknown} of these ${rows.length} epochs; in the others they took nothing.`
+    return { what, why: notes.trim() }
   }
   const earlier = rows.slice(rows.indexOf(row) + 1)
   const before = earlier[0]

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { param } from '../location.ts'
 import { Id } from '../parts/id.tsx'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -52,6 +53,10 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
           </h2>
           <Segments label="Number of epochs" name="epochs" choices={COUNTS} chosen={count} byDefault="10" />
         </div>
+        <MissingRows
+          resource="liquidityProviderHistory"
+          range={{ from: rows.length < Number(count) ? null : BigInt(rows.at(-1)!.timestamp), to: null }}
+        />
         <Answer query={query} what="epochs">
           {() =>
             rows.length === 0 ? (

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { before } from 'node:test'
+import type { Page } from 'playwright-core'
+import { SAMPLE_MARKET, SAMPLE_PARTY } from '../scripts/sample.ts'
+import { accessibilityFaults } from './fixtures/browser.ts'
+import { partOf } from './fixtures/event-stream.ts'
+import { cellsOf, explorerTest as test } from './fixtures/explorer.ts'
+import { FILE, ingest, serve } from './fixtures/service.ts'
+import { MONTH } from './fixtures/shared.ts'
+import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
+
+/** The blocks that are left out of `month`: 17 September and parts of the days about it, and some hours later on. */
+const isMissing = (height: number) => (height >= 1500 && height <= 1700) || (height >= 2900 && height <= 2910)
+
+const FIRST = 'blocks 1,500 to 1,700 (2024-09-16'
+
+let base: string
+
+before(async () => {
+  const store = STORE_KINDS[0]!.create(FILE)
+  const path = fileWith(
+    FILE,
+    partOf(MONTH, (height) => !isMissing(height)),
+  )
+  const { failure } = await ingest(store, path, { allowGap: true })
+  assert.equal(failure, null)
+  base = await serve(FILE, store)
+})
+
+/** What a part of a page says is missing. */
+async function missingOn(page: Page, within: string): Promise<string> {
+  return page.locator(within).locator('[data-figure="missing"]').first().innerText()
+}
+
+const mainText = (page: Page) => page.locator('main').innerText()
+
+test("a party's total names the blocks that are missing in its range, and its days, and gives no reason that is not known", async ({
+  openAt,
+}) => {
+  const page = await openAt(base)
+  const party = `${base}/?view=party&party=${SAMPLE_PARTY}`
+  await page.goto(`${party}&from=2024-09-16&to=2024-09-23`)
+  await page.waitForSelector('[data-figure="payments-total"]')
+  assert.match(
+    await missingOn(page, 'main'),
+    /^Funding payments of blocks 1,500 to 1,700 \(2024-09-16 \d\d:\d\d to 2024-09-18 \d\d:\d\d UTC\) are missing\./,
+  )
+  const days = await cellsOf(page, 'days')
+  assert.deepEqual(
+    days.map(([day, ...cells]) => [day, cells.includes('unknown')]),
+    [
+      ['2024-09-22', false],
+      ['2024-09-21', false],
+      ['2024-09-20', false],
+      ['2024-09-19', false],
+      ['2024-09-18 blocks missing', days[4]!.includes('unknown')],
+      ['2024-09-17 blocks missing', true],
+      ['2024-09-16 blocks missing', days[6]!.includes('unknown')],
+    ],
+  )
+  assert.deepEqual(await accessibilityFaults(page), [])
+
+  await page.goto(`${party}&from=2024-09-17&to=2024-09-18`)
+  const empty = page.locator('.empty', { hasText: 'No funding payments of this party' })
+  assert.match(await empty.innerText(), /Whether it had any is not known: blocks are missing\./)
+  assert.doesNotMatch(await mainText(page), /had no position/)
+
+  await page.goto(`${party}&from=2024-09-20&to=2024-09-23`)
+  await page.waitForSelector('[data-figure="payments-total"]')
+  const payments = page.locator('section', { has: page.locator('#payments-title') })
+  assert.equal(await payments.locator('[data-figure="missing"]').count(), 0)
+
+  const provisions = page.locator('section', { has: page.locator('#provisions-title') })
+  assert.match(
+    await provisions.locator('[data-figure="missing"]').innerText(),
+    /^Epochs of providers of blocks 1,500 to 1,700 .* and 2,900 to 2,910 .* are missing\./,
+  )
+})
+
+test('the funding of a range without its blocks is not said to be none', async ({ openAt }) => {
+  const page = await openAt(base)
+  const funding = `${base}/?view=funding&market=${SAMPLE_MARKET}`
+  await page.goto(`${funding}&from=2024-09-17&to=2024-09-18`)
+  await page.getByText('No payment of this range is stored').waitFor()
+  await page.getByText('no paid period that ended in this range is stored').waitFor()
+  await page.getByText(', and blocks are missing. This market').waitFor()
+  assert.ok((await missingOn(page, 'main')).startsWith(`Funding periods of ${FIRST}`))
+  const text = await mainText(page)
+  assert.doesNotMatch(text, /No payment was due|no period that was paid ended|there are no data points/)
+
+  await page.goto(`${funding}&span=30d`)
+  await page.waitForSelector('[data-figure="cumulative"]')
+  assert.match(await missingOn(page, 'main'), /1,500 to 1,700 .* and 2,900 to 2,910/)
+  await page.goto(`${funding}&from=2024-09-19&to=2024-09-22`)
+  await page.waitForSelector('[data-figure="cumulative"]')
+  assert.equal(await page.locator('[data-figure="missing"]').count(), 0)
+})
+
+test('the map of funding hatches the days of which blocks are missing, and compared rates name them', async ({
+  openAt,
+}) => {
+  const page = await openAt(base)
+  await page.goto(`${base}/?view=markets`)
+  const map = page.locator('section', { has: page.locator('#map-title') })
+  await map.locator('td').first().waitFor()
+  const heads = await map.locator('th.gap').allInnerTexts()
+  assert.deepEqual(heads.slice(0, 3), ['09-16', '09-17', '09-18'])
+  assert.match(
+    await missingOn(page, 'section[aria-labelledby="map-title"]'),
+    /^Funding periods of blocks 1,500/,
+  )
+  const titles = await map
+    .locator('td.gap')
+    .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('title')!))
+  assert.ok(
+    titles.every((title) => title.endsWith('; blocks are missing')),
+    titles.join('\n'),
+  )
+  assert.ok(titles.some((title) => title.includes('2024-09-17: no payment is stored; ')))
+  assert.ok(titles.some((title) => /2024-09-16: .* in [12] payments?, .*; blocks/.test(title)))
+  assert.deepEqual(await accessibilityFaults(page), [])
+
+  await page.goto(`${base}/?view=markets&compare=${SAMPLE_MARKET}&span=30d`)
+  await page.waitForSelector('[data-chart="compare"] canvas')
+  assert.match(
+    await missingOn(page, 'section[aria-labelledby="compare-title"]'),
+    /^Funding periods of blocks 1,500/,
+  )
+})

@@ -1,0 +1,78 @@
+import { type Missing, missingIn } from 'lyra-client'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatMinute } from '../figures/format-time.ts'
+import { latestCoverage } from './coverage.ts'
+
+/** Resources that figures are computed from, and the name of their rows at the beginning of a sentence. */
+const ROWS = {
+  fundingPayments: 'Funding payments',
+  fundingPeriods: 'Funding periods',
+  fundingPeriodDataPoints: 'Data points',
+  liquidityProviderHistory: 'Epochs of providers',
+} as const
+
+export type SummedResource = keyof typeof ROWS
+
+/** A range of times; an end that is null is open. */
+export type OpenRange = { from: bigint | null; to: bigint | null }
+
+/** So many ranges of blocks are named, the latest ones. */
+const NAMED = 2
+
+const NOTHING: Missing = { missing: [], since: null }
+
+/** What the store lacks of a resource's rows in a range, as far as coverage has been reported. */
+export function missingOf(resource: SummedResource, { from, to }: OpenRange): Missing {
+  const coverage = latestCoverage()
+  return coverage === null ? NOTHING : missingIn(coverage, resource, from, to)
+}
+
+/** Whether all rows of a range are stored, so that none means that there were none. */
+export function isWhole({ missing, since }: Missing): boolean {
+  return missing.length === 0 && since === null
+}
+
+/**
+ * What is missing, in sentences; null if nothing is: `Funding payments of blocks 1,500 to 1,700 (2024-09-16 04:30 to
+ * 2024-09-18 15:30 UTC) are missing.`
+ */
+export function describeMissing(resource: SummedResource, { missing, since }: Missing): string | null {
+  const sentences = []
+  if (missing.length > 0) {
+    const others = missing.length - NAMED
+    const named = missing.slice(-NAMED).map(describeBlocks)
+    const earlier =
+      others > 0 ? [`${groupDigits(`${others}`)} earlier ${others === 1 ? 'range' : 'ranges'}`] : []
+    sentences.push(`${ROWS[resource]} of blocks ${[...named, ...earlier].join(' and ')} are missing.`)
+  }
+  if (since !== null) {
+    const when = since.start === null ? '' : ` (${formatMinute(since.start)} UTC)`
+    sentences.push(`${ROWS[resource]} before block ${groupDigits(since.height)}${when} are not all stored.`)
+  }
+  return sentences.length === 0 ? null : sentences.join(' ')
+}
+
+function describeBlocks({ from, to, start, end }: Missing['missing'][number]): string {
+  const blocks = from === to ? groupDigits(from) : `${groupDigits(from)} to ${groupDigits(to)}`
+  if (start === null || end === null) return blocks
+  return `${blocks} (${formatMinute(start)} to ${formatMinute(end)} UTC)`
+}
+
+/**
+ * The steps of a range of which blocks are missing, by their start; steps begin at multiples of their length. Blocks of
+ * unknown times are of no step.
+ */
+export function missingSteps(
+  { missing }: Missing,
+  { from, to }: { from: bigint; to: bigint },
+  length: bigint,
+): Set<bigint> {
+  const steps = new Set<bigint>()
+  for (const { start, end } of missing) {
+    if (start === null || end === null) continue
+    const first = BigInt(start) > from ? BigInt(start) : from
+    const after = BigInt(end) < to ? BigInt(end) : to
+    for (let step = first - (first % length); step < after; step += length) steps.add(step)
+  }
+  return steps
+}
