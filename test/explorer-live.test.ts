@@ -30,7 +30,7 @@ import {
 import { addressOf, startLyra } from './fixtures/program.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recorded, TIMESTAMP } from './fixtures/shared.ts'
-import { fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { fileWith, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDING = recorded('perps-calm-named')
 
@@ -129,17 +129,26 @@ describe('the explorer, while its service changes,', () => {
     assert.ok(words.width > 30, 'a phone shows the words, not a colour alone')
   })
 
+  test('says how an empty store is filled that waits for no core', async ({ t, openAt }) => {
+    const store = STORE_KINDS[0]!.create(t)
+    await openStore(store).migrate()
+    const page = await openAt(await serve(t, store))
+    await page.goto(FUNDING)
+    await page.getByText('This store is empty').waitFor()
+    const command = await page.locator('.command code').first().innerText()
+    await page.getByRole('button', { name: /Ingest event files/ }).click()
+    assert.equal(await clipboard(page), command)
+  })
+
   test('fills without a reload once a core sends blocks to an empty store', async ({ t, openAt }) => {
     const blocks = await blocksOf(RECORDING)
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const page = await openAt(service.base)
     await page.goto(FUNDING)
-    await page.getByText('This store is empty').waitFor()
+    await page.getByText('Waiting for a core to connect').waitFor()
     assert.equal(await oneTruth(page, 'empty', 1), 'not ready: empty')
-    const command = await page.locator('.command code').first().innerText()
-    await page.getByRole('button', { name: /Ingest event files/ }).click()
-    assert.equal(await clipboard(page), command)
     const core = await dial(service.corePort)
+    await page.getByText('Waiting for the first block').waitFor()
     await core.send(blocks.slice(0, 400))
     await settled(page)
     await core.send(blocks.slice(400, 700))

@@ -1,6 +1,19 @@
 /** The answer of `GET /health`. */
 export type Health = { status: 'ok' }
 
+/** State of live ingestion. */
+export type LiveIngestion = {
+  coreConnected: boolean
+  /** Since the start of the service. */
+  eventsReceived: number
+  /** Of received events that are not yet committed. */
+  bufferBytes: number
+  /** Whether a fault prevents received events from being committed. */
+  stopped: boolean
+  /** Connections closed by the service since its start, by reason. */
+  connectionFaults: { reason: string; count: number }[]
+}
+
 /** State of forwarding a core's events to another receiver. */
 export type Forwarding = {
   connected: boolean
@@ -21,9 +34,11 @@ export type Forwarding = {
 
 /** The answer of `GET /ready`. */
 export type Readiness =
-  | { status: 'ready'; forward?: Forwarding; cluster?: string[] }
+  | { status: 'ready'; live?: LiveIngestion; forward?: Forwarding; cluster?: string[] }
   | {
       status: 'not ready'
+      /** Only if the service waits for a core. */
+      live?: LiveIngestion
       forward?: Forwarding
       /** Faults of the cluster that the store is distributed over. */
       cluster?: string[]

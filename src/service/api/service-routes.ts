@@ -7,6 +7,7 @@ import { acceptsGzip } from './http/negotiation.ts'
 import {
   forwardReport,
   type IngestionState,
+  liveReport,
   type StoreHealth,
   standbyReport,
   unreadiness,
@@ -64,6 +65,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
         ])
         const beside = {
           ...(cluster.length > 0 ? { cluster } : {}),
+          ...liveReport(ingestion),
           ...standbyReport(ingestion),
           ...upgradeReport(ingestion),
           ...forwardReport(ingestion),

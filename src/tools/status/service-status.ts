@@ -1,6 +1,7 @@
 import { type Answer, createConnection } from '#client/connection'
 import { LyraApiError, LyraConnectionError } from '#client/errors'
 import { RESOURCES } from '#core/resources/resources'
+import type { LiveReport } from '#service/api/http/readiness'
 import type { CoverageBody } from '#service/api/questions/coverage-body'
 import { COVERAGE_PATH } from '#service/api/questions/coverage-body'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
@@ -26,8 +27,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   // One attempt: who asks for a state wants to have it now, also of a service that hangs.
   const ask = serviceAt(base, 0)
   const ready = await ask('/ready', [200, 503])
-  const { status, reasons, upgrade, forward, cluster } = readinessIn(base, ready)
-  const metrics = parseMetrics((await ask('/metrics')).text)
+  const { status, reasons, live, upgrade, forward, cluster } = readinessIn(base, ready)
   // 503 while the store is empty or cannot be read, which /ready reports.
   const answer = await ask(COVERAGE_PATH, [200, 503])
   const coverage = answer.status === 200 ? await wholeCoverage(base, ask, answer) : null
@@ -40,7 +40,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
     service: {
       ready: status === 'ready',
       reasons,
-      live: liveOf(metrics),
+      live,
       upgrade,
       forward,
       cluster,
@@ -48,14 +48,18 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   }
 }
 
-type ReadinessBody = { status: string } & Pick<ServiceStatus, 'reasons' | 'upgrade' | 'forward' | 'cluster'>
+type ReadinessBody = { status: string } & Pick<
+  ServiceStatus,
+  'reasons' | 'live' | 'upgrade' | 'forward' | 'cluster'
+>
 
 /** The answer of `/ready`, as far as it has the expected shape. */
 function readinessIn(base: string, answer: Answer): ReadinessBody {
   const body = objectIn(parsedAnswer(base, answer))
-  // Services before version 0.3.0 know nothing of upgrades.
-  const { status, reasons, protocolUpgrade: upgrade = null, forward = null, cluster } = body
-  if (!isText(status) || !orNone(isForward)(forward) || !orNone(isUpgrade)(upgrade))
+  // Services before version 0.3.0 report neither live ingestion nor upgrades here.
+  const { status, reasons, live = null, protocolUpgrade: upgrade = null, forward = null, cluster } = body
+  const isAsExpected = orNone(isLive)(live) && orNone(isForward)(forward) && orNone(isUpgrade)(upgrade)
+  if (!isText(status) || !isAsExpected)
     throw new ServiceError(`${base}/ready: not a response of a Lyra service of this version`)
   return {
     status,
@@ -65,10 +69,16 @@ function readinessIn(base: string, answer: Answer): ReadinessBody {
         reason: String(reason),
         message: String(message),
       })),
+    live: live === null ? null : withFaultsByReason(live as NonNullable<LiveReport['live']>),
     upgrade: upgrade as ReadinessBody['upgrade'],
     forward: forward as ReadinessBody['forward'],
     cluster: listIn(cluster).map(String),
   }
+}
+
+function withFaultsByReason(live: NonNullable<LiveReport['live']>): ReadinessBody['live'] {
+  const faults = live.connectionFaults.map(({ reason, count }) => [reason, count])
+  return { ...live, connectionFaults: Object.fromEntries(faults) }
 }
 
 /** A coverage's lists of resources. */
@@ -121,6 +131,7 @@ function coverageIn(base: string, answer: Answer): CoverageBody['coverage'] {
 type Shape = (value: unknown) => boolean
 
 const isText = (value: unknown) => typeof value === 'string'
+const isFlag = (value: unknown) => typeof value === 'boolean'
 const isNumber = (value: unknown) => Number.isFinite(value)
 /** An integer as text. */
 const isInteger = (value: unknown) => typeof value === 'string' && /^-?\d{1,20}$/.test(value)
@@ -132,6 +143,14 @@ const isObject = (shapes: Record<string, Shape>) => (value: unknown) =>
 
 const RANGE = { from: isInteger, to: isInteger }
 
+const isLive = isObject({
+  coreConnected: isFlag,
+  eventsReceived: isNumber,
+  bufferBytes: isNumber,
+  stopped: isFlag,
+  connectionFaults: isListOf(isObject({ reason: isText, count: isNumber })),
+})
+
 const isForward = isObject({
   ...{ height: orNull(isText), failure: orNull(isText) },
   ...{ lagBytes: isNumber, lagBlocks: isNumber, lagSeconds: isNumber, droppedBytes: isNumber },
@@ -140,7 +159,7 @@ const isForward = isObject({
 
 const isUpgrade = isObject({
   height: isInteger,
-  answered: (value) => typeof value === 'boolean',
+  answered: isFlag,
   waitingFor: orNull(isText),
 })
 
@@ -215,40 +234,5 @@ export function parsedAnswer<T>(base: string, { text }: Answer): T {
     return JSON.parse(text) as T
   } catch {
     throw new ServiceError(`${base}: the response is not JSON, so this is not a Lyra service; check --url`)
-  }
-}
-
-/** A figure: its name, its labels, its value. */
-type Sample = { name: string; labels: Record<string, string>; value: number }
-
-/** Reads Prometheus' text format. */
-function parseMetrics(text: string): Sample[] {
-  return text.split('\n').flatMap((line) => {
-    const match = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line)
-    if (match === null) return []
-    // A label's name is tried from its first character alone: the line may be of any length.
-    const labels = [...(match[2] ?? '').matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(
-      ([, name, value]) => [
-        name!,
-        value!.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped)),
-      ],
-    )
-    return [{ name: match[1]!, labels: Object.fromEntries(labels), value: Number(match[3]) }]
-  })
-}
-
-function liveOf(samples: readonly Sample[]): ServiceStatus['live'] {
-  const figure = (name: string) => samples.find((sample) => sample.name === name)?.value ?? 0
-  if (figure('lyra_live_enabled') === 0) return null
-  return {
-    coreConnected: figure('lyra_live_core_connected') === 1,
-    eventsReceived: figure('lyra_live_events_received'),
-    bufferBytes: figure('lyra_live_buffer_bytes'),
-    stopped: figure('lyra_live_stopped') === 1,
-    connectionFaults: Object.fromEntries(
-      samples
-        .filter(({ name, value }) => name === 'lyra_live_connection_faults' && value > 0)
-        .map(({ labels, value }) => [labels.reason ?? '', value]),
-    ),
   }
 }

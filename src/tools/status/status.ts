@@ -2,7 +2,7 @@ import type { StoreFacts } from '#core/store/inspection'
 import { readStore } from '#core/store/read-store'
 import { readHoldings } from '#core/store/readings/holdings'
 import type { Store } from '#core/store/store'
-import type { ForwardReport, UpgradeReport } from '#service/api/http/readiness'
+import type { ForwardReport, LiveReport, UpgradeReport } from '#service/api/http/readiness'
 import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
 
 /** State of a service, without its rows. */
@@ -11,14 +11,12 @@ export type ServiceStatus = {
   /** Why it is not ready. */
   reasons: { reason: string; message: string }[]
   /** Null if the service waits for no core. */
-  live: {
-    coreConnected: boolean
-    eventsReceived: number
-    bufferBytes: number
-    stopped: boolean
-    /** Connections closed by the service, by reason. */
-    connectionFaults: Record<string, number>
-  } | null
+  live:
+    | (Omit<NonNullable<LiveReport['live']>, 'connectionFaults'> & {
+        /** Connections closed by the service since its start, by reason. */
+        connectionFaults: Record<string, number>
+      })
+    | null
   /** The protocol upgrade that the core is in; null without one. */
   upgrade: NonNullable<UpgradeReport['protocolUpgrade']> | null
   /** State of forwarding; null without it. */

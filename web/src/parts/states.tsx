@@ -132,10 +132,28 @@ function commandsFor(store: string) {
   ] as const
 }
 
+/** The empty store of a service that waits for a core. */
+function Waiting({ isConnected, store }: { isConnected: boolean; store: string }) {
+  return (
+    <section class="panel greeting" aria-labelledby="greeting-title">
+      <h2 id="greeting-title">
+        {isConnected ? 'Waiting for the first block' : 'Waiting for a core to connect'}
+      </h2>
+      <p>
+        The service listens for a core, and its store <code>{store}</code> has no blocks yet.{' '}
+        {isConnected
+          ? 'A core is connected. Its first whole block will appear here.'
+          : "Set the service's address as the event receiver in the core's configuration, and start the core."}
+      </p>
+    </section>
+  )
+}
+
 /** An empty store is where everyone begins: says how it is filled. */
 function Greeting() {
   const ready = readiness.value
   const store = (ready?.status === 'not ready' ? ready.store : undefined) ?? 'STORE'
+  if (ready?.live !== undefined) return <Waiting isConnected={ready.live.coreConnected} store={store} />
   return (
     <section class="panel greeting" aria-labelledby="greeting-title">
       <h2 id="greeting-title">This store is empty</h2>

@@ -128,6 +128,36 @@ export function addReadinessMetrics(
   )
 }
 
+/** The state of live ingestion in `/ready`. */
+export type LiveReport = {
+  live?: {
+    coreConnected: boolean
+    /** Since the start of the service. */
+    eventsReceived: number
+    /** Of events that are not committed. */
+    bufferBytes: number
+    /** Whether a fault prevents it from committing. */
+    stopped: boolean
+    /** Connections closed by the service since its start, by reason. */
+    connectionFaults: { reason: string; count: number }[]
+  }
+}
+
+/** Nothing if the service waits for no core. */
+export function liveReport({ live }: IngestionState): LiveReport {
+  if (live === null) return {}
+  const { peer, received, bufferedBytes, failures, faults } = live
+  return {
+    live: {
+      coreConnected: peer !== null,
+      eventsReceived: received,
+      bufferBytes: bufferedBytes,
+      stopped: failures.length > 0,
+      connectionFaults: Object.entries(faults).map(([reason, count]) => ({ reason, count })),
+    },
+  }
+}
+
 /** The state of forwarding in `/ready`. It never makes the service unready. */
 export type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
 

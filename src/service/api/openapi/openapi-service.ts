@@ -54,6 +54,26 @@ const FORWARD = {
     "State of forwarding the core's events to another receiver. Only present if forwarding is on. Does not affect readiness.",
 }
 
+const LIVE = {
+  ...named(
+    'LiveState',
+    objectOf({
+      coreConnected: { type: 'boolean', description: 'whether a core is connected' },
+      eventsReceived: { type: 'integer', description: 'events received since the start of the service' },
+      bufferBytes: { type: 'integer', description: 'bytes of received events that are not yet committed' },
+      stopped: {
+        type: 'boolean',
+        description: 'whether a fault prevents received events from being committed',
+      },
+      connectionFaults: listOf(
+        named('ConnectionFaults', objectOf({ reason: TEXT, count: { type: 'integer' } })),
+        'connections closed by the service since its start, by reason',
+      ),
+    }),
+  ),
+  description: 'State of live ingestion. Only present if the service waits for a core (`--listen`).',
+}
+
 const STANDBY = {
   ...named(
     'StandbyState',
@@ -92,11 +112,12 @@ const READY = named(
     {
       status: STATUS('ready'),
       cluster: CLUSTER,
+      live: LIVE,
       standby: STANDBY,
       protocolUpgrade: PROTOCOL_UPGRADE,
       forward: FORWARD,
     },
-    ['cluster', 'standby', 'protocolUpgrade', 'forward'],
+    ['cluster', 'live', 'standby', 'protocolUpgrade', 'forward'],
   ),
 )
 
@@ -129,11 +150,12 @@ const NOT_READY = named(
           'name of the empty store: the SQLite file name without its folder, or the PostgreSQL database and schema',
       },
       cluster: CLUSTER,
+      live: LIVE,
       standby: STANDBY,
       protocolUpgrade: PROTOCOL_UPGRADE,
       forward: FORWARD,
     },
-    ['store', 'cluster', 'standby', 'protocolUpgrade', 'forward'],
+    ['store', 'cluster', 'live', 'standby', 'protocolUpgrade', 'forward'],
   ),
 )
 
