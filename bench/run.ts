@@ -5,6 +5,7 @@ import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync, wr
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { ensureWebBuilt } from '../scripts/build-web.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
 import { measureDatabasePages } from './database-pages.ts'
 import { measureExplorer } from './explorer.ts'
@@ -244,6 +245,7 @@ async function benchGrpc(add: Add): Promise<void> {
 }
 
 async function benchExplorer(add: Add): Promise<void> {
+  await ensureWebBuilt()
   const long = recording('perps-long-named.evts.gz')
   if (long === null) return console.log('perps-long-named: not there, left out')
   const store = join(WORK, 'long-named.db')
