@@ -1,42 +1,35 @@
 import type { Client } from 'pg'
-import { connect, type SessionConfig } from './connection.ts'
 import { isConnectionLost, isLimitReached } from './errors.ts'
 
-/** The connections of a reader: shared by many reads, or used by one alone. */
-export type ReaderConnections = {
-  /** Runs `read`, of which each statement is its own snapshot, on the first connection that keeps up. */
-  ask<T>(read: (client: Client) => Promise<T>): Promise<T>
-  /** Runs `read` on a connection that nobody else uses meanwhile. */
-  askAlone<T>(read: (client: Client) => Promise<T>): Promise<T>
-  close(): Promise<void>
-}
-
-export type ReaderConnectionOptions = {
-  /** Of connections on which statements are sent ahead (`pipeline`). */
-  config: SessionConfig
-  /** Maximum number of connections, and of shared ones among these. */
+export type ConnectionPoolOptions = {
+  /** Opens a connection on which statements are sent ahead of earlier answers. */
+  connect: () => Promise<Client>
+  /** Maximum number of connections. */
   most: number
+  /** Maximum number of those that are shared. The others are for reads that need a connection of their own. */
   mostShared: number
-  /** Called whenever the server has refused a further connection because it has too many. */
+  /** Called with the number of open connections when the server has refused a further one because it has too many. */
   onLimit: (open: number) => void
 }
 
-/** A connection, and the starts of its unanswered reads. */
-type ReadConnection = {
+/** A connection of the pool. */
+type PooledConnection = {
   opened: Promise<Client>
+  /** When its unanswered reads began, milliseconds, oldest first. */
   began: number[]
-  isTaken: boolean
-  /** Called once the reads begun before it was taken are done; null if nobody waits. */
+  /** Whether one read alone uses it, or will once earlier ones are done. */
+  isExclusive: boolean
+  /** Called once the reads that began before an exclusive one are done; null if none waits. */
   onDrained: (() => void) | null
-  /** Closes it if it is idle for long. */
-  idle: NodeJS.Timeout | null
+  /** Closes it once it has been idle for long; null before its first exclusive read. */
+  idleTimer: NodeJS.Timeout | null
 }
 
-/** Chooses a connection for a read, or opens one; null if the read must wait. */
-type Choose = (now: number) => ReadConnection | null
-
 /** A read that waits for a connection. */
-type WaitingRead = { give(connection: ReadConnection): void; fail(error: Error): void }
+type WaitingRead = { give(connection: PooledConnection): void; fail(error: Error): void }
+
+/** Reads that wait, in order of arrival. */
+type WaitingReads = Set<WaitingRead>
 
 /**
  * A connection is skipped while one of its reads has waited this long. As long as none has, a single connection does
@@ -54,91 +47,100 @@ const MAX_CONNECTION_WAIT_MS = 5_000
 const IDLE_MS = 10_000
 
 /**
- * Makes connections as they are needed, which stay open until they are lost. If the server has too many, the open
- * ones do all the work. Waiting reads are served in order of arrival; before, each had its turn among other
- * addresses.
+ * The connections of one reader. They are opened as they are needed, and stay open until they are lost. If the server has
+ * too many, the open ones do all the work. Waiting reads get connections in order of arrival; before, each had its turn
+ * among those of other addresses.
  */
-export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
-  const { config, most, mostShared, onLimit } = options
-  const open = new Set<ReadConnection>()
-  /** Reads that wait for a connection of their own, and for a shared one, in order of arrival. */
-  const queues = new Map<Choose, Set<WaitingRead>>([take, share].map((choose) => [choose, new Set()]))
-  let limitedUntil = 0
-  let isClosed = false
+export class ConnectionPool {
+  readonly #options: ConnectionPoolOptions
+  readonly #connections = new Set<PooledConnection>()
+  readonly #waitingExclusive: WaitingReads = new Set()
+  readonly #waitingShared: WaitingReads = new Set()
+  /** Until when no further connection is opened. */
+  #limitedUntil = 0
+  #isClosed = false
 
-  /** Gives connections to the first reads that wait. */
-  function beginNext(): void {
-    for (const [choose, queue] of queues) {
-      for (const { give } of queue) {
-        const found = isClosed ? null : choose(performance.now())
-        if (found === null) break
-        give(found)
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Runs a read on a connection that others share. Each of its statements is a snapshot of its own.
+   *
+   * @throws the error of connecting or of the read; SQLSTATE 53300 if no connection is free within 5 s.
+   */
+  shared<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return this.#run(this.#waitingShared, (client) => read(client))
+  }
+
+  /**
+   * Runs a read on a connection that nobody else uses meanwhile. After an error the connection is closed, which ends a
+   * transaction that was left open.
+   *
+   * @throws as {@link ConnectionPool.shared}.
+   */
+  exclusive<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return this.#run(this.#waitingExclusive, async (client, connection) => {
+      try {
+        await drained(connection)
+        const result = await read(client)
+        this.#closeOnceIdle(connection, client)
+        return result
+      } catch (error) {
+        this.#connections.delete(connection)
+        void client.end().catch(() => {})
+        throw error
+      }
+    })
+  }
+
+  /** Refuses reads from now on, those that wait, too, and closes all connections. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { fail } of [...this.#waitingExclusive, ...this.#waitingShared]) fail(closedError())
+    const all = [...this.#connections]
+    this.#connections.clear()
+    await Promise.all(all.map(({ opened }) => opened.then((client) => client.end()).catch(() => {})))
+  }
+
+  /** Runs `work` on a connection; on an open one if the server refuses a new one. */
+  async #run<T>(
+    queue: WaitingReads,
+    work: (client: Client, connection: PooledConnection) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const { connection, began } = await this.#begin(queue)
+      let client: Client | null = null
+      try {
+        client = await connection.opened
+        return await work(client, connection)
+      } catch (error) {
+        if (client === null && isLimitReached(error)) {
+          this.#limitedUntil = performance.now() + LIMIT_MS
+          this.#remove(connection)
+          this.#options.onLimit(this.#connections.size)
+          if (this.#connections.size > 0) continue
+        }
+        if (isConnectionLost(error)) this.#remove(connection)
+        throw error
+      } finally {
+        connection.began.splice(connection.began.indexOf(began), 1)
+        if (queue === this.#waitingExclusive) connection.isExclusive = false
+        if (connection.began.length <= 1) connection.onDrained?.()
+        this.#serveWaiting()
       }
     }
   }
 
-  function remove(connection: ReadConnection): void {
-    open.delete(connection)
-    beginNext()
-  }
-
-  const mayAdd = (now: number) => open.size < most && now >= limitedUntil
-
-  function add(): ReadConnection {
-    const added: ReadConnection = {
-      opened: connect(config),
-      began: [],
-      isTaken: false,
-      onDrained: null,
-      idle: null,
-    }
-    open.add(added)
-    // The caller is told of the fault.
-    added.opened.then(
-      (client) => client.once('end', () => remove(added)),
-      () => remove(added),
-    )
-    return added
-  }
-
-  /** The first connection that keeps up, otherwise a new one, or beyond the maximum the one with the fewest reads. */
-  function share(now: number): ReadConnection | null {
-    let leastBusy: ReadConnection | null = null
-    let shared = 0
-    for (const connection of open) {
-      if (connection.isTaken) continue
-      shared++
-      const [oldest] = connection.began
-      if (oldest === undefined || now - oldest < LATE_MS) return connection
-      if (leastBusy === null || connection.began.length < leastBusy.began.length) leastBusy = connection
-    }
-    return (leastBusy === null || shared < mostShared) && mayAdd(now) ? add() : leastBusy
-  }
-
-  /** An idle connection, otherwise a new one, or beyond the maximum the one with the fewest reads, once these are done. */
-  function take(now: number): ReadConnection | null {
-    const free = [...open].filter(({ isTaken }) => !isTaken)
-    if (open.size - free.length >= most - mostShared) return null
-    const [leastBusy] = free.sort((a, b) => a.began.length - b.began.length)
-    // One connection is left for shared reads.
-    const isSpare = free.length > 1 || open.size === 1 || mayAdd(now)
-    const isIdle = leastBusy?.began.length === 0
-    const taken = isIdle && isSpare ? leastBusy : mayAdd(now) ? add() : isSpare ? leastBusy : undefined
-    if (taken === undefined) return null
-    taken.isTaken = true
-    return taken
-  }
-
   /**
-   * A connection on which the read counts as begun, once it is its turn.
+   * Waits for a connection, on which the read then counts as begun.
    *
-   * @throws if there is none in time, or the reader is closed: a connection opened then would keep the process alive.
+   * @throws if none is free in time, or the pool is closed: a connection opened then would keep the process alive.
    */
-  async function find(choose: Choose): Promise<{ connection: ReadConnection; began: number }> {
-    if (isClosed) throw new Error('the reader is closed')
-    const queue = queues.get(choose)!
+  async #begin(queue: WaitingReads): Promise<{ connection: PooledConnection; began: number }> {
+    if (this.#isClosed) throw closedError()
     const { promise, resolve, reject } = Promise.withResolvers<{
-      connection: ReadConnection
+      connection: PooledConnection
       began: number
     }>()
     const waiting: WaitingRead = {
@@ -151,10 +153,10 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
       fail: reject,
     }
     queue.add(waiting)
-    beginNext()
+    this.#serveWaiting()
     if (!queue.has(waiting)) return promise
     // The server does not announce that it has room again.
-    const again = setInterval(beginNext, LIMIT_MS)
+    const again = setInterval(() => this.#serveWaiting(), LIMIT_MS)
     const late = setTimeout(
       () => reject(Object.assign(new Error('no connection is free'), { code: '53300' })),
       MAX_CONNECTION_WAIT_MS,
@@ -166,81 +168,102 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     })
   }
 
-  /** Runs `work` on a connection; on an open one if the server refuses a new one. */
-  async function run<T>(
-    choose: Choose,
-    work: (client: Client, connection: ReadConnection) => Promise<T>,
-  ): Promise<T> {
-    for (;;) {
-      const { connection, began } = await find(choose)
-      let client: Client | null = null
-      try {
-        client = await connection.opened
-        return await work(client, connection)
-      } catch (error) {
-        if (client === null && isLimitReached(error)) {
-          limitedUntil = performance.now() + LIMIT_MS
-          remove(connection)
-          onLimit(open.size)
-          if (open.size > 0) continue
-        }
-        if (isConnectionLost(error)) remove(connection)
-        throw error
-      } finally {
-        connection.began.splice(connection.began.indexOf(began), 1)
-        if (connection.began.length <= 1) connection.onDrained?.()
-        beginNext()
-      }
+  /** Gives connections to the first reads that wait. */
+  #serveWaiting(): void {
+    if (this.#isClosed) return
+    for (const { give } of this.#waitingExclusive) {
+      const connection = this.#takeExclusive()
+      if (connection === null) break
+      give(connection)
+    }
+    for (const { give } of this.#waitingShared) {
+      const connection = this.#chooseShared()
+      if (connection === null) break
+      give(connection)
     }
   }
 
-  /** Resolves once the reads are done that were begun before a connection was taken. */
-  async function drained(connection: ReadConnection): Promise<void> {
-    if (connection.began.length <= 1) return
-    await new Promise<void>((resolve) => {
-      connection.onDrained = resolve
-    })
-    connection.onDrained = null
+  /** The first connection that keeps up, otherwise a new one, or beyond the maximum the one with the fewest reads. */
+  #chooseShared(): PooledConnection | null {
+    const now = performance.now()
+    const shared = [...this.#connections].filter(({ isExclusive }) => !isExclusive)
+    const keepsUp = shared.find(({ began: [oldest] }) => oldest === undefined || now - oldest < LATE_MS)
+    if (keepsUp !== undefined) return keepsUp
+    if (shared.length < this.#options.mostShared && this.#mayOpen()) return this.#open()
+    return leastBusyOf(shared)
   }
 
-  /** Closes a connection that has been idle for a while. */
-  function closeIdle(connection: ReadConnection, client: Client): void {
-    connection.idle ??= setTimeout(() => {
-      if (connection.isTaken || connection.began.length > 0 || open.size <= mostShared) return
-      open.delete(connection)
+  /**
+   * An idle connection, otherwise a new one, or beyond the maximum the one with the fewest reads, once these are done. One
+   * connection is left for shared reads. Null if the read must wait.
+   */
+  #takeExclusive(): PooledConnection | null {
+    const { most, mostShared } = this.#options
+    const shared = [...this.#connections].filter(({ isExclusive }) => !isExclusive)
+    if (this.#connections.size - shared.length >= most - mostShared) return null
+    const leastBusy = leastBusyOf(shared)
+    const mayOpen = this.#mayOpen()
+    const isSpare = shared.length > 1 || this.#connections.size === 1 || mayOpen
+    const isIdle = leastBusy?.began.length === 0
+    const taken = isIdle && isSpare ? leastBusy : mayOpen ? this.#open() : isSpare ? leastBusy : null
+    if (taken !== null) taken.isExclusive = true
+    return taken
+  }
+
+  #mayOpen(): boolean {
+    return this.#connections.size < this.#options.most && performance.now() >= this.#limitedUntil
+  }
+
+  #open(): PooledConnection {
+    const connection: PooledConnection = {
+      opened: this.#options.connect(),
+      began: [],
+      isExclusive: false,
+      onDrained: null,
+      idleTimer: null,
+    }
+    this.#connections.add(connection)
+    // The read that it was opened for gets the error.
+    connection.opened.then(
+      (client) => client.once('end', () => this.#remove(connection)),
+      () => this.#remove(connection),
+    )
+    return connection
+  }
+
+  #remove(connection: PooledConnection): void {
+    this.#connections.delete(connection)
+    this.#serveWaiting()
+  }
+
+  /** Closes a connection that is idle for a while, unless no more are open than are shared. */
+  #closeOnceIdle(connection: PooledConnection, client: Client): void {
+    if (connection.idleTimer !== null) clearTimeout(connection.idleTimer)
+    connection.idleTimer = setTimeout(() => {
+      const isInUse = connection.isExclusive || connection.began.length > 0
+      if (isInUse || this.#connections.size <= this.#options.mostShared) return
+      this.#connections.delete(connection)
       void client.end().catch(() => {})
     }, IDLE_MS).unref()
-    connection.idle.refresh()
   }
+}
 
-  return {
-    ask: (read) => run(share, read),
+const closedError = () => new Error('the reader is closed')
 
-    askAlone: (read) =>
-      run(take, async (client, connection) => {
-        try {
-          await drained(connection)
-          const result = await read(client)
-          closeIdle(connection, client)
-          return result
-        } catch (error) {
-          // Closing the connection ends a transaction that the error left open.
-          open.delete(connection)
-          void client.end().catch(() => {})
-          throw error
-        } finally {
-          connection.isTaken = false
-          beginNext()
-        }
-      }),
-
-    close: async () => {
-      isClosed = true
-      for (const queue of queues.values())
-        for (const { fail } of queue) fail(new Error('the reader is closed'))
-      const all = [...open]
-      open.clear()
-      await Promise.all(all.map(({ opened }) => opened.then((client) => client.end()).catch(() => {})))
-    },
+/** The connection with the fewest unanswered reads; null if there is none. */
+function leastBusyOf(connections: readonly PooledConnection[]): PooledConnection | null {
+  let least: PooledConnection | null = null
+  for (const connection of connections) {
+    if (least === null || connection.began.length < least.began.length) least = connection
   }
+  return least
+}
+
+/** Resolves once the reads are done that began before an exclusive one. */
+async function drained(connection: PooledConnection): Promise<void> {
+  if (connection.began.length <= 1) return
+  await new Promise<void>((resolve) => {
+    connection.onDrained = resolve
+  })
+  connection.onDrained = null
 }

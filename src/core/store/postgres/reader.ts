@@ -15,6 +15,7 @@ import { asUnavailable, type Reader, type ReaderOptions, RowTooLongError } from 
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
 import {
+  connect,
   onConnection,
   openedDriver,
   type Queryable,
@@ -22,11 +23,11 @@ import {
   readerConfig,
   writerConfig,
 } from './connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost, withPostgresErrors } from './errors.ts'
 import { readDeniedTable } from './grants.ts'
 import { schemaVersion } from './migrate.ts'
 import { columnsStatement, isReadAsColumns, openColumns, rowsStatement } from './page-statements.ts'
-import { createReaderConnections } from './reader-connections.ts'
 import { runPostgresReading } from './run-steps.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
@@ -63,8 +64,8 @@ export async function openPostgresReader(
   )
   const config = readerConfig(address, spread)
   const notice = countedNotice(onNotice)
-  const connections = createReaderConnections({
-    config,
+  const connections = new ConnectionPool({
+    connect: () => connect(config),
     most: MAX_CONNECTIONS,
     mostShared: SHARED_CONNECTIONS,
     onLimit: () =>
@@ -92,12 +93,12 @@ export async function openPostgresReader(
 
   /** Queries on a connection that nobody else uses meanwhile. */
   function ask<T>(read: (client: Client) => Promise<T>): Promise<T> {
-    return retried(() => connections.askAlone(read))
+    return retried(() => connections.exclusive(read))
   }
 
   /** For cheap reads: each statement is its own snapshot. */
   function askShared<T>(read: (client: Client) => Promise<T>): Promise<T> {
-    return retried(() => connections.ask(read))
+    return retried(() => connections.shared(read))
   }
 
   function readWholePage(query: PageQuery): Promise<Page> {
