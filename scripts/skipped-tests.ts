@@ -23,9 +23,13 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
  * Skipped tests and how to run them, in lines for people; empty if there are none.
  *
  * @param reasons one for each test that was skipped
- * @param onPostgres whether the suites ran on PostgreSQL
+ * @param isOnPostgres whether the suites ran on PostgreSQL
+ * @param areNamed whether only files that were named ran, which run on SQLite by default
  */
-export function describeSkipped(reasons: readonly string[], onPostgres: boolean): string {
+export function describeSkipped(
+  reasons: readonly string[],
+  { isOnPostgres, areNamed }: { isOnPostgres: boolean; areNamed: boolean },
+): string {
   const byRemedy = Map.groupBy(
     reasons,
     (reason) => REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? '',
@@ -35,8 +39,9 @@ export function describeSkipped(reasons: readonly string[], onPostgres: boolean)
     const why = [...new Set(own)].join('; ')
     return `  ${count}: ${why}${remedy === '' ? '' : `\n    ${remedy}`}`
   })
-  if (!onPostgres) {
-    lines.push('  the suites on PostgreSQL\n    install PostgreSQL 15 or later, and set LYRA_TEST_STORE=all')
+  if (!isOnPostgres) {
+    const remedy = areNamed ? 'set LYRA_TEST_STORE=all; it needs' : 'install'
+    lines.push(`  the suites on PostgreSQL\n    ${remedy} PostgreSQL 15 or later`)
   }
   return lines.length === 0 ? '' : ['Not run here:', ...lines].join('\n')
 }

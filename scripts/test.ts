@@ -1,12 +1,15 @@
-// `npm test`: every test file, or those named. `--long` asks for the full numbers (npm run test:long).
-// LYRA_TEST_STORE chooses the stores to test on: sqlite (the default), postgres, or all. PostgreSQL is started
-// here unless LYRA_TEST_POSTGRES names a server. `citus` is a cluster, whose coordinator LYRA_TEST_CITUS names.
+// `npm test`: every test file, or those named. `--only PATTERN` runs only the tests whose names match it, a regular
+// expression. `--long` asks for the full numbers (npm run test:long).
+// LYRA_TEST_STORE chooses the stores to test on: sqlite, postgres, or all. By default files that are named run on SQLite, and
+// all files together on PostgreSQL, too, if it is installed. It is started here unless LYRA_TEST_POSTGRES names a
+// server. `citus` is a cluster, whose coordinator LYRA_TEST_CITUS names.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { inspect, parseArgs } from 'node:util'
 import { compileCacheFolder } from '../src/service/compile-cache.ts'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { ensureWebBuilt } from './build-web.ts'
@@ -29,9 +32,13 @@ const IN_MEMORY = '/dev/shm'
 const LEAST_ROOM_BYTES = 8e9
 
 const root = join(import.meta.dirname, '..')
-const args = process.argv.slice(2)
-const long = args.includes('--long')
-const named = args.filter((arg) => arg !== '--long')
+const {
+  values: { long, only },
+  positionals: named,
+} = parseArgs({
+  options: { long: { type: 'boolean', default: false }, only: { type: 'string' } },
+  allowPositionals: true,
+})
 const others = globSync('test/*.test.ts', { cwd: root })
 const first = FIRST.map((name) => `test/${name}.test.ts`)
 const files = named.length > 0 ? named : [...new Set([...first, ...others.sort()])]
@@ -47,8 +54,9 @@ process.env.LYRA_TEST_MADE = folder
 const env = { ...process.env }
 if (long) env.LYRA_TEST_LONG = '1'
 env.LYRA_TEST_SKIPPED = join(folder, 'reasons')
+env.LYRA_TEST_STORE ||= named.length > 0 ? 'sqlite' : 'all'
 let server: PostgresServer | null = null
-if (['postgres', 'all'].includes(env.LYRA_TEST_STORE ?? '') && !env.LYRA_TEST_POSTGRES) {
+if (['postgres', 'all'].includes(env.LYRA_TEST_STORE) && !env.LYRA_TEST_POSTGRES) {
   // Rows of a test need not survive a power cut.
   server = await startPostgresServer(['fsync=off'])
   if (server !== null) env.LYRA_TEST_POSTGRES = server.url
@@ -56,19 +64,39 @@ if (['postgres', 'all'].includes(env.LYRA_TEST_STORE ?? '') && !env.LYRA_TEST_PO
   else console.log('PostgreSQL is not installed: the tests of its store are skipped')
 }
 try {
-  const results = run({ files, cwd: root, concurrency: LANES, env, execArgv: EXEC_ARGV })
-  results.on('test:fail', () => {
+  const results = run({
+    files,
+    cwd: root,
+    concurrency: LANES,
+    env,
+    execArgv: EXEC_ARGV,
+    ...(only !== undefined && { testNamePatterns: new RegExp(only) }),
+  })
+  results.on('test:fail', ({ name, file, details: { error } }) => {
     process.exitCode = 1
+    // A run that is stopped has said why tests failed; the report of a file comes at its end, and that of all at the end.
+    const { failureType, cause } = error as Error & { failureType?: string }
+    if (failureType === 'subtestsFailed') return
+    console.log(
+      `\nFAILED ${file === undefined ? '' : `${relative(root, file)}: `}${name}\n${textOf(cause ?? error)}\n`,
+    )
   })
   await pipeline(results, spec(), process.stdout, { end: false })
   const reasons = existsSync(env.LYRA_TEST_SKIPPED)
     ? readFileSync(env.LYRA_TEST_SKIPPED, 'utf8').trimEnd().split('\n')
     : []
-  const summary = describeSkipped(reasons, env.LYRA_TEST_POSTGRES !== undefined)
+  const summary = describeSkipped(reasons, {
+    isOnPostgres: env.LYRA_TEST_POSTGRES !== undefined,
+    areNamed: named.length > 0,
+  })
   if (summary !== '') console.log(`\n${summary}`)
 } finally {
   server?.remove()
   rmSync(folder, { recursive: true })
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : inspect(error)
 }
 
 function roomIn(folder: string): number {
