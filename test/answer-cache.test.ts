@@ -139,6 +139,10 @@ describe('a cache of pages', () => {
         pending = changes
       },
       current: () => ({ version, mark: String(version) }),
+      /** As a replica that lags behind the one that was asked before. */
+      goBack: () => {
+        version--
+      },
     }
   }
 
@@ -184,6 +188,17 @@ describe('a cache of pages', () => {
     commit([])
     await cache.put('key', pageOf(points(MARKET_A), before))
     assert.equal(cache.has('key'), false)
+  })
+
+  test('a page of a later commit than the store has now is not given', async () => {
+    const { cache, commit, current, goBack } = createCached()
+    commit([])
+    await cache.put('key', pageOf(points(MARKET_A), current()))
+    assert.notEqual(await cache.find('key'), null)
+    goBack()
+    assert.equal(await cache.find('key'), null)
+    commit([])
+    assert.notEqual(await cache.find('key'), null)
   })
 
   test('keeps to its limit, and evicts the least recently used page', async () => {
