@@ -113,12 +113,12 @@ for (const kind of STORE_KINDS) {
     const damages: [what: string, sql: string, problem: string][] = [
       [
         'a span without points',
-        'insert into funding_period_spans values (1, 777, 5, 6, 1, 5)',
+        'insert into funding_period_spans values (1, 777, 5, 6, 1)',
         'funding_period_spans (1, 777): only in the store',
       ],
       [
         'a span of a market without points',
-        `insert into markets values (99, '${'f'.repeat(64)}'); insert into funding_period_spans values (99, 7, 5, 6, 1, 5)`,
+        `insert into markets values (99, '${'f'.repeat(64)}'); insert into funding_period_spans values (99, 7, 5, 6, 1)`,
         'funding_period_spans (99, 7): only in the store',
       ],
       [

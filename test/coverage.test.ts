@@ -86,14 +86,7 @@ describeOn(STORE_KINDS, `GET ${PATH}`, (kind) => {
     const byTime = await coverageOf(base)
     assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
     assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
-    const carriedOver = ['1696500900000000000', '1696500901000000000', '1696500899000000000']
-    assert.deepEqual(
-      byTime.fundingPeriodDataPoints,
-      carriedOver.map((time, at) => ({
-        ...{ marketId: MARKETS[at], count: '1', firstTimestamp: time, lastTimestamp: time },
-      })),
-      'series need the points that were carried over into running periods',
-    )
+    assert.deepEqual(byTime.fundingPeriodDataPoints, [])
     assert.deepEqual(byTime.liquidityProviders, SAMPLE_COVERAGE.liquidityProviders)
   })
 })

@@ -245,7 +245,7 @@ describe("the explorer's funding", () => {
     const funding = await fundingOf(recording, BTC)
     const { data, periods, range } = funding
     const rates = { kind: 'rate' as const, values: barValues(periods.list, range, null, 'rate') }
-    const { start } = data.moments[231]!
+    const { start } = data.moments[229]!
     const html = readoutOf(funding, start)
     assert.equal(
       textOf(html),

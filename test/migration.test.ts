@@ -176,13 +176,34 @@ for (const kind of STORE_KINDS) {
       await assertSound(store)
     })
 
+    test('whose series depend on the starts of periods has them computed anew, with what was stale', async (t) => {
+      const store = await restoreOldStore(t, kind, 'store-series')
+      const { stdout } = await runWell(t, `migrate --store ${store}`)
+      assertSays(stdout, 'upgraded the schema')
+      // The dump compares all series with the points.
+      await dumpStore(store)
+      const countOf = (table: string) =>
+        readFrom(store, function* () {
+          const [row] = yield { text: `select count(*) from ${table} where market = $1`, values: [1n] }
+          return Number(row![0])
+        })
+      // Of two sources, each with 100 buckets of half a minute, and of longer ones.
+      assert.ok((await countOf('funding_period_series')) > 200)
+      assert.equal(await countOf('funding_period_series_stale'), 0)
+      await distributeNewTables(kind, store)
+      await assertSound(store)
+      const made = kind.create(t)
+      await openStore(made).migrate()
+      assert.deepEqual(await readSchema(store), await readSchema(made))
+    })
+
     test('knows the highest seq that its latest market data name', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const before = await dumpStore(store)
       const seqs = before.market_data!.map((row) => BigInt((JSON.parse(row) as string[]).at(-3)!))
       assert.ok(seqs.length > 1 && seqs.some((seq) => seq > 0n), seqs.join())
-      await runSql(store, 'alter table market_data drop column highest_seq')
-      await setVersion(kind, store, kind.schemaVersion - 1)
+      await runEach(store, `alter table market_data drop column highest_seq; ${beforeSeriesOfRows(kind)}`)
+      await setVersion(kind, store, kind.schemaVersion - 2)
       await runWell(t, `migrate --store ${store}`)
       assertSameDump(await dumpStore(store), before, 'upgraded')
     })
@@ -272,7 +293,7 @@ async function distributeNewTables(kind: StoreKind, store: string): Promise<void
 
 /** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  await beforeFinalImports(kind, store, 11)
+  await beforeFinalImports(kind, store, 12)
   // The history of providers and accepted gaps were added later.
   await runSql(
     store,
@@ -283,8 +304,13 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
 /** Runs the statements of a text one by one: a cluster takes no more of those that change tables. */
 const runEach = (store: string, sql: string) => runSql(store, ...sql.split(';'))
 
+/** Takes a store back to where series depended on the starts of periods. */
+const beforeSeriesOfRows = ({ name }: StoreKind) => `
+  alter table funding_period_spans add column start_timestamp ${name === 'sqlite' ? 'integer' : 'bigint'};
+  create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp)`
+
 /** Takes a store back by some schema versions, to before imported blocks were final. */
-async function beforeFinalImports(kind: StoreKind, store: string, versions = 8): Promise<void> {
+async function beforeFinalImports(kind: StoreKind, store: string, versions = 9): Promise<void> {
   await runEach(
     store,
     `create table funding_period_imported_spans (market bigint not null, source smallint not null,
@@ -306,7 +332,8 @@ async function beforeFinalImports(kind: StoreKind, store: string, versions = 8):
     drop table funding_period_series_stale;
     alter table imported drop column lacks;
     alter table gaps drop column start_timestamp;
-    alter table gaps drop column end_timestamp`,
+    alter table gaps drop column end_timestamp;
+    ${beforeSeriesOfRows(kind)}`,
   )
   if (kind.name === 'citus') await distributeOldTables(store)
   await setVersion(kind, store, kind.schemaVersion - versions)

@@ -14,7 +14,7 @@ import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from 
 import { createRandom } from './fixtures/random.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
-import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
+import { countedBy, ofLatestPeriod } from './fixtures/series-model.ts'
 import { pruneBefore, serve, serveFile } from './fixtures/service.ts'
 import { MARKET, SAMPLE } from './fixtures/shared.ts'
 import { describeOn, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
@@ -23,8 +23,6 @@ const path = (marketId: string, query = '') =>
   `/api/v2/series/funding-period-data-points/${marketId}${query === '' ? '' : `?${query}`}`
 
 type Node = Record<'price' | 'timestamp' | 'seq' | 'twap' | 'dataPointType', string>
-/** All points of a market, and the starts of its periods, as the API lists them. */
-type Market = { nodes: Node[]; starts: Starts }
 type Summary = Record<'first' | 'last' | 'minimum' | 'maximum', string>
 type Series = Record<'marketId' | 'from' | 'to' | 'interval' | 'bucketNanoseconds', string> & {
   sources: {
@@ -33,14 +31,12 @@ type Series = Record<'marketId' | 'from' | 'to' | 'interval' | 'bucketNanosecond
   }[]
 }
 
-async function marketOf(base: string, marketId: string): Promise<Market> {
-  const periods = await nodesOf(base, `/api/v2/funding-periods/${marketId}`)
-  const starts = periods.map(({ seq, start }) => [BigInt(String(seq)), BigInt(String(start))] as const)
+async function marketOf(base: string, marketId: string): Promise<Node[]> {
   const nodes = await nodesOf(base, `/api/v2/funding-periods/data-points/${marketId}`, [
     ['pagination.newestFirst', 'false'],
     ['pagination.first', '5000'],
   ])
-  return { nodes: nodes as Node[], starts: new Map(starts) }
+  return nodes as Node[]
 }
 
 const floor = (time: bigint, length: bigint) => time - (((time % length) + length) % length)
@@ -53,14 +49,14 @@ type Asked = Partial<Record<'start' | 'end', bigint | undefined>> &
   Partial<Record<'source' | 'buckets', number | undefined>> & { interval?: string | undefined }
 
 /** The expected series, calculated from all points of a market, one by one. */
-function seriesFrom(marketId: string, { nodes, starts }: Market, asked: Asked): Series {
+function seriesFrom(marketId: string, nodes: readonly Node[], asked: Asked): Series {
   const nothing = nothingOf(marketId)
   const counted = SOURCES.filter((_, index) => (asked.source ?? index) === index).map((source) => {
     const own = nodes.filter(({ dataPointType }) => dataPointType === source)
     const typed = own.map((node) => ({ ...node, timestamp: BigInt(node.timestamp), seq: BigInt(node.seq) }))
-    return { source, points: countedBy(typed, starts) }
+    return { source, points: countedBy(typed) }
   })
-  const times = counted.flatMap(({ points }) => points.map(({ time }) => time))
+  const times = counted.flatMap(({ points }) => points.map(({ timestamp }) => timestamp))
   if (times.length === 0) return nothing
   times.sort((a, b) => (a < b ? -1 : 1))
   const { start = times[0]!, end = times.at(-1)! + 1n } = asked
@@ -74,8 +70,8 @@ function seriesFrom(marketId: string, { nodes, starts }: Market, asked: Asked): 
   const from = floor(start, length)
   const to = floor(end - 1n, length) + length
   const sources = counted.flatMap(({ source: dataPointType, points }) => {
-    const shown = points.filter(({ time }) => time >= from && time < to)
-    const buckets = Map.groupBy(shown, ({ time }) => floor(time, length))
+    const shown = points.filter(({ timestamp }) => timestamp >= from && timestamp < to)
+    const buckets = Map.groupBy(shown, ({ timestamp }) => floor(timestamp, length))
     if (buckets.size === 0) return []
     const summary = (held: readonly Pick<Node, 'price' | 'twap'>[], of: 'price' | 'twap'): Summary => {
       const texts = held.map((node) => node[of])
@@ -109,7 +105,7 @@ async function seriesOf(base: string, marketId: string, query: string): Promise<
 /** Compares series of many ranges with the points of a market. */
 async function compareSeries(base: string, marketId: string, seed: number, runs: number): Promise<number> {
   const market = await marketOf(base, marketId)
-  const times = market.nodes.map(({ timestamp }) => BigInt(timestamp))
+  const times = market.map(({ timestamp }) => BigInt(timestamp))
   const random = createRandom(seed)
   let compared = 0
   for (let run = 0; run < runs; run++) {

@@ -11,8 +11,7 @@ export type Bucket = { seq: bigint; count: number; price: Summary; twap: Summary
 
 /** A data point, as far as series show it. */
 export type SeriesPoint = {
-  /** The time at which it counts, Unix nanoseconds: its timestamp, or the start of its period if that is later. */
-  time: bigint
+  /** Unix nanoseconds. */
   timestamp: bigint
   seq: bigint
   price: string
@@ -21,9 +20,6 @@ export type SeriesPoint = {
 
 /** The rest of a data point's key within those of its market and source. */
 export type PointKey = { timestamp: bigint; seq: bigint }
-
-/** Starts of periods by seq, Unix nanoseconds; without those that are not stored. */
-export type PeriodStarts = ReadonlyMap<bigint, bigint>
 
 /** The bucket of one point. */
 export function bucketOf({ seq, price, twap }: SeriesPoint): Bucket {
@@ -57,59 +53,6 @@ export function addPoint<Key>(buckets: Map<Key, Bucket>, key: Key, point: Series
   const bucket = buckets.get(key)
   if (bucket === undefined) buckets.set(key, bucketOf(point))
   else joinPoint(bucket, point)
-}
-
-/** Orders points as a bucket takes them. */
-export function compareCounted(a: SeriesPoint, b: SeriesPoint): number {
-  if (a.time !== b.time) return a.time < b.time ? -1 : 1
-  if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
-  return a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0
-}
-
-/**
- * The points of a run that count, each with its `time`, in the order given. A point is left out if a later period that
- * had started by its timestamp has a point of the same timestamp, or if the start of its own period is not stored and
- * an earlier period has such a point.
- *
- * @param points all points of their timestamps, by timestamp and seq
- */
-export function* countedPoints(
-  points: Iterable<SeriesPoint>,
-  starts: PeriodStarts,
-): Generator<SeriesPoint, void, undefined> {
-  let start: bigint | undefined
-  let last: SeriesPoint | null = null
-  let alike: SeriesPoint[] | null = null
-  for (const point of points) {
-    if (last !== null) {
-      if (last.timestamp === point.timestamp) {
-        alike ??= [last]
-        alike.push(point)
-      } else if (alike === null) yield timed(last, start)
-      else {
-        yield* countedAlike(alike, starts)
-        alike = null
-      }
-    }
-    if (last?.seq !== point.seq) start = starts.get(point.seq)
-    last = point
-  }
-  if (alike !== null) yield* countedAlike(alike, starts)
-  else if (last !== null) yield timed(last, start)
-}
-
-/** Of points with one timestamp, those that count. */
-function* countedAlike(points: readonly SeriesPoint[], starts: PeriodStarts) {
-  const isStarted = ({ seq, timestamp }: SeriesPoint) => (starts.get(seq) ?? timestamp + 1n) <= timestamp
-  const from = Math.max(0, points.findLastIndex(isStarted))
-  for (const point of points.slice(from)) {
-    const start = starts.get(point.seq)
-    if (start !== undefined || point === points[0]) yield timed(point, start)
-  }
-}
-
-function timed(point: SeriesPoint, start: bigint | undefined): SeriesPoint {
-  return start === undefined || start <= point.timestamp ? point : { ...point, time: start }
 }
 
 /** Index of the bucket that contains a time, counted from the Unix epoch; time and length in nanoseconds. */

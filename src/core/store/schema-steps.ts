@@ -461,5 +461,15 @@ export function schemaSteps(types: SchemaTypes): string[] {
   where seq > 0 or funding_payment is not null or funding_rate is not null
     or internal_twap is not null or external_twap is not null;
     `,
+
+    `
+  -- A bucket of a chart is a function of the rows of its time: the starts of periods have no part in it any more. The program
+  -- writes all series anew after this step.
+  drop index funding_period_spans_by_start;
+  alter table funding_period_spans drop column start_timestamp;
+  ${emptied} funding_period_series;
+  ${emptied} funding_period_series_made;
+  ${emptied} funding_period_series_stale;
+    `,
   ]
 }

@@ -1,4 +1,3 @@
-import { seriesMadeTable } from '../resources/funding-period-data-points/table.ts'
 import { KEPT } from '../resources/kept.ts'
 import type { Table } from '../resources/table.ts'
 import { upgradeSeries } from './derived/upgrade-series.ts'
@@ -41,9 +40,12 @@ export function madeBy({ oldest, steps }: Schema, { name }: Table): number {
 /** Notes that a store has a resource from its next block on; one without blocks has it from the first. */
 const NOTE_SINCE = 'insert into since select cast($1 as text), height + 1, timestamp from stream'
 
-/** Whether the steps from a version on empty the series of all points: the first after the oldest schema does. */
-export function emptiesSeries({ oldest }: Schema, version: number): boolean {
-  return version <= oldest
+/** How a step deletes the series of all points. */
+const EMPTIES_SERIES = /(?:delete from|truncate) funding_period_series;/
+
+/** Whether an upgrade from a version computes the series of all points anew: some step on its way empties them. */
+export function computesSeries({ oldest, steps }: Schema, version: number): boolean {
+  return version !== 0 && version < oldest + steps.findLastIndex((step) => EMPTIES_SERIES.test(step))
 }
 
 /**
@@ -57,8 +59,7 @@ export function* completeUpgrade(
 ): Steps {
   const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
-  if (version !== 0 && version < madeBy(schema, seriesMadeTable))
-    yield* upgradeSeries(!emptiesSeries(schema, version), onNotice)
+  if (computesSeries(schema, version)) yield* upgradeSeries(onNotice)
 }
 
 /**

@@ -10,7 +10,3 @@ export const textOf = (column: string) => `cast(${column} as text) as ${column.r
 export const FIND_MARKET = 'select market from markets where market_id = $1'
 
 export const READ_MARKET_IDS = `select ${textOf('market')}, market_id from markets order by market`
-
-/** Notes the start of a period beside its points, whose series depend on it. */
-export const WRITE_START =
-  'update funding_period_spans set start_timestamp = $3 where market = $1 and seq = $2'

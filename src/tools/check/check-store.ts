@@ -4,7 +4,6 @@ import { BLOCKS_OF_SPAN } from '#core/resources/funding-period-data-points/table
 import { readLongTexts } from '#core/store/readings/long-texts'
 import { refuseOldSchema } from '#core/store/schema-version'
 import { type Store, StoreError } from '#core/store/store'
-import type { TableReader } from '#core/store/table-reader'
 import { keepsPlaces, rowsUnder, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
 import { allRows, namedRow, walkTable } from '#core/store/walk-table'
 import { withOpen } from '#core/with-open'
@@ -32,7 +31,6 @@ export type StoreCheck = {
 }
 
 const SPANS = tableOf('funding_period_spans')
-const PERIODS = tableOf('funding_periods')
 
 /** Heights that rows may come from, by the stream's own tables. */
 type Heights = { first: bigint; last: bigint; missing: GapList<HeightRange> }
@@ -81,11 +79,9 @@ async function checkTables(
     return
   }
   const heights = await checkStream(checking)
-  const markets: MarketIds = new Map(
-    (await allRows(reader, tableOf('markets'))).map(([number, id]) => [number!, id!]),
-  )
+  const markets = new Set<TextCell>((await allRows(reader, tableOf('markets'))).map(([number]) => number!))
   const lists = new Set<TextCell>()
-  const spans = createSpanCheck(periodSpans(reader, markets), checking)
+  const spans = createSpanCheck(PERIOD_SPANS, checking)
   const spansOfBlocks = createSpanCheck(BLOCK_SPANS, checking)
   const withPoints = new Set<TextCell>()
   let unplaced = 0
@@ -128,11 +124,11 @@ async function checkTables(
     notes.push(`${count(unplaced)} rows come from unknown blocks before the imported ones`)
   }
   let series = 0
-  for (const number of markets.keys()) series += await checkSeries(checking, number)
+  for (const number of markets) series += await checkSeries(checking, number)
   const astray = rows.funding_period_series! - series
   if (astray > 0)
     problems.add('funding_period_series', `${astray} rows of unknown markets, sources or lengths`)
-  for (const market of markets.keys()) if (!withPoints.has(market)) spans.expect(market)
+  for (const market of markets) if (!withPoints.has(market)) spans.expect(market)
   await spans.compare()
   if (heights !== null) return
   for (const [name, count] of Object.entries(rows)) {
@@ -213,22 +209,13 @@ function heightFault(from: bigint, heights: Heights | null): string | null {
   return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
 }
 
-/** The id of a market, by its number. */
-type MarketIds = ReadonlyMap<TextCell, TextCell>
-
-/** The spans of periods must give exactly the range and number of their points, and the period's start. */
-function periodSpans(reader: TableReader, markets: MarketIds): SpanRules {
-  return {
-    table: SPANS,
-    ofPoint: ({ seq }) => BigInt(seq!),
-    rangeOf: (market) => rowsUnder(market),
-    columnsOf: async (market) => {
-      const periods = await allRows(reader, PERIODS, rowsUnder(markets.get(market) ?? ''))
-      const starts = new Map(periods.map(([, seq, start]) => [seq!, start!]))
-      return (seq, points) => [`${points}`, starts.get(`${seq}`) ?? null]
-    },
-    allowances: {},
-  }
+/** The spans of periods must give exactly the range and number of their points. */
+const PERIOD_SPANS: SpanRules = {
+  table: SPANS,
+  ofPoint: ({ seq }) => BigInt(seq!),
+  rangeOf: (market) => rowsUnder(market),
+  columnsOf: async () => (_, points) => [`${points}`],
+  allowances: {},
 }
 
 /** Points come in the order of their times, so that their blocks lie close together. */

@@ -1,4 +1,10 @@
-import type { DataPointSource, Series as SeriesBody, SeriesSummary } from 'lyra-client'
+import {
+  carriedOver,
+  type DataPointSource,
+  externalBeside,
+  type Series as SeriesBody,
+  type SeriesSummary,
+} from 'lyra-client'
 import { approximate, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
 
 /** A range of times, Unix nanoseconds: `from` inclusive, `to` exclusive. */
@@ -53,8 +59,8 @@ export type Moment = {
   external: Bucket | null
   internal: Bucket | null
   /**
-   * The latest internal bucket with the latest external one at or before it, if both are of the period that runs here:
-   * a TWAP belongs to one period.
+   * The latest internal bucket with the latest external one at or before it, if both are of the period that runs here: a TWAP
+   * belongs to one period. Until the external source has a point of its own there, its TWAP is the price carried over.
    */
   pair: { external: Bucket; internal: Bucket } | null
   /** Internal minus external TWAP of the pair; null while one is 0, as in an auction. */
@@ -70,7 +76,7 @@ const PREMIUM_PLACES = 12
 export function momentsOf({ external, internal }: Series): Moment[] {
   const moments: Moment[] = []
   let [e, i] = [0, 0]
-  let last: Pick<Moment, 'external' | 'internal'> = { external: null, internal: null }
+  let inside: Bucket | null = null
   let pair: Moment['pair'] = null
   while (e < external.length || i < internal.length) {
     const nextExternal = external[e]?.start
@@ -79,17 +85,21 @@ export function momentsOf({ external, internal }: Series): Moment[] {
       nextInternal === undefined || (nextExternal !== undefined && nextExternal < nextInternal)
         ? nextExternal!
         : nextInternal
-    last = {
-      external: nextExternal === start ? external[e++]! : last.external,
-      internal: nextInternal === start ? internal[i++]! : last.internal,
+    if (nextExternal === start) e += 1
+    let outside = external[e - 1] ?? null
+    if (nextInternal === start) {
+      inside = internal[i++]!
+      outside = externalBeside(external, inside)
+      pair = outside === null ? null : { external: outside, internal: inside }
+    } else if (inside !== null && outside !== null) {
+      // A later period has begun, of which no internal point is there yet.
+      if (outside.seq > inside.seq) pair = null
+      else outside = carriedOver(outside, inside.seq)
     }
-    const isOfOnePeriod = last.external !== null && last.external.seq === last.internal?.seq
-    if (!isOfOnePeriod) pair = null
-    else if (nextInternal === start) pair = { external: last.external!, internal: last.internal! }
-    const [outside, inside] = pair === null ? [null, null] : [twapOf(pair.external), twapOf(pair.internal)]
-    const difference = outside === null || inside === null ? null : subtract(inside, outside)
-    const premium = difference === null ? null : ratio(difference, outside!, 0, PREMIUM_PLACES)
-    moments.push({ start, ...last, pair, difference, premium })
+    const [e0, i0] = pair === null ? [null, null] : [twapOf(pair.external), twapOf(pair.internal)]
+    const difference = e0 === null || i0 === null ? null : subtract(i0, e0)
+    const premium = difference === null ? null : ratio(difference, e0!, 0, PREMIUM_PLACES)
+    moments.push({ start, external: outside, internal: inside, pair, difference, premium })
   }
   return moments
 }

@@ -46,8 +46,6 @@ export const periodSpanTable = defineTable({
     seq: natural(),
     ...ends,
     points: positive('sum'),
-    // The start of the period as its series were written with it; null if the period is not stored.
-    start_timestamp: orNull(integer('given')),
   },
   key: ['market', 'seq'],
   spread: 'market',

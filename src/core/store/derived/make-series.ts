@@ -1,4 +1,4 @@
-import { greatest, MIN_INT64 } from '../../domain/integers.ts'
+import { MIN_INT64 } from '../../domain/integers.ts'
 import {
   type Bucket,
   bucketOf,
@@ -23,12 +23,7 @@ import type { Row } from '../../resources/resource.ts'
 import type { RowOf } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import {
-  READ_LAST_START,
-  READ_LAST_TIMESTAMP,
-  readCounted,
-  type SeriesRun,
-} from '../readings/counted-points.ts'
+import { readCounted, readEnds, type SeriesRun } from '../readings/counted-points.ts'
 import { readMade } from '../readings/made-series.ts'
 import { textOf } from '../statements.ts'
 import { asSteps, type Steps, type WriteStep } from '../steps.ts'
@@ -62,7 +57,7 @@ export function holdSeries({ market, source }: SeriesRun): WriteStep {
 }
 
 /**
- * Makes the stale buckets of a run, and all that its closing time has closed; answers to readers do not change. Only the
+ * Makes the stale buckets of a run, and all that its last point has closed; answers to readers do not change. Only the
  * writer of points may advance the made end, because others do not know of points that are being written.
  *
  * @param onPoint called with each point read
@@ -70,8 +65,8 @@ export function holdSeries({ market, source }: SeriesRun): WriteStep {
  * @returns the shortest bucket up to which all are made
  */
 export function* makeSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint> {
-  const closing = yield* asSteps(readClosing(run))
-  return yield* makeUpTo(run, closing === null ? FIRST_BASE : baseAt(closing), onPoint)
+  const ends = yield* asSteps(readEnds(run))
+  return yield* makeUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
 }
 
 /** Makes the stale buckets of a run, beside a writer of points. */
@@ -104,14 +99,6 @@ function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint):
   return bucketRanges(level, ranges)
     .map((range) => ({ from: range.from, to: range.to < end ? range.to : end }))
     .filter((range) => range.from < range.to)
-}
-
-/** The closing time of a run: of its last point, or of the latest start of a period of the market; null without points. */
-export function* readClosing({ market, source }: SeriesRun): Reading<bigint | null> {
-  const [last] = yield { text: READ_LAST_TIMESTAMP, values: [market, source] }
-  if (last === undefined) return null
-  const starts = yield { text: READ_LAST_START, values: [market] }
-  return greatest([last, ...starts].map(([time]) => BigInt(time!)))
 }
 
 /** Writes the rows that a reading adds while it continues. */
@@ -155,8 +142,8 @@ export function* bucketRows(
       { from: range.from * level.nanoseconds, to: range.to * level.nanoseconds },
       (point) => {
         onPoint()
-        if (bucket !== null && point.time < end) return joinPoint(bucket, point)
-        begin(baseAt(point.time), bucketOf(point))
+        if (bucket !== null && point.timestamp < end) return joinPoint(bucket, point)
+        begin(baseAt(point.timestamp), bucketOf(point))
         end = (index + 1n) * level.nanoseconds
       },
     )

@@ -60,62 +60,42 @@ export function deleteRows(
   }
 }
 
-/** The period that a market's latest one is while it runs: seq and start. No row if it has ended. */
-export const READ_RUNNING = `
-  select cast(seq as text), cast(start_timestamp as text) from (
-    select seq, start_timestamp, end_timestamp from funding_periods where market_id = $1
-    order by start_timestamp desc, seq desc limit 1
-  ) as latest where end_timestamp is null`
-
-/** The running period. Its carried-over point is kept: series need it until the period ends. */
-export type RunningPeriod = { seq: bigint; start: bigint }
-
-/** Whether a point is old, and not carried over into the running period. */
-function isOld({ by }: PruneBound, [before, seq, start]: readonly [string, string, string]): string {
-  return `(${dataPointTable.pruned![by]} < ${before} and not (seq = ${seq} and timestamp < ${start}))`
-}
-
-const cellsOf = (running: RunningPeriod | null) => [running?.seq ?? -1n, running?.start ?? MIN_INT64]
-
 /** The next points of a run after a key, up to `limit`: time, seq, and 1 if to be deleted or 0. */
 export function nextPoints(
-  bound: PruneBound,
-  running: RunningPeriod | null,
+  { by, before }: PruneBound,
   { market, source }: SeriesRun,
   after: PointKey | null,
   limit: number,
 ): Statement {
-  const upTo = bound.by === 'time' ? 'and timestamp < $5' : ''
+  const upTo = by === 'time' ? 'and timestamp < $5' : ''
   return {
-    text: `select ${textOf('timestamp')}, ${textOf('seq')},
-        case when ${isOld(bound, ['$5', '$7', '$8'])} then 1 else 0 end
+    text: `select ${textOf('timestamp')}, ${textOf('seq')}, case when ${isOld(by, '$5')} then 1 else 0 end
       from ${POINT_TABLE}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) ${upTo}
       order by timestamp, seq limit $6`,
-    values: [market, source, ...keyAfter(after), bound.before, BigInt(limit), ...cellsOf(running)],
+    values: [market, source, ...keyAfter(after), before, BigInt(limit)],
   }
 }
 
 /** The old points of some periods in a run, after one key, up to and with another one: read, and deleted. */
 export function oldPoints(
-  bound: PruneBound,
-  running: RunningPeriod | null,
+  { by, before }: PruneBound,
   { market, source }: SeriesRun,
   after: PointKey | null,
   last: PointKey,
   seqs: readonly bigint[],
 ): { read: WriteStep; delete: WriteStep } {
   const where = `where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
-        and ${isOld(bound, ['$7', '$9', '$10'])} and seq = $8`
-  const values = seqs.map((seq) => [
-    ...[market, source, ...keyAfter(after), last.timestamp, last.seq],
-    ...[bound.before, seq, ...cellsOf(running)],
-  ])
+        and ${isOld(by, '$7')} and seq = $8`
+  const ends = [...keyAfter(after), last.timestamp, last.seq]
+  const values = seqs.map((seq) => [market, source, ...ends, before, seq])
   return {
     read: { text: `select cast(timestamp as text), cast(seq as text) from ${POINT_TABLE} ${where}`, values },
     delete: { text: `delete from ${POINT_TABLE} ${where}`, values },
   }
 }
+
+const isOld = (by: PruneBound['by'], before: string) => `${dataPointTable.pruned![by]} < ${before}`
 
 function keyAfter(after: PointKey | null): KeyValue[] {
   return after === null ? [MIN_INT64, -1n] : [after.timestamp, after.seq]

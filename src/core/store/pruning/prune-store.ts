@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PointKey } from '../../domain/series.ts'
+import { BASE } from '../../domain/series-levels.ts'
 import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { withOpen } from '../../with-open.ts'
 import { holdSeries, remakeSeries } from '../derived/make-series.ts'
 import { markStale } from '../derived/stale-series.ts'
-import { READ_STARTS, type SeriesRun, SOURCE_NUMBERS } from '../readings/counted-points.ts'
+import { type SeriesRun, SOURCE_NUMBERS } from '../readings/counted-points.ts'
 import { readMade } from '../readings/made-series.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
 import { asSteps, type Steps } from '../steps.ts'
@@ -19,8 +20,6 @@ import {
   noteBound,
   oldKeys,
   oldPoints,
-  READ_RUNNING,
-  type RunningPeriod,
   shrinkSpans,
   TRY_TO_WRITE,
 } from './prune-statements.ts'
@@ -96,13 +95,12 @@ export async function pruneStore(
       if (table === dataPointTable) continue
       await walk<RowKey>(table.counted, (after) => pruneRows(upkeep, table, bound, after, isDryRun))
     }
-    for (const [number, marketId] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
-      const running = await runningPeriod(upkeep, String(marketId))
+    for (const [number] of await upkeep.read({ text: READ_MARKET_IDS, values: [] })) {
       for (const source of SOURCE_NUMBERS) {
         const run = { market: BigInt(number!), source }
         let stale = 0
         await walk<PointKey>(dataPointTable.counted!, async (after) => {
-          const chunk = await prunePoints(upkeep, bound, running, run, after, isDryRun)
+          const chunk = await prunePoints(upkeep, bound, run, after, isDryRun)
           stale += isDryRun ? 0 : chunk.rows
           if (stale < (chunk.last === null ? 1 : MOST_STALE)) return chunk
           await remake(upkeep, run)
@@ -113,11 +111,6 @@ export async function pruneStore(
     }
   })
   return report
-}
-
-async function runningPeriod(upkeep: Upkeep, marketId: string): Promise<RunningPeriod | null> {
-  const [row] = await upkeep.read({ text: READ_RUNNING, values: [marketId] })
-  return row === undefined ? null : { seq: BigInt(row[0]!), start: BigInt(row[1]!) }
 }
 
 async function pruneRows(
@@ -152,12 +145,11 @@ async function remake(upkeep: Upkeep, run: SeriesRun): Promise<void> {
 async function prunePoints(
   upkeep: Upkeep,
   bound: PruneBound,
-  running: RunningPeriod | null,
   run: SeriesRun,
   after: PointKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
-  const found = await upkeep.read(nextPoints(bound, running, run, after, PRUNE_CHUNK_ROWS))
+  const found = await upkeep.read(nextPoints(bound, run, after, PRUNE_CHUNK_ROWS))
   const [timestamp, seq] = (found.at(-1) ?? []) as string[]
   if (timestamp === undefined) return { rows: 0, last: null }
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
@@ -170,16 +162,18 @@ async function prunePoints(
     yield holdSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
     yield holdSeries(run)
     // Read again, now that nobody adds points to these periods: the marks must cover every deleted point.
-    const going = oldPoints(bound, running, run, after, last, seqs)
+    const going = oldPoints(bound, run, after, last, seqs)
     const points = (yield going.read)
       .flat()
       .map(([time, seq]) => ({ timestamp: BigInt(time!), seq: BigInt(seq!) }))
       .sort((a, b) => Number(a.timestamp - b.timestamp))
     if (points.length === 0) return 0
     const made = yield* asSteps(readMade(run))
-    const found = yield { text: READ_STARTS, values: seqs.map((seq) => [run.market, seq, seq]) }
-    const starts = new Map(found.flat().map(([seq, start]) => [BigInt(seq!), BigInt(start!)]))
-    yield* markStale(run, made.to, { points, starts, moved: [] })
+    const end = made.to * BASE.nanoseconds
+    yield* markStale(
+      run,
+      points.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end),
+    )
     yield going.delete
     yield noteBound(bound)
     yield* shrinkSpans(

@@ -127,7 +127,7 @@ function* readBuckets(run: DatedRun, range: AskedRange): Reading<SourceSeries['b
   const length = interval.nanoseconds
   const at = from > run.first ? from : indexAt(run.first, length) * length
   const level = LEVELS.findLast(({ nanoseconds }) => length % nanoseconds === 0n) ?? null
-  const add = (point: SeriesPoint) => addPoint(buckets, Number((point.time - from) / length), point)
+  const add = (point: SeriesPoint) => addPoint(buckets, Number((point.timestamp - from) / length), point)
   if (level === null) yield* readCounted(run, { from: at, to }, add)
   else {
     const made = yield* readMade(run)

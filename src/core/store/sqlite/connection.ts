@@ -4,7 +4,7 @@ import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'no
 import type { KeyValue } from '../../resources/resource.ts'
 import {
   completeUpgrade,
-  emptiesSeries,
+  computesSeries,
   newestVersion,
   refuseOlderVersion,
   refuseUnknownVersion,
@@ -343,7 +343,7 @@ function refuseFullDisk({ path, row }: Connection, version: number): void {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
   // An upper estimate of the bytes that the WAL may grow by, mostly for series.
-  const [buckets] = emptiesSeries(SQLITE_SCHEMA, version) ? row(COUNT_BUCKETS)! : [0]
+  const [buckets] = computesSeries(SQLITE_SCHEMA, version) ? row(COUNT_BUCKETS)! : [0]
   const needed = LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   if (free >= needed) return
   throw new StoreError(

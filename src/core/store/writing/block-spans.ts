@@ -14,15 +14,12 @@ export type PointSpans = {
   blocks: RowOf<typeof blockSpanTable>[]
 }
 
-export type SpanOptions = {
-  /** How many of the points of a period the store did not hold, by `${market} ${seq}`. */
-  newPoints: ReadonlyMap<string, bigint>
-  /** The start of a period; null if it is not stored. */
-  startOf: (market: bigint, seq: bigint) => bigint | null
-}
-
-/** The spans of data points, by period and by run of blocks; of those too that change no row. */
-export function spansOf(points: readonly PointRow[], { newPoints, startOf }: SpanOptions): PointSpans {
+/**
+ * The spans of data points, by period and by run of blocks; of those too that change no row.
+ *
+ * @param newPoints how many of the points of a period the store did not hold, by `${market} ${seq}`
+ */
+export function spansOf(points: readonly PointRow[], newPoints: ReadonlyMap<string, bigint>): PointSpans {
   const periods = createSpans()
   const blocks = createSpans()
   for (const { market, timestamp, seq, height } of points) {
@@ -35,7 +32,6 @@ export function spansOf(points: readonly PointRow[], { newPoints, startOf }: Spa
       seq,
       ...spanColumns(ends),
       points: newPoints.get(`${market} ${seq}`) ?? 0n,
-      start_timestamp: startOf(market, seq),
     })),
     blocks: blocks.all().map(({ market, of, ...ends }) => ({ market, blocks: of, ...spanColumns(ends) })),
   }

@@ -1,6 +1,5 @@
 import { type Batch, rowsOf } from '../../resources/batch.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
-import { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { latestDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
@@ -30,14 +29,12 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
   }
   yield* numberMarkets(batchMarkets(batch), markets)
   for (const table of TABLES) {
-    if (table === dataPointTable) {
-      const points = rowsOf(batch, dataPointTable)
-      const periods = rowsOf(batch, fundingPeriodTable)
-      if (points.length + periods.length > 0) yield* writePoints({ points, periods }, markets, unmade)
-      continue
-    }
     const rows = batch.rows.get(table.name)
     if (rows === undefined || table === provisionTable) continue
+    if (table === dataPointTable) {
+      yield* writePoints(rowsOf(batch, dataPointTable), markets, unmade)
+      continue
+    }
     for (const list of rows.lists(MAX_STEP_ROWS)) {
       yield { table, rows: marketColumn(table) === 'market' ? numbered(list, markets) : list }
     }

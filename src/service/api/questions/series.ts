@@ -82,7 +82,7 @@ const BODY = objectOf({
                 ),
                 count: valueSchema(
                   'signed',
-                  "Number of points. A point carried over into a funding period counts again at the period's start.",
+                  'Number of points. A point that was carried over into later funding periods counts once.',
                 ),
                 price: summary('Prices of all points'),
                 twap: summary('Time-weighted average prices of the points of period `seq`'),
