@@ -49,12 +49,10 @@ function make(maker: Maker, { resource, ...asked }: PageQuery): Promise<Made | n
   return maker.make(questionAt(resource.path), asked, 'json')
 }
 
-/** The content of a page; releases its memory at once. */
+/** The content of a page. */
 async function contentOf(maker: Maker, asked: PageQuery): Promise<Omit<Made, 'body'> & { text: string }> {
-  const { body, release, ...content } = (await make(maker, asked))!
-  const text = body.toString()
-  release?.()
-  return { ...content, text }
+  const { body, ...content } = (await make(maker, asked))!
+  return { ...content, text: body.toString() }
 }
 
 test(

@@ -20,16 +20,18 @@ export type Asking<Asked> = {
   address: string
   /** Its end makes the answer unnecessary. */
   connection: Closing & { readonly destroyed: boolean }
-  /** Emits `close` once the answer has been sent, or cannot be. */
-  answered: Closing
+  /**
+   * Emits `close` once the answer has been sent, or cannot be: the memory of its body is given back then. Null if it may be
+   * read after that, as by HTTP/2, whose connection goes on: the garbage collector gives it back.
+   */
+  response: Closing | null
   sendKept(kept: KeptAnswer, position: Position): void
   /** Sends an answer; returns the part to cache, or null. */
   sendMade(made: Made): Promise<SentAnswer | null>
 }
 
 /**
- * Answers a question: from memory, at once if possible, or made in its turn and cached. The only way to an answer, and the
- * only place that releases the memory of one.
+ * Answers a question: from memory, at once if possible, or made in its turn and cached. The only way to an answer.
  *
  * Rejects with {@link ApiError} for a refused request, and with the fault that keeps the store from being read.
  */
@@ -83,20 +85,14 @@ export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions):
       if (await sendKeptAtOnce(asking)) return
       const made = await maker.make(question, asked, asking.form)
       if (made === null) throw emptyStore()
-      let sent: SentAnswer | null = null
-      try {
-        if (made.refusal !== undefined) throw invalidParameter(made.refusal)
-        sent = await asking.sendMade(made)
-        const until = question.keptUntil(asked)
-        if (sent !== null && until !== null && made.version !== null) {
-          // Not waited for: the answer is sent, and others wait for the turn.
-          void cache?.put(asking.key, { ...sent, until, version: made.version })
-        }
-      } finally {
-        if (made.release !== undefined) {
-          if (sent?.body === made.body) asking.answered.once('close', made.release)
-          else made.release()
-        }
+      if (made.refusal !== undefined) throw invalidParameter(made.refusal)
+      const sent = await asking.sendMade(made)
+      if (sent?.body === made.body) asking.response?.once('close', () => giveBack(made.body))
+      else if (asking.response !== null) giveBack(made.body)
+      const until = question.keptUntil(asked)
+      if (sent !== null && until !== null && made.version !== null) {
+        // Not waited for: the answer is sent, and others wait for the turn.
+        void cache?.put(asking.key, { ...sent, until, version: made.version })
       }
     }
 
@@ -107,4 +103,13 @@ export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions):
     const isSent = sendKeptAtOnce(asking)
     return isSent === true ? undefined : answer(question, asking, isSent)
   }
+}
+
+/**
+ * Gives the memory of a body back at once, which must not be read any more. Left to the garbage collector, bodies would cost
+ * a whole collection whenever a few dozen megabytes had accumulated.
+ */
+function giveBack({ buffer, length }: Buffer): void {
+  // Shorter ones may share their memory with others.
+  if (length >= Buffer.poolSize) (buffer as ArrayBuffer).transfer(0)
 }

@@ -1,5 +1,4 @@
 import type { Reader } from '#core/store/store'
-import { BufferPool } from './buffer-pool.ts'
 import type { BodyForm, Made, Question } from './questions/question.ts'
 
 /**
@@ -18,9 +17,8 @@ export type Maker = {
 
 /** Makes answers here, from a reader that stays its owner's to close. */
 export function makerOf(reader: Reader): Maker {
-  const buffers = new BufferPool()
   return {
-    make: (question, asked, form) => question.make(asked, { reader, form, buffers }),
+    make: (question, asked, form) => question.make(asked, { reader, form }),
     isSerial: false,
     isRunning: () => true,
     close: async () => {},

@@ -11,9 +11,6 @@ const USUAL_THREADS = 2
 /** Rows given to one thread before another one is woken. For few rows, waking another gains nothing. */
 const ROWS_AHEAD = 1_000
 
-/** Memory that waits to go back to a thread; what many clients leave at once is not kept. */
-const MAX_RETURNING_BYTES = 2 * 1024 * 1024
-
 /** Start data of a thread: the store's name, and whether it generates long answers. */
 export type MakingThreadTask = ThreadsOptions & { store: string; isLong: boolean }
 
@@ -32,12 +29,10 @@ export type ToMake = {
   asked: unknown
   form: BodyForm
   askedAt: bigint
-  /** Memory of answers that are done with. */
-  free: ArrayBuffer[]
 }
 
-/** An answer whose bytes are in a block of memory that the thread wants back. */
-export type MadeInBlock = Omit<Made, 'body' | 'release'> & { block: ArrayBuffer; length: number }
+/** An answer as it is sent between threads. */
+export type TransferredAnswer = Omit<Made, 'body'> & { body: Uint8Array<ArrayBuffer> }
 
 /** Makes in a thread. */
 type MakingThread = Pick<Maker, 'make' | 'isRunning' | 'close'>
@@ -83,9 +78,7 @@ function sharedAmong(threads: readonly MakingThread[]): Pick<Maker, 'make'> {
 }
 
 function startMakingThread(task: MakingThreadTask, log: Logger): MakingThread {
-  /** Blocks that go back with the next question. */
-  let free: ArrayBuffer[] = []
-  const thread = startThread<ToMake, MadeInBlock | null>({
+  const thread = startThread<ToMake, TransferredAnswer | null>({
     module: moduleBeside(import.meta.url, 'making-thread'),
     task,
     log,
@@ -95,16 +88,10 @@ function startMakingThread(task: MakingThreadTask, log: Logger): MakingThread {
 
   return {
     make: async ({ path }: Pick<Question, 'path'>, asked, form) => {
-      const toMake = { path, asked, form, askedAt: process.hrtime.bigint(), free }
-      free = []
-      const made = await thread.ask(toMake, toMake.free)
+      const made = await thread.ask({ path, asked, form, askedAt: process.hrtime.bigint() })
       if (made === null) return null
-      const { block, length, ...others } = made
-      const release = () => {
-        const bytes = free.reduce((sum, { byteLength }) => sum + byteLength, block.byteLength)
-        if (bytes <= MAX_RETURNING_BYTES) free.push(block)
-      }
-      return { ...others, body: Buffer.from(block, 0, length), release }
+      const { buffer, byteOffset, length } = made.body
+      return { ...made, body: Buffer.from(buffer, byteOffset, length) }
     },
     isRunning: thread.isRunning,
     close: thread.close,

@@ -36,7 +36,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
         ask: () => question.check(readParameters(parseQuery(queryOf(exchange.target))), pathId),
         address,
         connection: request.socket,
-        answered: response,
+        response,
         sendKept: (kept, position) => sendBody(exchange, kept, position),
         sendMade: (made) => sendMade(exchange, withTimes(made, exchange.target), isGzipped),
       })

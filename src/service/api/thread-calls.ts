@@ -10,12 +10,8 @@ const RESTART_MS = 1_000
 
 /** A thread that answers questions. */
 export type ThreadCalls<Asked, Answer> = {
-  /**
-   * Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again.
-   *
-   * @param bytes memory transferred to the thread
-   */
-  ask(asked: Asked, bytes?: ArrayBuffer[]): Promise<Answer>
+  /** Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again. */
+  ask(asked: Asked): Promise<Answer>
   /** Whether the thread has loaded its code and has not ended. */
   isRunning(): boolean
   /** Ends the thread once it has answered. */
@@ -98,13 +94,13 @@ export function startThread<Asked, Answer>({
   }
 
   return {
-    ask: (asked, bytes = []) => {
+    ask: (asked) => {
       if (isClosed) return Promise.reject(new StoreUnavailableError('the service stops'))
       restart()
       const id = count++
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve, reject })
-        worker!.postMessage({ id, asked } satisfies ToThread<Asked>, bytes)
+        worker!.postMessage({ id, asked } satisfies ToThread<Asked>)
       })
     },
     isRunning: () => isRunning,

@@ -53,7 +53,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
         },
         address,
         connection: stream,
-        answered: stream,
+        response: null,
         sendKept: ({ body }, position) => {
           withPosition(metadata, position, known)
           answer = body

@@ -5,19 +5,8 @@ import type { Page, PageQuery } from '#core/store/pages/page'
 /** The cursors of a page's first edge and its last; `""` if there is none. */
 type EndCursors = { startCursor: string; endCursor: string }
 
-/** Gives memory for so many bytes. */
-type TakeMemory = (bytes: number) => Buffer
-
-/**
- * Writes a page as compact JSON.
- *
- * @param take allocates the memory, if the page's rows have not been written yet
- */
-export function pageBody(
-  query: PageQuery,
-  page: Page,
-  take: TakeMemory = (bytes) => Buffer.allocUnsafe(bytes),
-): Buffer {
+/** Writes a page as compact JSON. */
+export function pageBody(query: PageQuery, page: Page): Buffer {
   const backward = isBackward(query)
   const hasNextPage = backward ? page.hasRowsAtOrBefore : page.more
   const hasPreviousPage = backward ? page.more : page.hasRowsAtOrBefore
@@ -26,14 +15,7 @@ export function pageBody(
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))
   const { text, ...cursors } = edgesText(query, page)
-  return encodedText(head + text + tailOf(cursors), take)
-}
-
-function encodedText(text: string, take: TakeMemory): Buffer {
-  const bytes = take(Buffer.byteLength(text))
-  // Of ASCII, as nearly all pages are, a character is a byte.
-  bytes.write(text, bytes.length === text.length ? 'latin1' : 'utf8')
-  return bytes
+  return Buffer.from(head + text + tailOf(cursors))
 }
 
 /** Puts texts around edges, in place if there is room. */

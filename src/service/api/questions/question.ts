@@ -5,7 +5,6 @@ import type { StoreVersion } from '#core/store/changes'
 import type { Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { KeptUntil } from '../answer-cache.ts'
-import type { BufferPool } from '../buffer-pool.ts'
 import type { Parameter, ParameterValues } from './parameters.ts'
 
 /** How a body is written: compact JSON, or the message that a method of gRPC answers with. */
@@ -23,16 +22,12 @@ export type Made = {
   refusal?: string
   /** The name of the file that the body is, as CSV; none for JSON. */
   file?: string
-  /** Lets the memory of `body` be used again: it must not be read after that. */
-  release?: (() => void) | undefined
 }
 
 /** Tools for generating a body. */
 export type Making = {
   reader: Reader
   form: BodyForm
-  /** Gives the memory for a body that the reader has not written; null: the garbage collector does. */
-  buffers: BufferPool | null
   /** When it was asked for, by `process.hrtime`, which all threads share. */
   askedAt?: bigint
 }

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { describe, test } from 'node:test'
+import { type Asking, createAnswers, type SentAnswer } from '#service/api/answers'
+import type { Made, Question } from '#service/api/questions/question'
+import { createMetrics } from '#service/metrics'
+
+const BYTES = 100_000
+
+/** Memory that is no one else's, as a database or a thread hands it over. */
+const bodyOf = (bytes: number) => Buffer.from(new ArrayBuffer(bytes))
+
+/** Answers one question with a body; `send` says what is sent of it. */
+async function answer(
+  body: Buffer,
+  response: EventEmitter | null,
+  send: (made: Made) => SentAnswer | null,
+): Promise<void> {
+  const question = { lane: () => 'usual', keptUntil: () => null } as unknown as Question<null>
+  const run = async <T>(work: () => Promise<T>) => work()
+  const answers = createAnswers({
+    maker: {
+      make: async () => ({ body, checkSum: null, position: { height: '1', timestamp: '1' }, version: null }),
+      isSerial: false,
+      isRunning: () => true,
+      close: async () => {},
+    },
+    turns: { usual: run, long: run, report: run },
+    cache: null,
+    metrics: createMetrics(),
+  })
+  const asking: Asking<null> = {
+    key: 'key',
+    form: 'json',
+    ask: () => null,
+    address: '127.0.0.1',
+    connection: Object.assign(new EventEmitter(), { destroyed: false }),
+    response,
+    sendKept: () => {},
+    sendMade: async (made) => send(made),
+  }
+  await answers(question, asking)
+}
+
+const asSent = ({ body }: Made): SentAnswer => ({ body, tag: '"tag"', isGzipped: false })
+
+describe('The memory of a page', () => {
+  test('is given back once the response that sends it has closed, and not before', async () => {
+    const [body, response] = [bodyOf(BYTES), new EventEmitter()]
+    await answer(body, response, asSent)
+    assert.equal(body.length, BYTES)
+    response.emit('close')
+    assert.equal(body.length, 0)
+  })
+
+  test('is given back at once if something else is sent, or nothing', async () => {
+    for (const send of [() => null, () => asSent({ body: bodyOf(10) } as Made)]) {
+      const [body, response] = [bodyOf(BYTES), new EventEmitter()]
+      await answer(body, response, send)
+      assert.equal(body.length, 0)
+      response.emit('close')
+    }
+  })
+
+  test('stays where a connection may read it after the response has closed', async () => {
+    const body = bodyOf(BYTES)
+    await answer(body, null, asSent)
+    assert.equal(body.length, BYTES)
+  })
+
+  test('stays if others may share it', async () => {
+    const [body, response] = [Buffer.allocUnsafe(100), new EventEmitter()]
+    const { byteLength } = body.buffer
+    await answer(body, response, asSent)
+    response.emit('close')
+    assert.equal(body.buffer.byteLength, byteLength)
+  })
+})
