@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { HEALTH, methodsOf, TRADING_DATA } from '#service/api/protos'
+import { HEALTH, methodsOf, TRADING_DATA } from '../test/fixtures/protos.ts'
 import { callFrames, callHeaders, FLAG, FRAME, frame, PREFACE } from '../test/fixtures/raw-http2.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { measureLoad } from './load.ts'

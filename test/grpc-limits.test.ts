@@ -15,10 +15,10 @@ import { queryObjects } from 'node:v8'
 import { status } from '@grpc/grpc-js'
 import { trailersOf } from '#service/api/grpc/grpc-errors'
 import { ApiError } from '#service/api/http/errors'
-import { TRADING_DATA } from '#service/api/protos'
 import { SAMPLE_MARKET } from '../scripts/sample.ts'
 import { grpcClient } from './fixtures/grpc.ts'
 import { statusOf } from './fixtures/http.ts'
+import { TRADING_DATA } from './fixtures/protos.ts'
 import { requestText } from './fixtures/raw-http.ts'
 import {
   callFrames,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TRADING_DATA } from '#service/api/protos'
 import { grpcClient } from './fixtures/grpc.ts'
 import { send } from './fixtures/http.ts'
+import { TRADING_DATA } from './fixtures/protos.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import {
   assertRefusal,

@@ -85,6 +85,12 @@ export class ByteWriter {
     this.#varint(value)
   }
 
+  /** An integer field of 0, which is left out otherwise: for fields in which that differs from none. */
+  zero(field: number): void {
+    this.#varint(uint(field))
+    this.#varint(0)
+  }
+
   /** A signed or unsigned 64-bit integer field. */
   #int64(field: number, value: bigint): void {
     if (value === 0n) return

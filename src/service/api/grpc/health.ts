@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reader } from '#core/store/store'
 import { invalidParameter, unknownService } from '../http/errors.ts'
 import { type IngestionState, type StoreHealth, unreadiness } from '../http/readiness.ts'
-import { HEALTH, methodsOf, TRADING_DATA } from '../protos.ts'
+import { HEALTH, type Method, methodsOf, TRADING_DATA } from '../protos/descriptors.ts'
+import { decodeMessage, encodeMessage } from '../protos/messages.ts'
 import { framed, type MethodHandler, readRequest } from './call.ts'
 
 /** How often a watched state is looked at. */
@@ -10,6 +11,9 @@ const LOOK_MS = 2_000
 
 /** How long a state is reported before it is looked at again. */
 const KEPT_MS = 500
+
+/** Bytes of a message of one status. */
+const STATUS_BYTES = 8
 
 type Status = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN'
 
@@ -19,10 +23,7 @@ export function healthMethods(
   ingestion: IngestionState,
   health: StoreHealth,
 ): [path: string, MethodHandler][] {
-  const { Check, Watch } = methodsOf(HEALTH) as Record<
-    'Check' | 'Watch',
-    ReturnType<typeof methodsOf>[string]
-  >
+  const { Check, Watch } = methodsOf(HEALTH) as Record<'Check' | 'Watch', Method>
   let state: Promise<Status> | null = null
 
   /** The state of the service, read once for all requests within a short time. */
@@ -42,18 +43,20 @@ export function healthMethods(
   function statusOf(request: Buffer): () => Promise<Status> {
     let service = ''
     try {
-      service = (Check.requestDeserialize(request) as { service?: string }).service ?? ''
+      service = (decodeMessage(Check.request, request) as { service?: string }).service ?? ''
     } catch (error) {
       throw invalidParameter(`the request is not a message of ${Check.path}: ${(error as Error).message}`)
     }
     return service === '' || service === TRADING_DATA ? currentState : async () => 'SERVICE_UNKNOWN'
   }
 
+  const statusMessage = (status: Status) => encodeMessage(Check.response, { status }, STATUS_BYTES)
+
   const check: MethodHandler = {
     unary: async (_, request) => {
       const status = await statusOf(request)()
       if (status === 'SERVICE_UNKNOWN') throw unknownService()
-      return framed(Check.responseSerialize({ status }))
+      return framed(statusMessage(status))
     },
   }
   const watch: MethodHandler = {
@@ -65,7 +68,7 @@ export function healthMethods(
         await sleep(LOOK_MS, undefined, { ref: false })
       ) {
         const status = await look()
-        if (status !== told) await send(Watch.responseSerialize({ status }))
+        if (status !== told) await send(statusMessage(status))
         told = status
       }
     },

@@ -2,11 +2,8 @@ import { encoded } from '#core/events/byte-writer'
 import { bytesOf, LENGTH_DELIMITED, WireReader } from '#core/events/wire-reader'
 import { GRPC, invalidParameter } from '../http/errors.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
-import { fileDescriptors, PROTOS, SERVICES } from '../protos.ts'
+import { isDeclared, PROTO_FILES, type ProtoFile, SERVICES } from '../protos/descriptors.ts'
 import { type MethodHandler, readRequests } from './call.ts'
-
-/** A `FileDescriptorProto`; each package here is one file. */
-type File = { bytes: Buffer; package: string; imports: string[] }
 
 /** Fields of a request at most: it has two. */
 const MAX_FIELDS = 16
@@ -16,28 +13,18 @@ const MAX_FIELDS = 16
  * message of a call counts for the rate limit.
  */
 export function createReflection(countRequest: CountRequest): MethodHandler {
-  const files = new Map<string, File>()
-  for (const bytes of fileDescriptors()) {
-    const file = { name: '', bytes, package: '', imports: [] as string[] }
-    for (const [tag, text] of lengthDelimitedFields(bytes)) {
-      if (tag === bytesOf(1)) file.name = text
-      else if (tag === bytesOf(2)) file.package = text
-      else if (tag === bytesOf(3)) file.imports.push(text)
-    }
-    files.set(file.name, file)
-  }
+  const files = new Map(PROTO_FILES.map((file) => [file.name, file]))
 
-  /** The file that declares a message, enum or service, or what lies within one. */
+  /** The file that declares a message, enum or service, or what lies within one. Each package here is one file. */
   function fileOf(symbol: string): string | undefined {
-    for (const [name, file] of files) {
+    return PROTO_FILES.find((file) => {
       const head = `${file.package}.`
-      if (symbol.startsWith(head) && head + symbol.slice(head.length).split('.')[0] in PROTOS) return name
-    }
-    return undefined
+      return symbol.startsWith(head) && isDeclared(head + symbol.slice(head.length).split('.')[0]!)
+    })?.name
   }
 
   /** A file, and those that it imports. */
-  function withImports(name: string | undefined, found = new Set<File>()): Set<File> {
+  function withImports(name: string | undefined, found = new Set<ProtoFile>()): Set<ProtoFile> {
     const file = files.get(name ?? '')
     if (file === undefined || found.has(file)) return found
     found.add(file)

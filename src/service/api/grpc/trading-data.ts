@@ -3,11 +3,15 @@ import { RESOURCES } from '#core/resources/resources'
 import { invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
 import { createNodeAnswers } from '../node-answers.ts'
-import { type Method, methodsOf, TRADING_DATA } from '../protos.ts'
+import { type Method, methodsOf, TRADING_DATA } from '../protos/descriptors.ts'
+import { decodeMessage, encodeMessage } from '../protos/messages.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { questionAt } from '../questions/question-at.ts'
 import { framed, type MethodHandler, withPosition } from './call.ts'
 import type { GrpcOptions } from './options.ts'
+
+/** Bytes of the answers about the node: a version and a commit, or a time. */
+const MAX_NODE_ANSWER_BYTES = 1_024
 
 const DESCRIBED = methodsOf(TRADING_DATA)
 
@@ -29,7 +33,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, MethodH
         unary: async ({ metadata }) => {
           const { message, position } = await answer()
           withPosition(metadata, position, known)
-          return framed(DESCRIBED[name]!.responseSerialize(message))
+          return framed(encodeMessage(DESCRIBED[name]!.response, message, MAX_NODE_ANSWER_BYTES))
         },
       },
     ]),
@@ -74,7 +78,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
 /** @throws {ApiError} for bytes that are no request. */
 function requestOf(method: Method, bytes: Buffer): object {
   try {
-    return method.requestDeserialize(bytes)
+    return decodeMessage(method.request, bytes)
   } catch (error) {
     throw invalidParameter(`the request is not a message of ${method.path}: ${(error as Error).message}`)
   }

@@ -1,5 +1,6 @@
 import type { Resource } from '#core/resources/resource'
-import { methodsOf, TRADING_DATA } from '../protos.ts'
+import { methodsOf, TRADING_DATA } from '../protos/descriptors.ts'
+import { encodeMessage } from '../protos/messages.ts'
 
 const METHODS = methodsOf(TRADING_DATA)
 
@@ -8,5 +9,6 @@ const METHODS = methodsOf(TRADING_DATA)
  * numbers are texts and enums their names.
  */
 export function pageMessage({ grpcMethod }: Resource, json: Buffer): Buffer {
-  return METHODS[grpcMethod!]!.responseSerialize(JSON.parse(json.toString()) as object)
+  const { response } = METHODS[grpcMethod!]!
+  return encodeMessage(response, JSON.parse(json.toString()) as object, json.length)
 }
