@@ -17,33 +17,23 @@ const FIRST_BLOCKS = 30
 const SETTLE_MS = 8_000
 const MEASURED_MS = 30_000
 
-/** A service reads at most 256 selections of rows for streams. */
-const MOST_SELECTIONS = 250
-
 /** Cost of the followers during the measurement. */
 type Cost = { processorSeconds: number; events: number; bytes: number; peakMemory: number }
 
-/** Measures streams of the state of all markets and of one, and as their peers the streams of the same markets' points. */
+/** Measures streams of the state of all markets, and as their peers the streams of the same markets' points. */
 export async function measureMarketFollowers(): Promise<Figure[]> {
   return withLiveService(async (service) => {
     const core = await dial(service.corePort)
     const sending = sendBlocks(core)
     try {
       await sending.hasBegun
-      const markets = await marketsOf(service.base)
-      const ofOne = (stream: string, count: number, of: number) =>
-        Array.from({ length: count }, (_, index) => `${stream}?marketId=${markets[index % of]}`)
+      await allMarkets(service.base)
       const ofAll = (stream: string, count: number) => Array.from({ length: count }, () => stream)
       const none = await follow(service, [])
       // The peak of memory includes earlier measurements.
       const state = await follow(service, ofAll('market-summaries', 200))
-      const stateOfOne = await follow(service, ofOne('market-summaries', 2_000, MARKETS))
       const points = await follow(service, ofAll('funding-period-data-points', 200))
-      const pointsOfOne = await follow(service, ofOne('funding-period-data-points', 2_000, MOST_SELECTIONS))
-      return [
-        ...figuresOf(`200 followers of ${MARKETS} markets`, none, state, points),
-        ...figuresOf('2,000 followers of one market each', none, stateOfOne, pointsOfOne),
-      ]
+      return figuresOf(`200 followers of ${MARKETS} markets`, none, state, points)
     } finally {
       await sending.stop()
       await core.close()
@@ -99,13 +89,14 @@ function sendBlocks(core: TestCore): { hasBegun: Promise<void>; stop(): Promise<
   }
 }
 
-async function marketsOf(base: string): Promise<string[]> {
+/** Resolves once the service has all markets. */
+async function allMarkets(base: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${base}/api/v2/market-summaries?pagination.first=${MARKETS}`)
     const ids = new Set(
       [...(await answer.text()).matchAll(/"node":{"marketId":"(\w+)"/g)].map(([, id]) => id!),
     )
-    if (ids.size === MARKETS) return [...ids]
+    if (ids.size === MARKETS) return
     await sleep(BLOCK_MS)
   }
 }

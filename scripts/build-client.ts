@@ -20,15 +20,11 @@ import { exportPath, streamPath } from '#service/api/paths'
 import type { Parameter } from '#service/api/questions/parameters'
 import type { JsonSchema, Question } from '#service/api/questions/question'
 import { QUESTIONS } from '#service/api/questions/questions'
-import { SUMMARY_STREAM_PARAMETERS } from '#service/api/streams/summary-stream-request'
 
 const ROOT = dirname(import.meta.dirname)
 
 /** The lists that are made of nodes of others. */
 const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
-
-/** Parameters of the stream of summaries besides the filters of the list. */
-const [EVERY] = SUMMARY_STREAM_PARAMETERS.filter(({ name }) => name === 'every') as [Parameter]
 
 /** The file that this writes. */
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
@@ -105,10 +101,7 @@ export type MarketSummaryChange = Pick<${marketSummaries.nodeName}, 'marketId'> 
       'StreamName',
       'The names of the filters of each stream.',
       LISTS,
-      (resource) => [
-        ...filterNames({ ...resource, dateRange: false }),
-        ...(resource === marketSummaries ? [EVERY.name] : []),
-      ],
+      (resource) => (resource === marketSummaries ? [] : filterNames({ ...resource, dateRange: false })),
     ),
     `/** Path of each list; \`:marketId\` is the market of the filters. */
 export const PATHS: Record<ListName, string> = {
@@ -267,8 +260,7 @@ const filtersName = ({ nodeName, scope, filters, dateRange }: Resource) =>
 function streamFiltersType(resource: Resource): string {
   const { scope, dateRange } = resource
   const name = filtersName(resource)
-  if (resource === marketSummaries)
-    return `${name} & {\n${comment(EVERY.description)}${EVERY.name}?: number | undefined\n}`
+  if (resource === marketSummaries) return 'Record<string, never>'
   const ofList = dateRange ? `Omit<${name}, 'from' | 'to'>` : name
   return (scope === null ? ofList : `Partial<${ofList}>`) + neededType(resource, 'stream')
 }

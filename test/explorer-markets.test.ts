@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MarketSummary, MarketSummaryChange } from 'lyra-client'
+import type { MarketSummary } from 'lyra-client'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { type Period, RATE_SPANS } from '../web/src/periods/period.ts'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -29,7 +29,6 @@ const { askLines, columnsOf, describeLine, lineOfPeriods, titleOf, valuesOf } = 
   '../web/src/markets/compare-lines.ts'
 )
 const { marketMatches } = await import('../web/src/service/markets.ts')
-const { withChanges } = await import('../web/src/markets/summary.ts')
 
 const recording = clientOf(await serveRecording('perps-long-named'))
 const rates = clientOf(await serve(FILE, await ratesStore(FILE)))
@@ -102,16 +101,6 @@ describe("the explorer's table of markets", () => {
     )
     assert.ok(row!.includes(`href="/?view=providers&amp;market=${BTC}">3</a>`))
     assert.ok(row!.includes(`href="/?view=funding&amp;market=${BTC}"><span class="market-code">`))
-  })
-
-  test('takes on the parts that change, and markets that are new', async () => {
-    const [first, second, third] = await summariesAt(recording, '/')
-    const changed = { marketId: second!.marketId, estimate: null, providers: '77' }
-    const changes = new Map<string, MarketSummaryChange>([
-      [changed.marketId, changed],
-      [third!.marketId, third!],
-    ])
-    assert.deepEqual(withChanges([first!, second!], changes), [first, { ...second, ...changed }, third])
   })
 
   test('is sorted by any column, and found by code, name or id', async () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { SummariesQuery } from '#core/store/readings/market-summaries'
 import { StoreUnavailableError } from '#core/store/store'
 import { longReadsOf } from '#service/api/streams/long-reads'
 import { type Follower, MAX_PIECE_BYTES } from '#service/stream/follower'
-import { createSummaryFeed } from '#service/stream/summary-feed'
+import { SummaryFeed } from '#service/stream/summary-feed'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { idOf } from './fixtures/event-stream.ts'
@@ -23,7 +22,6 @@ import {
   serveLive,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
-import { assertMalformed } from './fixtures/refusals.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { describeOn, openReader, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
@@ -35,7 +33,9 @@ const LIST = '/api/v2/market-summaries'
 type Summary = Record<string, unknown> & { marketId: string }
 
 const changesOf = ({ events }: Pick<Listener, 'events'>) =>
-  events.map(({ data }) => JSON.parse(data) as Summary)
+  events.filter(({ event }) => event !== 'complete').map(({ data }) => JSON.parse(data) as Summary)
+
+const isComplete = ({ events }: Pick<Listener, 'events'>) => events.some(({ event }) => event === 'complete')
 
 /** The state that follows from the events sent to a listener. */
 function stateOf(listener: Pick<Listener, 'events'>): Record<string, Summary> {
@@ -59,95 +59,58 @@ async function untilEqual(listener: Listener, base: string, what: string): Promi
 describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
   test('sends every summary whole, then the parts that change, and ends up as the page', async (t) => {
     const { live, base } = await serveLive(t, kind, [perpetualMarket(LIVE_MARKET), pointAt(1)])
-    const all = await listen(base, `${STREAM}?every=1`)
-    const one = await listen(base, `${STREAM}?marketId=${LIVE_MARKET.toUpperCase()}`)
-    const other = await listen(base, `${STREAM}?marketId=${OTHER_MARKET}`)
-    await until(() => all.events.length === 1 && one.events.length === 1, 'the first summaries')
-    assert.deepEqual(stateOf(all), await pagedState(base))
-    assert.deepEqual(stateOf(one), stateOf(all))
-    assert.ok(all.events.every(({ event }) => event === 'marketSummaries'))
-    for (const { id } of [all, one, other]) assert.match(id, /^[A-Za-z0-9_-]+$/)
-    assert.deepEqual(other.events, [])
+    const listener = await listen(base, STREAM)
+    await until(() => isComplete(listener), 'the state')
+    assert.deepEqual(stateOf(listener), await pagedState(base))
+    assert.deepEqual(
+      listener.events.map(({ event, data, id }) => [event, event === 'complete' ? data : '', id]),
+      [
+        ['marketSummaries', '', ''],
+        ['complete', '{}', ''],
+      ],
+    )
 
     await live.commit(2, [pointAt(2)])
-    await until(() => all.events.length === 2 && one.events.length === 2, 'the changed part')
-    assert.deepEqual(Object.keys(changesOf(all)[1]!), ['marketId', 'lastInternalPoint'])
-    assert.deepEqual(changesOf(all), changesOf(one))
+    await until(() => listener.events.length === 3, 'the changed part')
+    assert.deepEqual(Object.keys(changesOf(listener)[1]!), ['marketId', 'lastInternalPoint'])
     await live.commit(3, [pointAt(3, { marketId: OTHER_MARKET }), periodEvent({ marketId: OTHER_MARKET })])
-    await untilEqual(all, base, 'the other market')
-    await until(() => other.events.length === 1, 'its own stream')
-    assert.deepEqual(changesOf(other), [(await pagedState(base))[OTHER_MARKET]])
+    await untilEqual(listener, base, 'the other market')
     // A period that ends: one part becomes null, another one is there.
     await live.commit(4, [
       periodEvent({ marketId: OTHER_MARKET, end: 5n, fundingPayment: '1', fundingRate: '0.1' }),
     ])
-    await untilEqual(all, base, 'the ended period')
-    const { runningPeriod, lastPaidPeriod } = changesOf(all).at(-1) as Record<string, unknown>
+    await untilEqual(listener, base, 'the ended period')
+    const { runningPeriod, lastPaidPeriod } = changesOf(listener).at(-1) as Record<string, unknown>
     assert.equal(runningPeriod, null)
     assert.notEqual(lastPaidPeriod, null)
-    assert.equal(one.events.length, 2)
+    assert.ok(listener.events.every(({ id }) => id === ''))
   })
 
-  test('sends a market at most once in the time that is asked for, with all that has changed by then', async (t) => {
-    const { live, base } = await serveLive(t, kind, [pointAt(1)])
-    const slow = await listen(base, `${STREAM}?every=2`)
-    const fast = await listen(base, `${STREAM}?marketId=${LIVE_MARKET}`)
-    const startedAt = performance.now()
-    for (let height = 2; performance.now() - startedAt < 4_500; height++) {
-      await live.commit(height, [pointAt(height)])
-      await sleep(100)
+  test('takes no parameters, and ignores the id of a client that returns', async (t) => {
+    const { base } = await serveLive(t, kind, [pointAt(1)])
+    for (const parameter of [
+      'every=1',
+      `marketId=${LIVE_MARKET}`,
+      'lastEventId=',
+      'after=x',
+      'afterBlock=1',
+    ]) {
+      const { status, text } = await send(base, `${STREAM}?${parameter}`)
+      assert.equal(status, 400, parameter)
+      assertSays(text, parameter.split('=')[0]!)
     }
-    await sleep(2_500)
-    const most = (seconds: number) => 2 + Math.ceil((performance.now() - startedAt) / 1_000 / seconds)
-    assert.ok(slow.events.length >= 3 && slow.events.length <= most(2), `${slow.events.length} of 2 s`)
-    assert.ok(fast.events.length >= 5 && fast.events.length <= most(1), `${fast.events.length} of 1 s`)
-    await untilEqual(slow, base, 'the last state')
-    await untilEqual(fast, base, 'the last state of one')
-  })
-
-  test('sends one that returns the markets that have changed, or all if it does not know the id', async (t) => {
-    const markets = Array.from({ length: 5 }, (_, index) => idOf(`${index}`))
-    const { live, base } = await serveLive(
-      t,
-      kind,
-      markets.map((marketId) => pointAt(1, { marketId })),
-    )
-    const stays = await listen(base, `${STREAM}?every=1`)
-    const leaves = await listen(base, STREAM)
-    await until(() => leaves.events.length === 5, 'all')
-    leaves.cut()
-    await live.commit(2, [pointAt(2, { marketId: markets[3]! })])
-    await until(() => stays.events.length === 6, 'the change')
-    const returns = await listen(base, `${STREAM}?every=1`, leaves.id)
-    await until(() => returns.events.length === 1, 'the one that has changed')
-    assert.deepEqual(changesOf(returns), [(await pagedState(base))[markets[3]!]])
-    for (const name of ['after', 'lastEventId']) {
-      const nothing = await listen(base, `${STREAM}?every=1&${name}=${returns.id}`)
-      assert.deepEqual(nothing.events, [])
-    }
-    const ofOne = await listen(base, `${STREAM}?marketId=${markets[0]}`)
-    // Another service over the same store has not given that id.
-    const { base: elsewhere } = await serveLive(t, kind, [pointAt(1)])
-    const all = await listen(elsewhere, `${STREAM}?every=1`, leaves.id)
-    await until(() => all.events.length === 1, 'all of the other store')
-    assert.equal(all.events[0]!.data, JSON.stringify((await pagedState(elsewhere))[LIVE_MARKET]))
-    for (const [target, headers] of [
-      [`${STREAM}?after=${ofOne.id}`],
-      [`${STREAM}?marketId=${markets[0]}&after=${leaves.id}`],
-      [`${STREAM}?marketId=${markets[1]}&after=${ofOne.id}`],
-      [STREAM, { 'last-event-id': 'abc' }],
-      [`${STREAM}?lastEventId=abc`],
-    ] as [string, Record<string, string>?][])
-      await assertMalformed(base, target, 10028, headers)
+    const listener = await listen(base, STREAM, 's6a_p4-1f-2kq0w8z1x')
+    await until(() => isComplete(listener), 'the state')
+    assert.deepEqual(stateOf(listener), await pagedState(base))
   })
 
   test('leads to the state of the page, wherever it is cut and whatever comes in between', async (t) => {
     const { live, base } = await serveLive(t, kind, [perpetualMarket(LIVE_MARKET), pointAt(1)])
     const activity = createActivity(live, 11)
     const random = createRandom(12)
-    const stays = await listen(base, `${STREAM}?every=1`)
+    const stays = await listen(base, STREAM)
     const had: ServerEvent[] = []
-    let listener = await listen(base, `${STREAM}?every=1`)
+    let listener = await listen(base, STREAM)
     for (let cut = 0; cut < runsOf('store'); cut++) {
       for (let blocks = random.integer(8); blocks > 0; blocks--) await activity.step()
       await sleep(random.integer(1_500))
@@ -155,7 +118,7 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
       await listener.ended
       had.push(...listener.events)
       if (random.integer(2) === 0) await activity.step()
-      listener = await listen(base, `${STREAM}?every=1`, listener.id)
+      listener = await listen(base, STREAM)
     }
     await activity.step()
     await untilEqual(stays, base, 'the state of one that stays')
@@ -164,68 +127,52 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     await until(() => isDeepStrictEqual(received(), paged), 'the state of one that was cut')
   })
 
-  test('reads the store once for all followers, and writes once for followers of the same markets', async (t) => {
-    const { markets, asked, feed, change } = await openFeed(t, kind, 600)
-    const ofAll = Array.from({ length: 20 }, createReceiver)
-    const ofOne = markets.map(createReceiver)
-    await Promise.all(ofAll.map((receiver) => feed.join(receiver, OF_ALL, null)))
-    await Promise.all(
-      ofOne.map((receiver, at) => feed.join(receiver, { ...OF_ALL, marketId: markets[at]! }, null)),
-    )
-    assert.ok(asked.length <= 3, `${asked.length} reads for the first summaries`)
-    const [first] = ofAll
+  test('reads the store once for all followers, and sends all the same bytes', async (t) => {
+    const { markets, feed, change, reads } = await openFeed(t, kind, 600)
+    const followers = Array.from({ length: 20 }, createReceiver)
+    await Promise.all(followers.map((receiver) => feed.join(receiver)))
+    assert.equal(reads.length, 1)
+    const [first] = followers
     assert.ok(first!.pieces.length > 1 && first!.pieces.every(({ length }) => length < 2 * MAX_PIECE_BYTES))
     const areShared = () =>
-      ofAll.every(({ pieces }) => pieces.every((piece, index) => piece === first!.pieces[index]))
+      followers.every(({ pieces }) => pieces.every((piece, index) => piece === first!.pieces[index]))
     assert.ok(areShared())
+    assert.equal(first!.sharers, 20)
 
-    for (const receiver of [...ofAll, ...ofOne]) receiver.pieces.length = 0
-    asked.length = 0
+    for (const receiver of followers) receiver.pieces.length = 0
     await change(2, markets.slice(0, 500))
     await feed.pull()
-    assert.equal(asked.length, 1)
+    assert.equal(reads.length, 2)
     assert.ok(areShared())
     assert.equal(textOf(first!).split('\nevent: ').length - 1, 500)
-    assert.equal(ofOne.filter(({ pieces }) => pieces.length > 0).length, 500)
-    // Without followers of all markets, only the followed markets are read.
-    for (const receiver of [...ofAll, ...ofOne.slice(3)]) feed.leave(receiver)
-    asked.length = 0
-    await change(3, markets.slice(0, 500))
+    // A later one has the whole state at once, as it is now.
+    const late = createReceiver()
+    await feed.join(late)
+    assert.equal(reads.length, 2)
+    assert.deepEqual(Object.keys(stateOfText(textOf(late))).length, 600)
+    // Without followers nothing is read.
+    for (const receiver of [...followers, late]) feed.leave(receiver)
     await feed.pull()
-    assert.deepEqual(
-      asked.map(({ markets }) => markets),
-      [markets.slice(0, 3)],
-    )
+    assert.equal(reads.length, 2)
   })
 
-  test('names no moment of which a follower has only a part', async (t) => {
-    const { markets, feed, change } = await openFeed(t, kind, 1_500)
-    const slow = createReceiver()
-    await feed.join(slow, OF_ALL, null)
-    await change(2, markets)
-    const begun = textOf(slow).length
-    const drained = Promise.withResolvers<void>()
-    slow.drained = () => drained.promise
-    const pulled = feed.pull()
-    await until(() => textOf(slow).length > begun, 'a part of the changes')
-    feed.keepAlive([slow])
-    assert.doesNotMatch(textOf(slow).slice(begun), /^id: /m)
-    drained.resolve()
-    await pulled
-    feed.keepAlive([slow])
-    const ids = textOf(slow)
-      .slice(begun)
-      .match(/^id: .*$/gm)
-    assert.deepEqual(ids, [ids![0], ids![0]])
+  test('reads again for one that comes after nobody followed', async (t) => {
+    const { markets, feed, change } = await openFeed(t, kind, 2)
+    const [gone, back] = [createReceiver(), createReceiver()]
+    await feed.join(gone)
+    feed.leave(gone)
+    await change(2, markets.slice(0, 1))
+    await feed.join(back)
+    assertSays(textOf(back), '"price":"1000002"')
   })
 
   test('has one that joins while others are sent changes end up with the same', async (t) => {
     const { markets, feed, change } = await openFeed(t, kind, 300)
     const [steady, late] = [createReceiver(), createReceiver()]
-    await feed.join(steady, OF_ALL, null)
+    await feed.join(steady)
     const gate = Promise.withResolvers<void>()
     late.drained = () => gate.promise
-    const joined = feed.join(late, OF_ALL, null)
+    const joined = feed.join(late)
     for (let height = 2; height <= 3; height++) {
       await change(height, markets.slice(100 * height - 100, 100 * height - 95))
       await feed.pull()
@@ -237,69 +184,110 @@ describeOn(STORE_KINDS, 'the stream of market summaries', (kind) => {
     const [ofSteady, ofLate] = [steady, late].map((receiver) => stateOfText(textOf(receiver)))
     assert.deepEqual(ofLate, ofSteady)
     assert.equal(Object.keys(ofLate!).length, 300)
+    assert.equal(textOf(late).split('event: complete\n').length, 2)
   })
 
-  test('sends one that returns its market, although a reading of other markets has ended meanwhile', async (t) => {
-    const { markets, feed, gates } = await openFeed(t, kind, 2)
-    const [ofFirst, ofSecond] = markets.map((marketId) => ({ ...OF_ALL, marketId }))
-    const ofAll = createReceiver()
-    await feed.join(ofAll, OF_ALL, null)
-    feed.leave(ofAll)
-    const gate = Promise.withResolvers<void>()
-    gates.push(gate.promise)
-    const second = feed.join(createReceiver(), ofSecond!, null)
-    const first = createReceiver()
-    await feed.join(first, ofFirst!, null)
-    gate.resolve()
-    await second
-    const back = createReceiver()
-    const [, reading] = /^id: .*_(.*)$/m.exec(textOf(first))!
-    await feed.join(back, ofFirst!, reading!)
-    assert.deepEqual(stateOfText(textOf(back)), stateOfText(textOf(first)))
-  })
-
-  test('continues when its store cannot be read for a while', async (t) => {
-    const { markets, feed, change, faults } = await openFeed(t, kind, 1)
+  test('sends changes at most once in its pace, and the first one at once', async (t) => {
+    const { markets, feed, change } = await openFeed(t, kind, 1, 1_000)
     const receiver = createReceiver()
-    await feed.join(receiver, OF_ALL, null)
-    await change(2, markets)
+    await feed.join(receiver)
+    const sentAt: number[] = []
+    receiver.send = () => void sentAt.push(performance.now())
+    const startedAt = performance.now()
+    for (let height = 2; height < 5; height++) {
+      await change(height, markets)
+      await feed.pull()
+    }
+    const [first, ...later] = sentAt
+    assert.ok(first! - startedAt < 900, `${first! - startedAt} ms`)
+    assert.equal(later.length, 2)
+    for (const [index, at] of later.entries()) assert.ok(at - sentAt[index]! >= 995)
+  })
+
+  test('continues when its store cannot be read for a while, or an answer is lost', async (t) => {
+    const { markets, feed, change, faults, lost } = await openFeed(t, kind, 3)
+    const receiver = createReceiver()
+    await feed.join(receiver)
+    await change(2, markets.slice(0, 1))
     faults.push(new StoreUnavailableError('it is unreachable'))
     await assert.rejects(feed.pull(), StoreUnavailableError)
-    await until(async () => {
-      await feed.pull()
-      return /"lastInternalPoint":\{[^}]*"price":"1000002"/.test(textOf(receiver))
-    }, 'the change')
+    await feed.pull()
+    assertSays(textOf(receiver), '"price":"1000002"')
+    await change(3, markets.slice(1, 2))
+    lost.push(new StoreUnavailableError('the thread ends'))
+    await assert.rejects(feed.pull(), StoreUnavailableError)
+    receiver.pieces.length = 0
+    await feed.pull()
+    assertSays(textOf(receiver), '"price":"1000003"')
+    // Of all summaries, which it is given then, it sends those that differ.
+    assert.equal(textOf(receiver).split('\nevent: ').length - 1, 1)
   })
 })
 
-/** A follower of all markets, at any pace. */
-const OF_ALL = { marketId: null, everyMs: 1 }
-
-/** The feed of a store of so many markets, the reads it has asked for, and faults of the next ones or what they wait for. */
-async function openFeed(t: TestContext, kind: StoreKind, count: number) {
+/** The feed of a store of so many markets, what it has read, and faults of the next reads before and after they are done. */
+async function openFeed(t: TestContext, kind: StoreKind, count: number, paceMs = 0) {
   const markets = Array.from({ length: count }, (_, index) => idOf(`${index}`))
   const { store, live } = await createLiveStore(t, kind)
   const points = (height: number, changed: string[]) =>
     changed.map((marketId) => pointAt(height, { marketId }))
   await live.commit(1, [...markets.map(perpetualMarket), ...points(1, markets)])
-  const reads = longReadsOf(await openReader(t, store), 1)
-  const asked: SummariesQuery[] = []
+  const longReads = longReadsOf(await openReader(t, store), 1)
+  const reads: (string | null)[] = []
   const faults: Error[] = []
-  const gates: Promise<void>[] = []
-  const feed = createSummaryFeed(async (query) => {
+  const lost: Error[] = []
+  const feed = new SummaryFeed(async (known) => {
     const fault = faults.pop()
     if (fault !== undefined) throw fault
-    await gates.pop()
-    asked.push(query)
-    return await reads.readSummaries(query)
-  })
-  /** Commits points of markets, and waits until their followers may be sent them. */
-  const change = async (height: number, changed: string[]) => {
-    await live.commit(height, points(height, changed))
-    await sleep(1_000)
-  }
-  return { markets, asked, faults, gates, feed, change }
+    const answer = await longReads.readSummaries(known)
+    const isLost = lost.pop()
+    if (isLost !== undefined) throw isLost
+    reads.push(known)
+    return answer
+  }, paceMs)
+  /** Commits points of markets. */
+  const change = (height: number, changed: string[]) => live.commit(height, points(height, changed))
+  return { markets, reads, faults, lost, feed, change }
 }
+
+describe('A feed of market summaries', () => {
+  const row = (price: string) => [LIVE_MARKET, ...Array(9).fill(null).with(4, `"${price}"`)]
+
+  test('waits for a replica that lags behind, as long as anyone follows', async () => {
+    const answers = [null, { rows: [row('1')], name: 'a' }]
+    const feed = new SummaryFeed(async () => answers.shift()!, 0)
+    const receiver = createReceiver()
+    await feed.join(receiver)
+    assertSays(textOf(receiver), 'event: complete\ndata: {}\n\n')
+    assert.deepEqual(answers, [])
+  })
+
+  test('tells a store without markets that it is complete, and sends silent followers a comment', async () => {
+    const feed = new SummaryFeed(async () => ({ rows: [], name: 'a' }), 0)
+    const [silent, other] = [createReceiver(), createReceiver()]
+    await feed.join(silent)
+    await feed.join(other)
+    assert.equal(textOf(silent), '\nevent: complete\ndata: {}\n\n')
+    feed.keepAlive([silent])
+    assert.equal(textOf(silent), '\nevent: complete\ndata: {}\n\n: \n')
+    assert.equal(textOf(other), '\nevent: complete\ndata: {}\n\n')
+  })
+
+  test('leaves out a follower that goes before it has the state', async () => {
+    const gate = Promise.withResolvers<void>()
+    const feed = new SummaryFeed(async () => {
+      await gate.promise
+      return { rows: [row('1')], name: 'a' }
+    }, 0)
+    const receiver = createReceiver()
+    const joined = feed.join(receiver)
+    Object.assign(receiver, { isClosed: true })
+    gate.resolve()
+    await joined
+    assert.deepEqual(receiver.pieces, [])
+    await feed.pull()
+    assert.deepEqual(receiver.pieces, [])
+  })
+})
 
 test('a stream of market summaries is refused if it cannot be followed, and counted', async (t) => {
   const [kind] = STORE_KINDS as [StoreKind]
@@ -310,27 +298,35 @@ test('a stream of market summaries is refused if it cannot be followed, and coun
   const head = await send(base, STREAM, { method: 'HEAD' })
   assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
   const listener = await listen(base, STREAM)
+  await until(() => isComplete(listener), 'the state')
   assert.deepEqual(stateOf(listener), await pagedState(base))
   assertSays(await metricsOf(base), 'lyra_streams{resource="marketSummaries"} 1')
 })
 
-/** A follower that keeps the pieces it is sent. */
-type Receiver = Follower & { pieces: Buffer[] }
+/** A follower that keeps the pieces it is sent; `sharers` is of the last one. */
+type Receiver = Follower & { pieces: Buffer[]; sharers: number }
 
 function createReceiver(): Receiver {
   const pieces: Buffer[] = []
-  return {
+  const receiver: Receiver = {
     pieces,
-    send: (bytes) => void pieces.push(bytes),
+    sharers: 0,
+    send: (bytes, sharers) => {
+      pieces.push(bytes)
+      receiver.sharers = sharers
+    },
     isSilent: false,
     drained: async () => {},
     isClosed: false,
   }
+  return receiver
 }
 
 const textOf = ({ pieces }: Receiver) => `\n${Buffer.concat(pieces)}`
 
 function stateOfText(text: string): Record<string, Summary> {
-  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => ({ data }) as ServerEvent)
+  const events = [...text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(
+    ([, event, data]) => ({ event, data }) as ServerEvent,
+  )
   return stateOf({ events })
 }

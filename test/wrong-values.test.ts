@@ -10,7 +10,6 @@ import { byName, PATH_MARKET_ID, type Parameter } from '#service/api/questions/p
 import { QUESTIONS } from '#service/api/questions/questions'
 import { exportParametersOf, fullExportParametersOf } from '#service/api/streams/export-query'
 import { streamParametersOf } from '#service/api/streams/stream-route-request'
-import { SUMMARY_STREAM_PARAMETERS } from '#service/api/streams/summary-stream-request'
 import { type Params, query, statusOf } from './fixtures/http.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { serveFile } from './fixtures/service.ts'
@@ -211,7 +210,7 @@ const TARGETS: readonly Target[] = [
     if ('isFile' in description) return [target, { ...target, ...FILE }]
     return ['list' in description ? { ...target, ...needOf(description.list.required.list) } : target]
   }),
-  { path: streamPath(marketSummaries), parameters: SUMMARY_STREAM_PARAMETERS },
+  { path: streamPath(marketSummaries), parameters: [] },
   ...RESOURCES.flatMap((resource): Target[] => {
     const { path, required } = resource
     const { needed, without } = needOf(required.list)

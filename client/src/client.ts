@@ -41,8 +41,15 @@ const PAGE = { first: true, after: true, last: true, before: true, newestFirst: 
 const SIGNAL_OPTIONS = optionsOf<Signalled>({ signal: true })
 const WALK_OPTIONS = optionsOf<WalkOptions>({ pageSize: true, newestFirst: true, after: true, signal: true })
 const PAGE_OPTIONS = optionsOf<SignalledPageOptions>({ ...PAGE, signal: true })
-const STREAM_OPTIONS = optionsOf<StreamOptions>({ after: true, afterBlock: true, signal: true })
-const STATE_OPTIONS = optionsOf<Omit<StreamOptions, 'afterBlock'>>({ after: true, signal: true })
+const STREAM_OPTIONS = optionsOf<Omit<StreamOptions, 'onComplete'>>({
+  after: true,
+  afterBlock: true,
+  signal: true,
+})
+const STATE_OPTIONS = optionsOf<Pick<StreamOptions, 'onComplete' | 'signal'>>({
+  onComplete: true,
+  signal: true,
+})
 const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true, times: true, numbers: true })
 const EXPORT_OPTIONS = optionsOf<ExportOptions>({
   ...{ format: true, times: true, numbers: true, after: true, newestFirst: true },
@@ -76,10 +83,10 @@ type Pages = {
   ) => Promise<Page<Nodes[Name]>>
 }
 
-/** A stream of state cannot begin in the past. */
+/** A stream of state has no position: it begins with the whole state, on each connection. */
 type OptionsOfStream<Name extends StreamName> = Name extends ResourceName
-  ? StreamOptions
-  : Omit<StreamOptions, 'afterBlock'>
+  ? Omit<StreamOptions, 'onComplete'>
+  : Pick<StreamOptions, 'onComplete' | 'signal'>
 
 /**
  * Each row of a resource as it arrives, and again whenever it changes, until the signal is aborted: `streamCheckpoints`, ...

@@ -564,7 +564,7 @@ export type SeriesBucket = {
   start: string
   /** Latest funding period with a point in the bucket; `twap` covers only its points. */
   seq: string
-  /** Number of points. A point carried over into a funding period counts again at the period's start. */
+  /** Number of points. A point that was carried over into later funding periods counts once. */
   count: string
   /** Prices of all points, formatted as in the events. */
   price: SeriesSummary
@@ -802,10 +802,7 @@ export type StreamFilters = {
   instruments: InstrumentFilters
   liquidityProviderHistory: Omit<LiquidityProviderEpochFilters, 'from' | 'to'>
   liquidityProviders: LiquidityProviderFilters
-  marketSummaries: MarketSummaryFilters & {
-    /** Seconds between two events of a market, at least. The default is 5, with `marketId` 1. */
-    every?: number | undefined
-  }
+  marketSummaries: Record<string, never>
 }
 
 /** The parts of a market's summary that have changed; the whole at first. */
@@ -860,7 +857,7 @@ export const STREAM_FILTER_NAMES: Record<StreamName, readonly string[]> = {
   instruments: ['marketId'],
   liquidityProviderHistory: ['marketId', 'partyId'],
   liquidityProviders: ['marketId', 'partyId'],
-  marketSummaries: ['marketId', 'every'],
+  marketSummaries: [],
 }
 
 /** Path of each list; `:marketId` is the market of the filters. */

@@ -11,7 +11,11 @@ const SILENCE_MS = 45_000
 /** A row, with the cursor to resume after it. */
 export type StreamRow<Node> = { row: Node; cursor: string }
 
-export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }
+export type StreamOptions = StreamStart & {
+  signal?: AbortSignal | undefined
+  /** Called once the state has been sent whole, on each connection: of market summaries. */
+  onComplete?: (() => void) | undefined
+}
 
 /**
  * Follows a resource: each row as it arrives or changes, until the signal is aborted. After a lost connection the
@@ -23,7 +27,7 @@ export async function* followStream<Name extends StreamName>(
   connection: Connection,
   resource: Name,
   filters: StreamFilters[Name],
-  { after, afterBlock, signal }: StreamOptions = {},
+  { after, afterBlock, signal, onComplete }: StreamOptions = {},
 ): AsyncGenerator<StreamRow<StreamNodes[Name]>, void, undefined> {
   let cursor = after === '' ? undefined : after
   let failed = 0
@@ -39,12 +43,14 @@ export async function* followStream<Name extends StreamName>(
     const rows: StreamRow<StreamNodes[Name]>[] = []
     /** An id after that of the last row, such as that of an event `position`. */
     let idle: string | null = null
+    let isComplete = false
     const read = createEventStreamReader({
       onEvent: ({ event, data, id }) => {
         if (event === resource) {
           idle = null
           rows.push({ row: JSON.parse(data) as StreamNodes[Name], cursor: id || (cursor ?? '') })
-        } else if (id !== '') idle = id
+        } else if (event === 'complete') isComplete = true
+        else if (id !== '') idle = id
       },
       onId: (id) => {
         idle = id
@@ -72,10 +78,11 @@ export async function* followStream<Name extends StreamName>(
         // The caller may process a row slowly, and nothing is read meanwhile.
         clearTimeout(watch)
         for (const row of rows.splice(0)) {
-          // Of several changes that belong together, only the last one has an id.
           if (row.cursor !== '') cursor = row.cursor
           yield row
         }
+        if (isComplete) onComplete?.()
+        isComplete = false
         if (idle !== null) cursor = idle
         idle = null
         heard()

@@ -2,7 +2,6 @@ import { effect } from '@preact/signals'
 import type { Coverage } from 'lyra-client'
 import { fundingMarket, fundingRequests } from './funding/requests.ts'
 import { param, type View, view } from './location.ts'
-import { SUMMARIES_URL } from './markets/summary.ts'
 import { providersTarget } from './providers/requests.ts'
 import { latestCoverage } from './service/coverage.ts'
 import { askEarly } from './service/early.ts'
@@ -25,8 +24,6 @@ export function askForFirstView(): void {
 function targetsOf(shown: View, coverage: Coverage): string[] | null {
   const market = param('market')?.toLowerCase() ?? null
   switch (shown) {
-    case 'markets':
-      return [SUMMARIES_URL]
     case 'funding': {
       const given = { from: param('from'), to: param('to'), span: param('span') }
       const marketId = fundingMarket()
@@ -34,6 +31,8 @@ function targetsOf(shown: View, coverage: Coverage): string[] | null {
     }
     case 'providers':
       return market === null || MARKET_ID.test(market) ? [providersTarget(market)] : []
+    // Markets come by their stream.
+    case 'markets':
     case 'party':
     case 'checkpoints':
     case 'node':

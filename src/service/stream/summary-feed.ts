@@ -1,288 +1,174 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeWriter } from '#core/resources/field'
 import { marketSummaries } from '#core/resources/market-summaries'
 import type { Row } from '#core/resources/resource'
 import { sharedRuns } from '#core/shared-runs'
-import type {
-  ChangedSummaries,
-  SummariesQuery,
-  SummariesVersion,
-} from '#core/store/readings/market-summaries'
-import { allDrained, COMMENT, type Follower, LAG_WAIT_MS, sendToAll } from './follower.ts'
+import type { ChangedSummaries } from '#core/store/readings/market-summaries'
+import { allDrained, COMMENT, type Follower, LAG_WAIT_MS, MAX_PIECE_BYTES, sendToAll } from './follower.ts'
 import type { Feed } from './hub.ts'
-import { changeNode, encodeSummaryId, eventPieces, idText, nameOfReading } from './summary-events.ts'
 
-/** Shortest interval of reading the store, milliseconds: the fastest pace of a follower. */
-const READ_INTERVAL_MS = 1_000
+/** The shortest time between changes that are sent, milliseconds. */
+const PACE_MS = 5_000
 
-/** Readings whose ids are known. */
-const REMEMBERED_READINGS = 1_000
-
-/** Reads the summaries that have changed; null while the store holds no block. */
-export type ReadSummaries = (query: SummariesQuery) => Promise<ChangedSummaries | null>
-
-/** A stream of summaries: its market, or null for all, and the shortest time between changes of a market. */
-export type SummaryPace = { marketId: string | null; everyMs: number }
-
-/** A state that was sent to a group. */
-type SentState = {
-  /** Number of the reading, and its id. */
-  reading: number
-  id: string
-  /** By market. */
-  rows: ReadonlyMap<string, Row>
-  /** All rows as text; null until a new follower needs it. */
-  whole: readonly Buffer[] | null
-}
-
-/** Followers with the same market and pace: all have the same state. */
-type Group = SummaryPace & {
-  followers: Set<Follower>
-  /** Number of new followers that do not have that state yet. */
-  joining: number
-  sent: SentState | null
-  sentAt: number
-  /** Whether followers have received only a part of the news. */
-  isSending: boolean
-}
+/** Sent after every summary has been. */
+const COMPLETE = Buffer.from('event: complete\ndata: {}\n\n')
 
 /**
- * Sends the state of markets to any number of followers. One reading serves all groups, and one text all followers of a
- * group. A new follower receives whole summaries first, and then the parts that differ.
+ * Reads the summaries that differ from those of an earlier answer, by its name, or all of them if that was not the last one;
+ * null while the store has no block, or a replica lags behind the last answer.
  */
-export function createSummaryFeed(read: ReadSummaries) {
-  let timer: NodeJS.Timeout | undefined
-  const groups = new Map<string, Group>()
-  /** The rows of the last reading, and the number of the reading that last changed each. */
-  const entries = new Map<string, { row: Row; changedAt: number }>()
-  /** The markets of the last reading; null for all. */
-  let lastMarkets: ReadonlySet<string> | null = new Set()
-  let lastVersion: SummariesVersion | null = null
-  let lastHeight = -1n
-  let lastReading = 0
-  let lastName = ''
-  /** Numbers of the last readings, by their names in ids. */
-  const readings = new Map<string, number>()
-  /** Whether there may be something new. */
-  let isStale = true
-  let readAt = Number.NEGATIVE_INFINITY
-  const reads = sharedRuns(readChanges)
-  const looks = sharedRuns(look)
+export type ReadSummaries = (known: string | null) => Promise<ChangedSummaries | null>
 
-  /** Sends changes to the groups that are due, and schedules the others. */
-  function pull(): Promise<void> {
-    isStale = true
-    return looks.fresh()
+/** A market's summary, and the number of the change that brought it. */
+type MarketState = { row: Row; change: number }
+
+/**
+ * Sends the state of all markets to any number of followers: first every summary, whole, and `complete`; then the parts that
+ * have changed, the same bytes for all.
+ */
+export class SummaryFeed implements Feed {
+  /** A filled gap or a deletion changes summaries, but not the position. */
+  readonly awaitsGaps = true
+  readonly #read: ReadSummaries
+  readonly #paceMs: number
+  /** Those that have the state. */
+  readonly #followers = new Set<Follower>()
+  /** Number of new followers that do not have it yet. */
+  #joining = 0
+  /** By market. */
+  readonly #state = new Map<string, MarketState>()
+  /** Number of the last change; 0 before the first answer. */
+  #change = 0
+  /** Name of the last answer. */
+  #answer: string | null = null
+  /** All summaries as text; null until a new follower needs it. */
+  #whole: readonly Buffer[] | null = null
+  #sentAt = Number.NEGATIVE_INFINITY
+  readonly #updates = sharedRuns(() => this.#update())
+
+  constructor(read: ReadSummaries, paceMs = PACE_MS) {
+    this.#read = read
+    this.#paceMs = paceMs
+  }
+
+  /** Sends changes, once they are due. */
+  async pull(): Promise<void> {
+    const wait = this.#sentAt + this.#paceMs - performance.now()
+    if (wait > 0) await sleep(wait, undefined, { ref: false })
+    if (this.#isFollowed) await this.#updates.fresh()
   }
 
   /**
-   * Adds a follower. Resolves once it has the state of its group.
+   * Adds a follower. Resolves once it has the state.
    *
-   * @param after name of a reading in its last id; if it is known, only markets that have changed since are sent
+   * @throws {StoreUnavailableError} if there is no state yet, and the store cannot be read.
    */
-  async function join(follower: Follower, pace: SummaryPace, after: string | null): Promise<void> {
-    const group = groups.get(paceKey(pace)) ?? {
-      ...{ ...pace, followers: new Set<Follower>() },
-      ...{ joining: 0, sent: null, sentAt: Number.NEGATIVE_INFINITY, isSending: false },
-    }
-    // Without followers, commits are not reported.
-    if (groups.size === 0) isStale = true
-    groups.set(paceKey(pace), group)
-    group.joining++
+  async join(follower: Follower): Promise<void> {
+    const isFirst = !this.#isFollowed
+    this.#joining++
     try {
-      while (group.sent === null && !follower.isClosed) await begin(group)
-      let had = after === null ? undefined : readings.get(after)
-      for (let sent: SentState | null = null; !follower.isClosed && sent !== group.sent; had = sent.reading) {
-        sent = group.sent!
-        const pieces = textSince(sent, had)
-        // Followers that join at the same time receive the same bytes.
-        const sharers = pieces === sent.whole ? group.joining : 1
-        for (const piece of pieces) {
-          follower.send(piece, sharers)
-          await follower.drained()
-        }
-      }
-      if (!follower.isClosed) group.followers.add(follower)
+      // Without followers, commits are not reported.
+      if (isFirst) await this.#updates.fresh()
+      while (this.#change === 0 && !follower.isClosed) await this.#updates.current()
+      await this.#sendWhole(follower)
+      if (!follower.isClosed) this.#followers.add(follower)
     } finally {
-      group.joining--
-      forgetIfEmpty(group)
+      this.#joining--
     }
   }
 
-  function leave(follower: Follower): void {
-    for (const group of groups.values()) {
-      if (group.followers.delete(follower)) forgetIfEmpty(group)
+  leave(follower: Follower): void {
+    this.#followers.delete(follower)
+  }
+
+  keepAlive(silent: readonly Follower[]): void {
+    sendToAll(silent, COMMENT)
+  }
+
+  get #isFollowed(): boolean {
+    return this.#followers.size + this.#joining > 0
+  }
+
+  /** Sends every summary, and then those that have changed meanwhile, until there are none. */
+  async #sendWhole(follower: Follower): Promise<void> {
+    let change = this.#change
+    this.#whole ??= piecesOf([...this.#state.values()].map(({ row }) => marketSummaries.node(row, {})))
+    // Followers that join at the same time receive the same bytes.
+    await sendPieces(follower, [...this.#whole, COMPLETE], this.#joining)
+    while (change < this.#change && !follower.isClosed) {
+      const newer = [...this.#state.values()].filter((market) => market.change > change)
+      change = this.#change
+      await sendPieces(follower, piecesOf(newer.map(({ row }) => marketSummaries.node(row, {}))), 1)
     }
   }
 
-  function keepAlive(silent: readonly Follower[]): void {
-    const waiting = new Set(silent)
-    for (const { followers, sent, isSending } of groups.values()) {
-      // An id covers all changes.
-      if (sent === null || isSending) continue
-      const own = silent.filter((follower) => followers.has(follower))
-      for (const follower of own) waiting.delete(follower)
-      sendToAll(own, Buffer.from(idText(sent.id)))
+  /** Reads the state, and sends what has changed to the followers that have it. */
+  async #update(): Promise<void> {
+    let answer = await this.#read(this.#answer)
+    while (answer === null && this.#isFollowed) {
+      await sleep(LAG_WAIT_MS, undefined, { ref: false })
+      answer = await this.#read(this.#answer)
     }
-    sendToAll(waiting, COMMENT)
-  }
-
-  function forgetIfEmpty(group: Group): void {
-    if (group.joining > 0 || group.followers.size > 0) return
-    groups.delete(paceKey(group))
-    if (groups.size === 0) clearTimeout(timer)
-  }
-
-  /** Gives a new group its first state. */
-  async function begin(group: Group): Promise<void> {
-    const { marketId } = group
-    if (isStale || !isRead(marketId)) await reads.fresh()
-    if (isRead(marketId)) group.sent ??= latestOf(group)
-    else await sleep(LAG_WAIT_MS)
-  }
-
-  /** Whether the last reading included a market, or all markets. */
-  function isRead(marketId: string | null): boolean {
-    return lastMarkets === null || (marketId !== null && lastMarkets.has(marketId))
-  }
-
-  function latestOf({ marketId }: SummaryPace): SentState {
-    const rows = new Map<string, Row>()
-    for (const id of marketId === null ? entries.keys() : [marketId]) {
-      const entry = entries.get(id)
-      if (entry !== undefined) rows.set(id, entry.row)
+    if (answer === null) return
+    this.#answer = answer.name
+    const change = this.#change + 1
+    const nodes: string[] = []
+    for (const row of answer.rows) {
+      const marketId = String(row[0])
+      const node = changedParts(row, this.#state.get(marketId)?.row)
+      if (node === null) continue
+      nodes.push(node)
+      this.#state.set(marketId, { row, change })
     }
-    return { reading: lastReading, id: encodeSummaryId(marketId, lastName), rows, whole: null }
-  }
-
-  /** A state as text, or only its markets that have changed since a reading. */
-  function textSince(sent: SentState, reading: number | undefined): readonly Buffer[] {
-    const { rows, id } = sent
-    const textOf = (some: readonly Row[]) =>
-      eventPieces(
-        some.map((row) => marketSummaries.node(row, {})),
-        id,
-      )
-    if (reading === undefined) {
-      sent.whole ??= textOf([...rows.values()])
-      return sent.whole
-    }
-    // At another pace, the follower may have received a later reading: it returns to the group's state.
-    const since = Math.min(reading, sent.reading)
-    // A reading that began before the group may have dropped a market: it counts as changed.
-    const changed = [...rows].filter(([market]) => (entries.get(market)?.changedAt ?? Infinity) > since)
-    return textOf(changed.map(([, row]) => row))
-  }
-
-  async function look(): Promise<void> {
-    if (nextAt() <= performance.now()) {
-      if (isStale) await reads.fresh()
-      const now = performance.now()
-      const due = [...groups.values()].filter(
-        ({ sent, sentAt, everyMs }) => sent !== null && sentAt + everyMs <= now,
-      )
-      await Promise.all(due.map((group) => sendChanges(group, now)))
-    }
-    clearTimeout(timer)
-    const wait = nextAt() - performance.now()
-    if (wait === Number.POSITIVE_INFINITY) return
-    // The next pull repeats and reports a failed reading.
-    timer = setTimeout(() => looks.fresh().catch(() => {}), Math.max(wait, 1)).unref()
-  }
-
-  /** The next time at which a group may be due, by `performance.now()`. */
-  function nextAt(): number {
-    const times = [...groups.values()].flatMap(({ sent, sentAt, everyMs }) =>
-      sent !== null && (isStale || sent.reading !== lastReading) ? [sentAt + everyMs] : [],
-    )
-    return Math.max(Math.min(...times), isStale ? readAt + READ_INTERVAL_MS : 0)
-  }
-
-  async function sendChanges(group: Group, now: number): Promise<void> {
-    const before = group.sent!.rows
-    const sent = latestOf(group)
-    group.sent = sent
-    const nodes = [...sent.rows].flatMap(([market, row]) => changeNode(row, before.get(market)) ?? [])
-    if (nodes.length === 0) return
-    group.sentAt = now
-    // Followers that join during the loop receive the new state at once.
-    const followers = [...group.followers]
-    group.isSending = true
-    for (const [index, piece] of eventPieces(nodes, sent.id).entries()) {
+    if (nodes.length === 0 && this.#change > 0) return
+    this.#change = change
+    this.#whole = null
+    // Followers that join from now on receive the new state at once.
+    const followers = [...this.#followers]
+    if (followers.length === 0) return
+    this.#sentAt = performance.now()
+    for (const [index, piece] of piecesOf(nodes).entries()) {
       if (index > 0) await allDrained(followers)
       sendToAll(followers, piece)
     }
-    group.isSending = false
   }
-
-  async function readChanges(): Promise<void> {
-    isStale = false
-    readAt = performance.now()
-    const followed = [...groups.values()].map(({ marketId }) => marketId)
-    const markets = followed.includes(null) ? null : new Set(followed as string[])
-    try {
-      const answers = await ask(markets)
-      if (!take(answers, markets)) isStale = true
-    } catch (error) {
-      isStale = true
-      throw error
-    }
-  }
-
-  /** Reads the changes of known markets, and the whole summaries of new ones. */
-  async function ask(markets: ReadonlySet<string> | null): Promise<ChangedSummaries[]> {
-    const answers: ChangedSummaries[] = []
-    const askFor = async (some: readonly string[] | null, than: SummariesVersion | null) => {
-      let after: string | null = null
-      do {
-        const answer: ChangedSummaries | null = await read({ markets: some, after, than })
-        if (answer === null) return
-        answers.push(answer)
-        after = answer.reached
-      } while (after !== null)
-    }
-    if (markets === null) {
-      await askFor(null, lastMarkets === null ? lastVersion : null)
-      return answers
-    }
-    const { true: known = [], false: added = [] } = Object.groupBy(markets, (id) => `${isRead(id)}`)
-    if (known.length > 0) await askFor(known, lastVersion)
-    if (added.length > 0) await askFor(added, null)
-    return answers
-  }
-
-  /** Applies the answers of a reading; returns false, and ignores them, if they are older than the last ones. */
-  function take(answers: readonly ChangedSummaries[], markets: ReadonlySet<string> | null): boolean {
-    const [first] = answers
-    // Of several replicas, one may lag behind another.
-    if (first === undefined || BigInt(first.position.height) < lastHeight) return false
-    const reading = lastReading + 1
-    const name = nameOfReading(first)
-    let isNew = name !== lastName
-    for (const id of entries.keys()) if (markets?.has(id) === false) entries.delete(id)
-    for (const row of answers.flatMap(({ rows }) => rows)) {
-      const id = String(row[0])
-      const known = entries.get(id)
-      if (known !== undefined && changeNode(row, known.row) === null) continue
-      entries.set(id, { row, changedAt: reading })
-      isNew = true
-    }
-    lastMarkets = markets
-    lastVersion = first.version
-    lastHeight = BigInt(first.position.height)
-    if (!isNew) return true
-    lastReading = reading
-    lastName = name
-    readings.delete(name)
-    readings.set(name, reading)
-    if (readings.size > REMEMBERED_READINGS) readings.delete(readings.keys().next().value!)
-    return true
-  }
-
-  return {
-    /** A filled gap or a deletion changes summaries, but not the position. */
-    awaitsGaps: true,
-    ...{ pull, join, leave, keepAlive },
-  } satisfies Feed
 }
 
-const paceKey = ({ marketId, everyMs }: SummaryPace) => `${marketId} ${everyMs}`
+async function sendPieces(follower: Follower, pieces: readonly Buffer[], sharers: number): Promise<void> {
+  for (const piece of pieces) {
+    if (follower.isClosed) return
+    follower.send(piece, sharers)
+    await follower.drained()
+  }
+}
+
+const [, ...PARTS] = marketSummaries.fields
+
+const SUMMARY_COLUMNS = marketSummaries.storage.columns.map(({ name }) => name)
+
+/** Each writes an object of one part. */
+const PART_WRITERS = PARTS.map((part) => nodeWriter([part], SUMMARY_COLUMNS))
+
+/** The parts of a summary that differ from an earlier one, with the market's id, as JSON; null if all are equal. */
+function changedParts(row: Row, before: Row | undefined): string | null {
+  if (before === undefined) return marketSummaries.node(row, {})
+  let parts = ''
+  // The market's id precedes the parts.
+  for (const [index, write] of PART_WRITERS.entries()) {
+    if (row[index + 1] !== before[index + 1]) parts += `,${write(row, {}).slice(1, -1)}`
+  }
+  return parts === '' ? null : `{"marketId":"${row[0]}"${parts}}`
+}
+
+/** Events of these nodes, in pieces of a bounded length. */
+function piecesOf(nodes: readonly string[]): Buffer[] {
+  const pieces: Buffer[] = []
+  let text = ''
+  for (const [index, node] of nodes.entries()) {
+    text += `event: ${marketSummaries.name}\ndata: ${node}\n\n`
+    if (index < nodes.length - 1 && text.length < MAX_PIECE_BYTES) continue
+    pieces.push(Buffer.from(text))
+    text = ''
+  }
+  return pieces
+}

@@ -1,4 +1,4 @@
-import type { Instrument, MarketData, MarketSummary, MarketSummaryChange } from 'lyra-client'
+import type { Instrument, MarketData, MarketSummary } from 'lyra-client'
 import { type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
 import { type Sorting, sortRows } from '../parts/sorting.ts'
 import { nextPayment } from '../periods/next-payment.ts'
@@ -26,20 +26,6 @@ export async function askSummaries(signal: AbortSignal): Promise<MarketSummary[]
     after = pageInfo.endCursor
   }
   return summaries
-}
-
-/** Summaries with the parts that have changed since; markets that are new follow. */
-export function withChanges(
-  summaries: readonly MarketSummary[],
-  changes: ReadonlyMap<string, MarketSummaryChange>,
-): MarketSummary[] {
-  const known = new Set(summaries.map(({ marketId }) => marketId))
-  const added = [...changes.values()].filter(({ marketId }) => !known.has(marketId))
-  // The first event of a market has all parts.
-  return [
-    ...summaries.map((one) => ({ ...one, ...changes.get(one.marketId) })),
-    ...(added as MarketSummary[]),
-  ]
 }
 
 /** States in which a market pays no funding any more. */

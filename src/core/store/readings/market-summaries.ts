@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { instruments } from '../../resources/instruments/description.ts'
@@ -64,41 +65,25 @@ const MAX_KEPT = 10_000
 /** The summaries of markets as of a commit, and the averages in them, by market. */
 type KeptSummaries = {
   version: StoreVersion
-  /** The mark of the commit from which on it is known when rows have changed. */
-  since: string
   /** The last missing block; null if none is. */
   lastGap: bigint | null
   rows: ReadonlyMap<string, Row>
-  /** The version as of which a row was first found as it is. */
-  changedAt: ReadonlyMap<string, bigint>
   averages: ReadonlyMap<string, RateAverages>
 }
 
-/** What an answer is as of, for the next question. */
-export type SummariesVersion = Pick<KeptSummaries, 'version' | 'since'>
+/** Summaries that differ from those of the answer before, and the name of this answer. */
+export type ChangedSummaries = { rows: Row[]; name: string }
 
-/** Asks for the summaries that differ from those of an earlier answer: of some markets, or of all after one. */
-export type SummariesQuery = {
-  markets: readonly string[] | null
-  after: string | null
-  /** The earlier answer; null for all summaries. */
-  than: SummariesVersion | null
-}
+/** All summaries as of an answer of {@link MarketSummaries.changed}, by market. */
+type AnsweredSummaries = { name: string | null; height: bigint; rows: ReadonlyMap<string, Row> }
 
-export type ChangedSummaries = {
-  position: Position
-  version: SummariesVersion
-  rows: Row[]
-  /** The market to continue after; null at the end. */
-  reached: string | null
-}
-
-/** How many of all markets are looked at for one answer. */
-const MARKETS_PER_ANSWER = 1_000
+/** How many of all markets are listed at a time. */
+const MARKETS_AT_A_TIME = 1_000
 
 /** Reads market summaries, which are cached: only those of changed markets are read again. */
 export class MarketSummaries {
-  #kept: KeptSummaries | null = null;
+  #kept: KeptSummaries | null = null
+  #answered: AnsweredSummaries = { name: null, height: -1n, rows: new Map() };
 
   /** The page of one snapshot. */
   *read(query: PageQuery): Reading<Page> {
@@ -108,27 +93,31 @@ export class MarketSummaries {
     const none = { ...EMPTY_PAGE, position, version }
     if (position === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
-    const { rows } = yield* this.#refresh(kept, state, position, ids, true)
+    const { rows } = yield* this.#refresh(kept, state, position, ids)
     return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
   }
 
-  /** The summaries that have changed; null while the store holds no block. */
-  *changed({ markets, after, than }: SummariesQuery): Reading<ChangedSummaries | null> {
+  /**
+   * The summaries of all markets that differ from those of the last answer; null while the store has no block, or a replica
+   * lags behind that answer.
+   *
+   * @param known name of the last answer that the caller has; if it is not the last one given, all summaries follow
+   */
+  *changed(known: string | null): Reading<ChangedSummaries | null> {
     const kept = this.#kept
     const state = yield* readFreshness(kept?.version ?? null)
     const { position } = state
-    if (position === null) return null
-    const { ids, more } =
-      markets === null ? yield* readMarketPage(pageAfter(after)) : yield* readNamedMarkets(markets)
-    const areAll = markets === null
-    const { rows, changedAt, version, since } = yield* this.#refresh(kept, state, position, ids, areAll)
-    const hasChanged = (id: string) => than?.since !== since || changedAt.get(id)! > than.version.version
-    return {
-      position,
-      version: { version, since },
-      rows: ids.filter(hasChanged).map((id) => rows.get(id)!),
-      reached: more ? ids.at(-1)! : null,
-    }
+    if (position === null || BigInt(position.height) < this.#answered.height) return null
+    const ids = yield* readAllMarkets()
+    const { rows } = yield* this.#refresh(kept, state, position, ids)
+    const before = known === this.#answered.name ? this.#answered.rows : new Map<string, Row>()
+    const changed = ids
+      .map((id) => rows.get(id)!)
+      .filter((row) => !isSameRow(before.get(String(row[0])), row))
+    // A reading may be repeated after its end: an answer that nobody has got is not taken for known.
+    const name = randomUUID()
+    this.#answered = { name, height: BigInt(position.height), rows }
+    return { rows: changed, name }
   }
 
   /** Reads the summaries of some markets that are not as they were, or not there. */
@@ -137,22 +126,15 @@ export class MarketSummaries {
     state: Freshness,
     position: Position,
     ids: readonly string[],
-    areAll: boolean,
   ): Reading<KeptSummaries> {
-    const { version, changed } = state
+    const { version } = state
     const [gap] = yield { text: READ_LAST_GAP }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
     const at = BigInt(position.timestamp)
     const { rows, averages } = unchangedParts(kept, state, lastGap, at)
-    const runs = runsOf(ids, (id) => !rows.has(id), areAll)
+    const runs = runsOf(ids, (id) => !rows.has(id))
     if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)
-    // Of another store, or a much older version, nothing is comparable.
-    const before = changed === null ? null : kept
-    const changedAt = new Map(before?.changedAt)
-    for (const id of runs.flat()) {
-      if (!isSameRow(before?.rows.get(id), rows.get(id)!)) changedAt.set(id, version.version)
-    }
-    const refreshed = { version, since: before?.since ?? version.mark, lastGap, rows, changedAt, averages }
+    const refreshed = { version, lastGap, rows, averages }
     // A reading of an older snapshot may end after one of a newer one.
     if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = refreshed
     return refreshed
@@ -163,18 +145,22 @@ function isSameRow(one: Row | undefined, other: Row): boolean {
   return one?.every((value, at) => value === other[at]) ?? false
 }
 
-function pageAfter(after: string | null): PageQuery {
-  const cursor = after === null ? null : [after]
-  return { resource: marketSummaries, selection: {}, descending: false, cursor, limit: MARKETS_PER_ANSWER }
-}
-
-/** Those of some markets that any row names. */
-function* readNamedMarkets(markets: readonly string[]): Reading<{ ids: string[]; more: boolean }> {
-  const rows: Row[] = yield {
-    text: 'select market_id from markets where market_id = $1',
-    each: markets.map((id) => [id]),
+/** The ids of all markets that any row names, ascending. */
+function* readAllMarkets(): Reading<string[]> {
+  const found: string[] = []
+  for (let more = true; more; ) {
+    const last = found.at(-1)
+    const page = yield* readMarketPage({
+      resource: marketSummaries,
+      selection: {},
+      descending: false,
+      cursor: last === undefined ? null : [last],
+      limit: MARKETS_AT_A_TIME,
+    })
+    found.push(...page.ids)
+    more = page.more
   }
-  return { ids: rows.map(([id]) => String(id)), more: false }
+  return found
 }
 
 /** The rows and averages that still hold, in maps of their own. */
@@ -209,19 +195,15 @@ type AdjacentMarkets = [string, ...string[]]
 /**
  * Puts markets to be read into runs, each read by the same statements as one market, and without any other.
  *
- * @param areAll whether no market lies between two of these that follow on each other
+ * @param ids no other market lies between two of these that follow on each other
  */
-function runsOf(
-  ids: readonly string[],
-  isStale: (id: string) => boolean,
-  areAll: boolean,
-): AdjacentMarkets[] {
+function runsOf(ids: readonly string[], isStale: (id: string) => boolean): AdjacentMarkets[] {
   const runs: AdjacentMarkets[] = []
   let isOpen = false
   for (const id of ids) {
     if (isStale(id) && isOpen) runs.at(-1)!.push(id)
     else if (isStale(id)) runs.push([id])
-    isOpen = isStale(id) && areAll
+    isOpen = isStale(id)
   }
   return runs
 }

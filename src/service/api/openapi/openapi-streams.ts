@@ -3,7 +3,6 @@ import { type Resource, wordsOf } from '#core/resources/resource'
 import type { Parameter } from '../questions/parameters.ts'
 import { STREAM_TYPE } from '../streams/stream-route.ts'
 import { streamParametersOf } from '../streams/stream-route-request.ts'
-import { SUMMARY_STREAM_PARAMETERS } from '../streams/summary-stream-request.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { queryParameters } from './openapi-parameters.ts'
 import { operation, operationIdOf } from './operation.ts'
@@ -12,9 +11,7 @@ const STREAM_DESCRIPTION = `An endless stream of server-sent events, one event p
 
 A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends.`
 
-const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of markets. First each market's summary is sent, whole; then, after a block, only the top-level parts that have changed, with the market's id. A part that is null is sent as null. Not every state in between is sent.
-
-To reconnect, send the last id received in the header \`Last-Event-ID\`, or in \`lastEventId\` or \`after\`: if the service remembers it, only summaries that have changed since are sent, whole; otherwise all. Slow readers and silence are treated as in other streams.`
+const SUMMARIES_DESCRIPTION = `An endless stream of server-sent events with the state of all markets. First each market's summary is sent, whole, and an event \`complete\`, whose data is \`{}\`. Then, after a block and at most every 5 seconds, the top-level parts of each market that have changed are sent, with its id. A part that is null is sent as null. Not every state in between is sent. Events have no ids: a client that reconnects gets the state again. Slow readers are treated as in other streams; in silence a comment follows every 4 seconds.`
 
 /** The operation that sends the rows of a resource as they come. */
 export function streamOperation(resource: Resource): object {
@@ -29,7 +26,7 @@ export function streamOperation(resource: Resource): object {
 /** The operation that sends the state of markets as it changes. */
 export function summaryStreamOperation(): object {
   const summary = 'Stream the state of markets'
-  return operationOf(marketSummaries, summary, SUMMARIES_DESCRIPTION, SUMMARY_STREAM_PARAMETERS)
+  return operationOf(marketSummaries, summary, SUMMARIES_DESCRIPTION, [])
 }
 
 function operationOf(

@@ -51,7 +51,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
     }
     case 'summaries': {
       const { reads } = await open()
-      return { answer: await reads.readSummaries(asked.query) }
+      return { answer: await reads.readSummaries(asked.known) }
     }
     case 'export': {
       const { reads } = await open()

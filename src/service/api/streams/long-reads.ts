@@ -3,11 +3,7 @@ import { moduleBeside } from '#core/module-beside'
 import type { ResourceName } from '#core/resources/resource'
 import type { Position } from '#core/store/pages/page'
 import { type ArrivalQuery, readArrivals } from '#core/store/readings/arrivals'
-import {
-  type ChangedSummaries,
-  MarketSummaries,
-  type SummariesQuery,
-} from '#core/store/readings/market-summaries'
+import { type ChangedSummaries, MarketSummaries } from '#core/store/readings/market-summaries'
 import type { Reader } from '#core/store/store'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../../export/export-bytes.ts'
 import type { ExportQuery, LineSource, RowSource } from '../../export/export-rows.ts'
@@ -61,7 +57,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
         const arrivals = await reader.read(() => readArrivals(query))
         return arrivals === null ? null : chunkOf(query, arrivals)
       }),
-    readSummaries: (query) => turns('live', () => reader.read(() => summaries.changed(query))),
+    readSummaries: (known) => turns('live', () => reader.read(() => summaries.changed(known))),
     openExport: async (query, format) => {
       const snapshot = await turns('export', () => reader.openSnapshot())
       const { lines } = snapshot
@@ -101,7 +97,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
 /** Requests to the thread. */
 export type LongReadAsked =
   | { type: 'chunk'; query: SentQuery<ArrivalQuery>; lane: ReadingLane }
-  | { type: 'summaries'; query: SummariesQuery }
+  | { type: 'summaries'; known: string | null }
   | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
@@ -139,7 +135,7 @@ export function startLongReads(
       const chunk = (await thread.ask({ type: 'chunk', query: sent, lane })) as SentChunk | null
       return chunk && { ...chunk, bytes: Buffer.from(chunk.bytes.buffer) }
     },
-    readSummaries: (query) => thread.ask({ type: 'summaries', query }) as Promise<ChangedSummaries | null>,
+    readSummaries: (known) => thread.ask({ type: 'summaries', known }) as Promise<ChangedSummaries | null>,
     openExport: async ({ resource, ...query }, format) => {
       const id = count++
       const sent = { ...query, resource: resource.name }

@@ -12,9 +12,9 @@ import { createArrivalFeed } from '../../stream/arrival-feed.ts'
 import type { Follower } from '../../stream/follower.ts'
 import { createHub } from '../../stream/hub.ts'
 import { createStreamPlaces, type StreamPlaces, selectionKey } from '../../stream/stream-places.ts'
-import { createSummaryFeed } from '../../stream/summary-feed.ts'
+import { SummaryFeed } from '../../stream/summary-feed.ts'
 import type { Backlog } from '../http/backlog.ts'
-import { ApiError, unavailable } from '../http/errors.ts'
+import { ApiError, emptyStore, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
@@ -25,7 +25,6 @@ import { type ParameterValues, parameterReader } from '../questions/parameters.t
 import type { LongReads } from './long-reads.ts'
 import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
-import { SUMMARY_STREAM_PARAMETERS, summaryStreamRequest } from './summary-stream-request.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
 
@@ -70,7 +69,7 @@ type OfferedStream = {
 export function createStreams(options: StreamRoutesOptions): Streams {
   const { reader, turns, longReads, backlog, metrics, limits, log, account } = options
   const hub = createHub({ reader, onNotice: (message) => log.warn(message) })
-  const summaryFeed = createSummaryFeed(longReads.readSummaries)
+  const summaryFeed = new SummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
@@ -129,9 +128,10 @@ export function createStreams(options: StreamRoutesOptions): Streams {
 
   const summaries: OfferedStream = {
     resource: marketSummaries,
-    parameters: SUMMARY_STREAM_PARAMETERS,
-    ask: async (values, lastIdHeader) => {
-      const { pace, after, position } = await summaryStreamRequest(values, lastIdHeader, reader)
+    parameters: [],
+    ask: async () => {
+      const { position } = await reader.freshness(null)
+      if (position === null) throw emptyStore()
       // One reading serves all followers.
       const key = marketSummaries.name
       const follow = (follower: Follower) =>
@@ -139,7 +139,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
           key,
           () => summaryFeed,
           follower,
-          (feed) => feed.join(follower, pace, after),
+          (feed) => feed.join(follower),
         )
       return { key, position, follow }
     },
