@@ -96,7 +96,7 @@ describe("the explorer's series", () => {
     }
   })
 
-  test('have no premium across funding periods, nor while a TWAP is 0, as in an auction', () => {
+  test('have the premium of the external price that was carried over into a period, and none while a TWAP is 0, as in an auction', () => {
     const { moments } = madeSeries(
       10,
       [
@@ -118,6 +118,9 @@ describe("the explorer's series", () => {
       ),
       [
         [20, '1'],
+        // No external point of this period has come: its TWAP is the last external price, 9.
+        [40, '2'],
+        [50, '2'],
         [80, '1'],
         // An external point alone changes nothing: the premium stays that of the last internal bucket.
         [90, '1'],
@@ -156,10 +159,10 @@ test('a reading is of the period that its bucket names', () => {
       5n,
       '00:00:00 UTC period 1: +10.0000 %, longs pay shorts External TWAP 100 price 9 Internal TWAP 101 price 9 TWAP difference +1 internal − external; premium +100.00 bp',
     ],
-    // The external source has no point of period 3.
+    // The external source has no point of period 3: its last price was carried over.
     [
       20n,
-      '00:00:00.00000002 UTC period 3: +30.0000 %, longs pay shorts External TWAP – price 9, of an earlier period Internal TWAP 103 price 9 TWAP difference – one source has no point in this period yet',
+      '00:00:00.00000002 UTC period 3: +30.0000 %, longs pay shorts External TWAP 9 price 9 Internal TWAP 103 price 9 TWAP difference +94 internal − external; premium +104,444.44 bp',
     ],
     [
       45n,
@@ -179,9 +182,9 @@ test('a reading is of the period that its bucket names', () => {
   assert.deepEqual(tipLines(at(20n), { kind: 'annualised', values: values(3n, '0.3') }, null, null), [
     '1970-01-01 00:00:00.00000002 UTC, period 3',
     'Annualised +30.0000 %, longs pay shorts',
-    'External 9, no TWAP',
+    'External 9, TWAP 9',
     'Internal 9, TWAP 103',
-    'no premium',
+    'Premium +104,444.44 bp',
   ])
   const running = { kind: 'cumulative' as const, values: values(5n, '-0.5') }
   assert.deepEqual(tipLines(at(70n), running, null, null).slice(0, 2), [

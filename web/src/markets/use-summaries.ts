@@ -39,7 +39,10 @@ export function useSummaries(): Query<MarketSummary[]> {
       timer = undefined
       setStreamed([...summaries.values()])
     }
-    const late = setTimeout(() => setStream('late'), STREAM_WAIT_MS)
+    const late = setTimeout(
+      () => setStream((known) => (known === 'refused' ? known : 'late')),
+      STREAM_WAIT_MS,
+    )
     const onComplete = () => {
       clearTimeout(late)
       isComplete = true
