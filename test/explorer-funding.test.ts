@@ -351,8 +351,8 @@ describe("the explorer's funding", () => {
       )
     }
     assert.doesNotMatch(missing('2'), /missing/)
-    assertSays(missing('2', '3'), '1 period is missing')
-    assertSays(missing('2', '3', '4'), '2 periods are missing')
+    assertSays(missing('2', '3'), 'at least 1 period is missing')
+    assertSays(missing('2', '3', '4'), 'at least 2 periods are missing')
   })
 
   test('is cumulated up to any time, by period or by day, with a due time by the schedule of the market', async () => {

@@ -12,7 +12,7 @@ import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 /** The blocks that are left out of `month`: 17 September and parts of the days about it, and some hours later on. */
 const isMissing = (height: number) => (height >= 1500 && height <= 1700) || (height >= 2900 && height <= 2910)
 
-const FIRST = 'blocks 1,500 to 1,700 (2024-09-16'
+const FIRST = 'Blocks 1,500 to 1,700 (2024-09-16'
 
 let base: string
 
@@ -43,7 +43,7 @@ test("a party's total names the blocks that are missing in its range, and its da
   await page.waitForSelector('[data-figure="payments-total"]')
   assert.match(
     await missingOn(page, 'main'),
-    /^Funding payments of blocks 1,500 to 1,700 \(2024-09-16 \d\d:\d\d to 2024-09-18 \d\d:\d\d UTC\) are missing\./,
+    /^Blocks 1,500 to 1,700 \(2024-09-16 \d\d:\d\d to 2024-09-18 \d\d:\d\d UTC\) are missing or incomplete\. If there were funding payments in them, they are not in the figures here\.$/,
   )
   const days = await cellsOf(page, 'days')
   assert.deepEqual(
@@ -73,7 +73,7 @@ test("a party's total names the blocks that are missing in its range, and its da
   const provisions = page.locator('section', { has: page.locator('#provisions-title') })
   assert.match(
     await provisions.locator('[data-figure="missing"]').innerText(),
-    /^Epochs of providers of blocks 1,500 to 1,700 .* and 2,900 to 2,910 .* are missing\./,
+    /^Blocks 1,500 to 1,700 .* and 2,900 to 2,910 .* If there were epochs of providers in them,/,
   )
 })
 
@@ -84,13 +84,21 @@ test('the funding of a range without its blocks is not said to be none', async (
   await page.getByText('No payment of this range is stored').waitFor()
   await page.getByText('no paid period that ended in this range is stored').waitFor()
   await page.getByText(', and blocks are missing. This market').waitFor()
-  assert.ok((await missingOn(page, 'main')).startsWith(`Funding periods of ${FIRST}`))
+  assert.ok((await missingOn(page, 'main')).startsWith(FIRST))
   const text = await mainText(page)
   assert.doesNotMatch(text, /No payment was due|no period that was paid ended|there are no data points/)
+  assert.match(text, /Cumulative \(0 periods stored\)/)
+  assert.match(text, /No stored points match the range and filters, and blocks of this range are missing\./)
+  // Nothing is read from before the range.
+  assert.match(await page.locator('.figures .time-value').innerText(), /^–$/)
 
   await page.goto(`${funding}&span=30d`)
   await page.waitForSelector('[data-figure="cumulative"]')
   assert.match(await missingOn(page, 'main'), /1,500 to 1,700 .* and 2,900 to 2,910/)
+  const rows = page.locator('table.periods tbody tr')
+  await page.getByRole('button', { name: /^All \d+ stored periods of this range$/ }).click()
+  await page.locator('table.periods tr.missing-epochs').waitFor()
+  assert.ok((await rows.allInnerTexts()).some((row) => /^47 to 52\s+missing$/.test(row)))
   await page.goto(`${funding}&from=2024-09-19&to=2024-09-22`)
   await page.waitForSelector('[data-figure="cumulative"]')
   assert.equal(await page.locator('[data-figure="missing"]').count(), 0)
@@ -105,10 +113,7 @@ test('the map of funding hatches the days of which blocks are missing, and compa
   await map.locator('td').first().waitFor()
   const heads = await map.locator('th.gap').allInnerTexts()
   assert.deepEqual(heads.slice(0, 3), ['09-16', '09-17', '09-18'])
-  assert.match(
-    await missingOn(page, 'section[aria-labelledby="map-title"]'),
-    /^Funding periods of blocks 1,500/,
-  )
+  assert.match(await missingOn(page, 'section[aria-labelledby="map-title"]'), /^Blocks 1,500/)
   const titles = await map
     .locator('td.gap')
     .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('title')!))
@@ -122,8 +127,34 @@ test('the map of funding hatches the days of which blocks are missing, and compa
 
   await page.goto(`${base}/?view=markets&compare=${SAMPLE_MARKET}&span=30d`)
   await page.waitForSelector('[data-chart="compare"] canvas')
-  assert.match(
-    await missingOn(page, 'section[aria-labelledby="compare-title"]'),
-    /^Funding periods of blocks 1,500/,
+  assert.match(await missingOn(page, 'section[aria-labelledby="compare-title"]'), /^Blocks 1,500/)
+})
+
+test('a checkpoint in missing blocks is not said not to be', async ({ openAt }) => {
+  const page = await openAt(base)
+  await page.goto(`${base}/?view=checkpoints`)
+  const goTo = async (height: string) => {
+    await page.getByLabel('Go to block').fill(height)
+    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await page.waitForURL(`**height=${height}**`)
+    await page.locator('tr.marked').waitFor()
+    return page.locator('main .notice').allInnerTexts()
+  }
+  const [missing, notice] = await goTo('1600')
+  assert.match(missing!, /^Blocks 1,500 to 1,700 .* If there were checkpoints in them,/)
+  assert.equal(
+    notice,
+    'No checkpoint of block 1,600 is stored, and blocks up to it are missing. Marked is the last stored one before it, of block 1,489.',
   )
+  assert.ok(
+    (await page.locator('tr.missing-epochs').allInnerTexts()).includes('blocks 1,500 to 1,700 missing'),
+  )
+  assert.match((await goTo('1490'))[1]!, /^Block 1,490 has no checkpoint\. Marked is the last stored one/)
+  assert.match((await goTo('5000'))[1]!, /^Block 5,000 is after the last stored block, 2,975\. /)
+})
+
+test('compared markets without stored payments are not said to have none', async ({ openAt }) => {
+  const page = await openAt(base)
+  await page.goto(`${base}/?view=markets&compare=${SAMPLE_MARKET}&from=2024-09-17&to=2024-09-18`)
+  await page.getByText('no payment is stored').waitFor()
 })

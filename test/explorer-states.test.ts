@@ -275,7 +275,7 @@ describe('the views of the explorer', () => {
     const shown = rowsOf(view)
     assertSays(
       textOf(view),
-      `Block ${groupDigits(height)} has no checkpoint. Marked is the last one before it, of block ${groupDigits(checkpoints[20]!.atBlock)}.`,
+      `Block ${groupDigits(height)} has no checkpoint. Marked is the last stored one before it, of block ${groupDigits(checkpoints[20]!.atBlock)}.`,
     )
     const exact = render(CheckpointsTable, { checkpoints, height: checkpoints[20]!.atBlock })
     assert.doesNotMatch(textOf(exact), /has no checkpoint/)

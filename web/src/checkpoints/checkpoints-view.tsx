@@ -1,5 +1,6 @@
 import { groupDigits } from '../figures/format-figure.ts'
 import { param } from '../location.ts'
+import { MissingRows } from '../parts/missing-rows.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { Answer, beforeCoverage, Empty } from '../parts/states.tsx'
@@ -32,7 +33,7 @@ export function CheckpointsView() {
   const bar = (
     <div class="view-bar">
       <HeightForm key={height ?? ''} height={height} />
-      {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints</span>}
+      {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints stored</span>}
       {count > 0 && first && <span class="live-count">+{groupDigits(String(count))}</span>}
       <span class="bar-actions">
         <CopyLink />
@@ -45,6 +46,7 @@ export function CheckpointsView() {
     <>
       {bar}
       <section class="panel" aria-label="List of checkpoints">
+        <MissingRows resource="checkpoints" range={{ from: null, to: null }} />
         <Answer query={query} what="checkpoints">
           {(data) => (
             <>

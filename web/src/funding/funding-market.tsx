@@ -133,7 +133,9 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const follow = (span: string | null) => setParams({ span, from: null, to: null, after: null, before: null })
   const empty =
     data !== null && !series.loading && !data.moments.some((moment) => isWithin(moment, data, range))
-  const reading = data === null ? null : readingAt(data, pointed ?? lastIn(data, range))
+  // Without a pointer, nothing is read from before the range.
+  const reading =
+    data === null || (empty && pointed === null) ? null : readingAt(data, pointed ?? lastIn(data, range))
   const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
   const narrow = useNarrow()
   // On a phone they stand below the first chart, which then begins in the upper half.

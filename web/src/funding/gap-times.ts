@@ -1,4 +1,4 @@
-import type { Coverage } from 'lyra-client'
+import type { Coverage, MissingBlocks } from 'lyra-client'
 import { useMemo } from 'preact/hooks'
 import type { Shade } from '../charts/draw.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -12,8 +12,8 @@ export function useGapShades(gaps: Coverage['blocks']['gaps']): readonly Shade[]
   return useMemo(() => gapShades(gaps), [JSON.stringify(gaps)])
 }
 
-/** The times of the gaps of a service, as charts shade them. */
-export function gapShades(gaps: Coverage['blocks']['gaps']): readonly Shade[] {
+/** The times of missing blocks, as charts shade them. */
+export function gapShades(gaps: readonly Pick<MissingBlocks, 'start' | 'end'>[]): readonly Shade[] {
   return gaps.map(({ start, end }) => ({
     kind: 'gap',
     from: start === null ? EARLIEST : BigInt(start),

@@ -97,15 +97,16 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
   const count = areAll ? due.length : (data?.count ?? 0)
   const text = areAll ? writeDecimal(cumulative(due)) : data?.sumOfRates
   const isKnown = areAll || data !== null
+  const isComplete = isWhole(missingOf('fundingPeriods', range))
   const figure = (
     <Figure
       name={
         isKnown
-          ? `Cumulative (${groupDigits(`${count}`)} ${count === 1 ? 'period' : 'periods'} due)`
+          ? `Cumulative (${groupDigits(`${count}`)} ${count === 1 ? 'period' : 'periods'} ${isComplete ? 'due' : 'stored'})`
           : 'Cumulative'
       }
       main={count === 0 || text === undefined ? null : <Rate text={text} name="cumulative" />}
-      none={isKnown ? describeNoPayment(range) : error === null ? '' : whyUnknown(error)}
+      none={isKnown ? describeNoPayment(isComplete) : error === null ? '' : whyUnknown(error)}
     >
       {areAll && count > 0 && <Mean periods={due} />}
       {!areAll && data?.firstEnd != null && (
@@ -117,20 +118,22 @@ export function Cumulative({ periods, range, areAll, payments }: CumulativeProps
   return areAll ? figure : <Answered query={payments}>{figure}</Answered>
 }
 
-function describeNoPayment(range: Range): string {
-  const isAll = isWhole(missingOf('fundingPeriods', range))
-  return isAll ? 'No payment was due in this range' : 'No payment of this range is stored'
+function describeNoPayment(isComplete: boolean): string {
+  return isComplete ? 'No payment was due in this range' : 'No payment of this range is stored'
 }
 
 export type MissingProps = { payments: PositionFunding | null; running: Period | null }
 
-/** How many periods are missing in the sums of a range; the running one is not due yet. */
+/**
+ * How many periods are missing in the sums of a range, between the first and the last that are stored; the running one is not due
+ * yet.
+ */
 export function Missing({ payments, running }: MissingProps) {
   const count = (payments?.missing ?? []).filter((seq) => seq !== `${running?.seq}`).length
   if (count === 0) return null
   return (
     <span class="figure-more">
-      {groupDigits(`${count}`)} {count === 1 ? 'period is' : 'periods are'} missing
+      at least {groupDigits(`${count}`)} {count === 1 ? 'period is' : 'periods are'} missing
     </span>
   )
 }

@@ -71,6 +71,7 @@ export function PeriodsTable({
   const first = shown[0]
   const from = first !== undefined && first.start < range.from ? first.start : range.from
   const filters = { marketId, from, to: range.to }
+  const isComplete = isWhole(missingOf('fundingPeriods', range))
   return (
     <section class="panel" aria-labelledby="periods-title">
       <div class="panel-head">
@@ -87,7 +88,7 @@ export function PeriodsTable({
             )}
             {rows.length === 0 && (
               <p class="quiet">
-                {isWhole(missingOf('fundingPeriods', range))
+                {isComplete
                   ? 'No funding period overlaps this range.'
                   : 'No funding period of this range is stored.'}
               </p>
@@ -97,7 +98,13 @@ export function PeriodsTable({
                 <table class="periods">
                   <TableHead titles={titles} texts={['Start (UTC)', 'Who pays']} />
                   <tbody>
-                    {listed.map((period) => (
+                    {listed.flatMap((period, index) => [
+                      <MissingPeriods
+                        key={`above ${period.seq}`}
+                        older={period.seq}
+                        newer={listed[index - 1]?.seq ?? null}
+                        columns={titles.length}
+                      />,
                       <Row
                         key={`${period.seq}`}
                         marketId={marketId}
@@ -108,8 +115,8 @@ export function PeriodsTable({
                         unit={unit}
                         least={least}
                         styles={styles}
-                      />
-                    ))}
+                      />,
+                    ])}
                   </tbody>
                 </table>
               </TablePlace>
@@ -121,7 +128,8 @@ export function PeriodsTable({
                 onClick={() => setParams({ periods: 'all' }, { push: false })}
               >
                 {rows.length > MOST_ROWS ? `Newest ${groupDigits(`${MOST_ROWS}`)} of ` : 'All '}
-                {groupDigits(`${rows.length}`)} periods of this range
+                {groupDigits(`${rows.length}`)}
+                {isComplete ? '' : ' stored'} periods of this range
               </button>
             )}
           </>
@@ -158,6 +166,22 @@ function amountsOf(
 /** Whether the store has payments of parties for a market. */
 function hasPayments(marketId: string): boolean {
   return latestCoverage()?.fundingPayments.some((entry) => entry.marketId === marketId) ?? false
+}
+
+/** A row for the periods that are missing between two others; none if none are. */
+function MissingPeriods({ older, newer, columns }: { older: bigint; newer: bigint | null; columns: number }) {
+  if (newer === null || newer - older < 2n) return null
+  const [first, last] = [older + 1n, newer - 1n].map((seq) => groupDigits(`${seq}`))
+  return (
+    <tr class="missing-epochs">
+      <th scope="row" class="figure-column">
+        {first === last ? first : `${first} to ${last}`}
+      </th>
+      <td class="unpaid" colSpan={columns - 1}>
+        missing
+      </td>
+    </tr>
+  )
 }
 
 type RowProps = {

@@ -10,6 +10,7 @@ import { Answer, Empty } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { instrumentOf } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
 import { subjectOf, type ViewRange } from './view-range.ts'
 
@@ -87,7 +88,9 @@ export function PointsTable({ marketId, range, unit, version }: PointsTableProps
         {(data) =>
           data.rows.length === 0 ? (
             <Empty title="No data points here">
-              No stored points match the range and filters. Widen the range, or remove a filter.
+              {isWhole(missingOf('fundingPeriodDataPoints', range))
+                ? 'No points match the range and filters. Widen the range, or remove a filter.'
+                : 'No stored points match the range and filters, and blocks of this range are missing.'}
             </Empty>
           ) : (
             <>

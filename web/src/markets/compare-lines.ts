@@ -84,16 +84,21 @@ export function titleOf(kind: CompareKind, basis: RateBasis, byDay: boolean): st
     : `Funding rates per ${RATE_BASES[basis]}, by day`
 }
 
-/** Describes a market's line at a time, or at its end. */
+/**
+ * Describes a market's line at a time, or at its end.
+ *
+ * @param isComplete whether all payments of the range are stored
+ */
 export function describeLine(
   due: readonly Due[],
   kind: CompareKind,
   basis: RateBasis,
   at: bigint | null,
+  isComplete = true,
 ): string {
   const index = at === null ? due.length - 1 : due.findLastIndex(({ start }) => start <= at)
   const one = due[index]
-  if (one === undefined) return 'no payment'
+  if (one === undefined) return isComplete ? 'no payment' : 'no payment is stored'
   const places = kind === 'rate' && basis !== 'year' ? 4 : 2
   return `${formatRate(valuesOf(due, kind, basis)[index]!, places)} · ${one.name}`
 }

@@ -19,6 +19,7 @@ import { nanosecondsOf, type Range } from '../series/series.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { isWhole, missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
 import {
@@ -154,7 +155,7 @@ export function Compare({ marketIds, basis }: { marketIds: readonly string[]; ba
           markets={lines.map(({ marketId, due }) => ({
             marketId,
             link: { view: 'funding', params: { market: marketId } },
-            said: describeLine(due, kind, basis, at),
+            said: describeLine(due, kind, basis, at, isWhole(missingOf('fundingPeriods', range))),
           }))}
         />
       </Answered>

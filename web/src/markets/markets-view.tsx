@@ -97,6 +97,11 @@ export function MarketsView() {
             market.
           </p>
         )}
+        {listed.some(isThirtyDaysMissing) && (
+          <p class="quiet">
+            An average over 30 days is shown only if every funding period of that time is known to be stored.
+          </p>
+        )}
         {found.length > 1 && compared.length === 0 && (
           <p class="quiet">Tick markets to compare their funding rates in one chart.</p>
         )}
@@ -107,6 +112,11 @@ export function MarketsView() {
       {listed.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <MapPlace summaries={listed} />}
     </>
   )
+}
+
+/** Whether a market has been paid, and its average over 30 days is not known. */
+function isThirtyDaysMissing({ averages, lastPaidPeriod }: MarketSummary): boolean {
+  return averages['30d'] === null && averages['7d'] !== null && lastPaidPeriod !== null
 }
 
 /** The map of funding; on a phone it is folded, and asked for when it is opened, or if the address names it. */

@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatSecond, formatSpan } from '../figures/format-time.ts'
-import { drawn, readSeries, type Series } from '../series/series.ts'
+import { gapShades } from '../funding/gap-times.ts'
+import { breaksOf, drawn, type Range, readSeries, type Series } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
+import { missingOf } from '../service/missing.ts'
 import { useQuery } from '../service/use-query.ts'
 
 const DAY = 86_400n * 1_000_000_000n
@@ -40,7 +42,8 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
       readSeries(await lyra.series(marketId, { from, to: last + 1n, buckets: BUCKETS, signal })),
     { version: `${first} ${last / REFRESH_NS}` },
   )
-  const path = data === null ? null : pathOf(data)
+  const gaps = gapShades(missingOf('fundingPeriodDataPoints', { from, to: last + 1n }).missing)
+  const path = data === null ? null : pathOf(data, gaps)
   return (
     <span
       class={staleSince === null ? 'sparkline' : 'sparkline stale'}
@@ -67,8 +70,8 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
   )
 }
 
-/** A line of the prices, external if there is no internal one, and the change from first to last. */
-function pathOf({ external, internal, bucket }: Series) {
+/** A line of the prices, external if there is no internal one, broken where blocks are missing, and the change from first to last. */
+function pathOf({ external, internal, bucket }: Series, gaps: readonly Range[]) {
   const buckets = internal.length > 0 ? internal : external
   const [begin, end] = [buckets[0], buckets.at(-1)]
   const from = drawn(begin?.price.first, 0)
@@ -89,10 +92,16 @@ function pathOf({ external, internal, bucket }: Series) {
   const covered = end.start + bucket - begin.start
   const span = covered >= (DAY / 100n) * 98n ? '24 h' : formatSpan(covered)
   return {
-    d: points.length === 1 ? `M1 ${HEIGHT / 2}H${WIDTH - 1}` : `M${points.join('L')}`,
+    d:
+      points.length === 1 ? `M1 ${HEIGHT / 2}H${WIDTH - 1}` : lineOf(points, breaksOf(buckets, bucket, gaps)),
     change,
     text,
     span,
     label: (name: string) => `${name}: price in the last ${span}, ${text}`,
   }
+}
+
+/** A line through points, which is broken after those of these indexes. */
+function lineOf(points: readonly string[], breaks: ReadonlySet<number>): string {
+  return points.map((point, index) => `${index === 0 || breaks.has(index - 1) ? 'M' : 'L'}${point}`).join('')
 }

@@ -1,5 +1,6 @@
 import type { Coverage } from 'lyra-client'
 import { groupDigits } from '../figures/format-figure.ts'
+import { formatMinute } from '../figures/format-time.ts'
 
 type Blocks = Coverage['blocks']
 
@@ -42,9 +43,10 @@ export function BlocksBar({ blocks: { ranges, gaps, imported } }: { blocks: Bloc
             {groupDigits(first.from)} and block {groupDigits(last.to)}:
           </p>
           <ul class="gaps">
-            {gaps.slice(0, LISTED).map(({ from, to, kind }) => (
+            {gaps.slice(0, LISTED).map(({ from, to, kind, start, end }) => (
               <li key={from}>
                 {heightsText(from, to)} <span class="bad">{kind}</span>
+                {start !== null && end !== null && `, ${formatMinute(start)} to ${formatMinute(end)} UTC`}
               </li>
             ))}
           </ul>

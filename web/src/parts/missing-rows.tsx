@@ -5,7 +5,7 @@ export function MissingRows({ resource, range }: { resource: SummedResource; ran
   const text = describeMissing(resource, missingOf(resource, range))
   return text === null ? null : (
     <p class="notice" data-figure="missing">
-      {text} Figures here are without them.
+      {text}
     </p>
   )
 }

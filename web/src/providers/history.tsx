@@ -61,8 +61,7 @@ export function History({ marketId, partyId, now, children }: HistoryProps) {
           {() =>
             rows.length === 0 ? (
               <Empty title="No epochs of this provider">
-                No epoch has ended since the provider committed, or the service has no event in which one
-                ended.
+                No ended epoch is stored in which this party provided liquidity on this market.
               </Empty>
             ) : (
               <>

@@ -3,12 +3,13 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatMinute } from '../figures/format-time.ts'
 import { latestCoverage } from './coverage.ts'
 
-/** Resources that figures are computed from, and the name of their rows at the beginning of a sentence. */
+/** Resources that figures are computed from, and the name of their rows in a sentence. */
 const ROWS = {
-  fundingPayments: 'Funding payments',
-  fundingPeriods: 'Funding periods',
-  fundingPeriodDataPoints: 'Data points',
-  liquidityProviderHistory: 'Epochs of providers',
+  checkpoints: 'checkpoints',
+  fundingPayments: 'funding payments',
+  fundingPeriods: 'funding periods',
+  fundingPeriodDataPoints: 'data points',
+  liquidityProviderHistory: 'epochs of providers',
 } as const
 
 export type SummedResource = keyof typeof ROWS
@@ -27,14 +28,20 @@ export function missingOf(resource: SummedResource, { from, to }: OpenRange): Mi
   return coverage === null ? NOTHING : missingIn(coverage, resource, from, to)
 }
 
+/** The blocks between two heights, without these, of which a resource's rows are missing; up to and with `to` if that is missing, too. */
+export function missingBetween(resource: SummedResource, from: bigint, to: bigint): Missing['missing'] {
+  const { missing } = missingOf(resource, { from: null, to: null })
+  return missing.filter((range) => BigInt(range.to) > from && BigInt(range.from) <= to)
+}
+
 /** Whether all rows of a range are stored, so that none means that there were none. */
 export function isWhole({ missing, since }: Missing): boolean {
   return missing.length === 0 && since === null
 }
 
 /**
- * What is missing, in sentences; null if nothing is: `Funding payments of blocks 1,500 to 1,700 (2024-09-16 04:30 to
- * 2024-09-18 15:30 UTC) are missing.`
+ * What is missing, in sentences; null if nothing is: `Blocks 1,500 to 1,700 (2024-09-16 04:30 to 2024-09-18 15:30 UTC) are missing.
+ * If there were funding payments in them, they are not in the figures here.` Whether there were any, nobody can say.
  */
 export function describeMissing(resource: SummedResource, { missing, since }: Missing): string | null {
   const sentences = []
@@ -43,11 +50,13 @@ export function describeMissing(resource: SummedResource, { missing, since }: Mi
     const named = missing.slice(-NAMED).map(describeBlocks)
     const earlier =
       others > 0 ? [`${groupDigits(`${others}`)} earlier ${others === 1 ? 'range' : 'ranges'}`] : []
-    sentences.push(`${ROWS[resource]} of blocks ${[...named, ...earlier].join(' and ')} are missing.`)
+    sentences.push(
+      `Blocks ${[...named, ...earlier].join(' and ')} are missing or incomplete. If there were ${ROWS[resource]} in them, they are not in the figures here.`,
+    )
   }
   if (since !== null) {
     const when = since.start === null ? '' : ` (${formatMinute(since.start)} UTC)`
-    sentences.push(`${ROWS[resource]} before block ${groupDigits(since.height)}${when} are not all stored.`)
+    sentences.push(`Not all ${ROWS[resource]} before block ${groupDigits(since.height)}${when} are stored.`)
   }
   return sentences.length === 0 ? null : sentences.join(' ')
 }
