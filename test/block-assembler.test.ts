@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Block } from '#core/blocks/block'
-import {
-  type AssemblerCounts,
-  type AssemblerOptions,
-  createBlockAssembler,
-} from '#core/blocks/block-assembler'
+import { type AssemblerCounts, type AssemblerOptions, BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import { busEvent, checkpoint, eventsOf, idOf, type MadeBlock } from './fixtures/event-stream.ts'
 
@@ -40,7 +36,7 @@ type Assembled = {
 function assemble(stream: Stream, options: Partial<AssemblerOptions> & { ends?: boolean } = {}): Assembled {
   const { ends = true, ...given } = options
   const blocks: string[] = []
-  const assembler = createBlockAssembler({
+  const assembler = new BlockAssembler({
     coverage: null,
     onBlock: (block) => blocks.push(said(block)),
     onLeftOut: () => {},
@@ -448,13 +444,13 @@ describe('The assembly of blocks', () => {
 
   test('says of which chain events must be, once there is one', () => {
     const options = { coverage: null, onBlock: () => {}, onLeftOut: () => {}, allowGap: false, strict: false }
-    const assembler = createBlockAssembler(options)
+    const assembler = new BlockAssembler(options)
     assert.equal(assembler.chainId, null)
     const [begin] = eventsOf([block(2)])
     assembler.accept(begin!, 0, begin!.length, { source: 'test', record: 1, offset: 0 })
     assert.equal(assembler.chainId, 'test-chain')
     assert.equal(assembler.coverage, null)
-    assert.equal(createBlockAssembler({ ...options, coverage: stored([block(2)]) }).chainId, 'test-chain')
+    assert.equal(new BlockAssembler({ ...options, coverage: stored([block(2)]) }).chainId, 'test-chain')
   })
 
   test('hands an id of 64 digits on as it came', () => {

@@ -124,7 +124,7 @@ test('What another layer has is imported by its name', () => {
 
 /** What tools take from core and service, apart from core/domain: with each entry a change of these may break a tool. */
 const TAKEN_BY_TOOLS: Record<string, string> = {
-  'core/blocks/block-assembler': 'createBlockAssembler',
+  'core/blocks/block-assembler': 'BlockAssembler',
   'core/events/bus-event': 'EVENT_KIND createEnvelope readEnvelope',
   'core/events/byte-writer': 'ByteWriter encoded',
   'core/events/left-out': 'isKeptNumber',

@@ -6,6 +6,7 @@ import {
   GapList,
   type HeightRange,
   holdAll,
+  type ImportedRange,
   isWithin,
   spanOf,
   startsAt,
@@ -19,8 +20,8 @@ import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, mayBeLong, mostBytesOf } from '../resources/arrivals.ts'
 import { type Block, ChainError, GapError, StrictError } from './block.ts'
-import { checkPart, type EndedParts, joinPart } from './block-one.ts'
-import { lastIndexOf, type OpenBlock } from './open-block.ts'
+import { BlockOne } from './block-one.ts'
+import type { OpenBlock } from './open-block.ts'
 
 /** The only version of the event format there is. */
 const BUS_EVENT_VERSION = 1
@@ -76,12 +77,10 @@ export type AssemblerOptions = {
 
 /**
  * Assembles blocks from events by the rules of docs/events.md (blocks), the only place that knows them. Files
- * and live streams share it. Takes one event at a time, in the order of the stream.
+ * and live streams share it. Takes one event at a time, in the order of the stream; after an error it must not be used.
  */
-export function createBlockAssembler(options: AssemblerOptions) {
-  const { onBlock, onLeftOut, allowGap, accepted = [], strict, isCheck = false } = options
-  const { imported = [], chainId: storedChain = null } = options.coverage ?? {}
-  const counts: AssemblerCounts = {
+export class BlockAssembler {
+  readonly counts: AssemblerCounts = {
     records: 0,
     blocks: 0,
     beforeFirstBlock: 0,
@@ -92,28 +91,57 @@ export function createBlockAssembler(options: AssemblerOptions) {
     importedBlocks: 0,
     leftOut: new Map(),
   }
-  const envelope = createEnvelope()
-  let ends: CoverageEnds | null = options.coverage
-  const gaps = new GapList(options.coverage?.gaps ?? [])
-  let chainId = storedChain
-  let chainIdBytes = copyBytes(Buffer.from(chainId ?? ''))
-  let open: OpenBlock | null = null
-  /** The parts of block 1 that have ended; null if none has, or a later block has begun. */
-  let ended: EndedParts | null = null
-  /** Hashes of parts of block 1 that have begun and not ended. */
-  const lost = new Set<string>()
+  readonly #options: AssemblerOptions
+  readonly #imported: readonly ImportedRange[]
+  /** The chain of the store; null if it is empty. */
+  readonly #storedChain: string | null
+  readonly #envelope = createEnvelope()
+  /** The chain that events must be of; null before the first one, if the store is empty. */
+  #chainId: string | null
+  #chainIdBytes: DataView
+  /** Of the store, once every block handed on is committed; null while it is empty. */
+  #ends: CoverageEnds | null
+  readonly #gaps: GapList
+  /** The block that has begun and not ended. */
+  #open: OpenBlock | null = null
+  readonly #blockOne = new BlockOne()
   /** Of the last event. */
-  let position: RecordPosition
+  #position: RecordPosition = { source: '', record: 0, offset: 0 }
   /** The lowest height that has begun; an empty store begins there. */
-  let firstBegun: bigint | null = null
+  #firstBegun: bigint | null = null
 
-  /**
-   * The input ends: block 1 is whole if the store holds block 2.
-   *
-   * @throws {GapError} as {@link accept}.
-   */
-  function end(): void {
-    if (open === null && holds(2n)) emitBlockOne()
+  constructor(options: AssemblerOptions) {
+    const { coverage } = options
+    this.#options = options
+    this.#imported = coverage?.imported ?? []
+    this.#storedChain = coverage?.chainId ?? null
+    this.#chainId = this.#storedChain
+    this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
+    this.#ends = coverage
+    this.#gaps = new GapList(coverage?.gaps ?? [])
+  }
+
+  /** The store's coverage once every block handed on is committed; null while there is none. */
+  get coverage(): Coverage | null {
+    return (
+      this.#ends && {
+        ...this.#ends,
+        chainId: this.#chainId!,
+        gaps: this.#gaps.all,
+        imported: this.#imported,
+      }
+    )
+  }
+
+  /** The required chain of events; null before the first event, if the store is empty. */
+  get chainId(): string | null {
+    return this.#chainId
+  }
+
+  /** The height of a block that has begun and is neither stored nor handed on; null if there is none. */
+  get pendingHeight(): bigint | null {
+    if (this.#open?.isHeld === false) return this.#open.height
+    return this.#blockOne.ended?.block.isHeld === false ? 1n : null
   }
 
   /**
@@ -124,80 +152,87 @@ export function createBlockAssembler(options: AssemblerOptions) {
    * @throws {GapError} where something is missing, unless gaps are allowed.
    * @throws {StrictError} for an event not as it should be, where strictness is asked for.
    */
-  function accept(bytes: Buffer, start: number, end: number, at: RecordPosition): void {
-    counts.records++
-    position = at
+  accept(bytes: Buffer, start: number, end: number, at: RecordPosition): void {
+    this.counts.records++
+    this.#position = at
     try {
-      readEnvelope(bytes, start, end, envelope)
-      checkOrigin()
-      checkSize()
-      switch (envelope.kind) {
+      readEnvelope(bytes, start, end, this.#envelope)
+      this.#checkOrigin()
+      this.#checkSize()
+      switch (this.#envelope.kind) {
         case EVENT_KIND.beginBlock:
-          begin()
+          this.#beginBlock()
           return
         case EVENT_KIND.endBlock:
-          if (nextIndex() !== null) endBlock(open!)
+          if (this.#nextIndex() !== null) this.#endBlock(this.#open!)
           return
         default:
-          keep()
+          this.#addEvent()
       }
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
-      throw new EventStreamError(`not a BusEvent: ${error.message}`, position, { cause: error })
+      throw new EventStreamError(`not a BusEvent: ${error.message}`, this.#position, { cause: error })
     }
   }
 
-  function checkOrigin(): void {
-    const { bytes, chainIdStart, chainIdEnd, version } = envelope
+  /**
+   * The input ends: block 1 is whole if the store has block 2.
+   *
+   * @throws {GapError} as {@link accept}.
+   */
+  end(): void {
+    if (this.#open === null && this.#isStored(2n)) this.#handOnBlockOne()
+  }
+
+  #checkOrigin(): void {
+    const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
     if (version !== BUS_EVENT_VERSION) {
       throw new EventStreamError(
         `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
-        position,
+        this.#position,
       )
     }
-    if (chainId !== null && equalBytes(chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
+    if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
     const given = bytes.toString('utf8', chainIdStart, chainIdEnd)
     if (given === '' || given.length > MAX_KEY_LENGTH || given.includes('\0')) {
       throw new EventStreamError(
         `not a BusEvent: a chain id of ${JSON.stringify(given.slice(0, 80))}`,
-        position,
+        this.#position,
       )
     }
-    if (chainId !== null) {
-      const other = storedChain === null ? 'the input began with' : 'the store contains'
+    if (this.#chainId !== null) {
+      const other = this.#storedChain === null ? 'the input began with' : 'the store contains'
       throw new ChainError(
-        `an event of chain ${JSON.stringify(given)}, but ${other} chain ${JSON.stringify(chainId)}: use one store for each chain`,
-        position,
+        `an event of chain ${JSON.stringify(given)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        this.#position,
       )
     }
-    chainId = given
-    chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
+    this.#chainId = given
+    this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
   }
 
-  function checkSize(): void {
-    const { kind, bodyStart, bodyEnd } = envelope
+  #checkSize(): void {
+    const { kind, bodyStart, bodyEnd } = this.#envelope
     const most = mostBytesOf(kind)
     if (bodyEnd - bodyStart <= most) return
     throw new EventStreamError(
       `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${most} allowed: the input is damaged here`,
-      position,
+      this.#position,
     )
   }
 
-  function begin(): void {
-    const { height, timestamp, hash } = decodeBeginBlock(envelope)
-    dropUnfinished(height)
-    if (height !== 1n) emitBlockOne()
-    if (firstBegun === null || height < firstBegun) firstBegun = height
-    const isHeld = height === 1n ? isPartHeld(hash) : isBlockHeld(height)
-    open = {
+  #beginBlock(): void {
+    const { height, timestamp, hash } = decodeBeginBlock(this.#envelope)
+    this.#dropOpenBlock(height)
+    if (height !== 1n) this.#handOnBlockOne()
+    if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
+    this.#open = {
       height,
       timestamp,
       hash,
-      isHeld,
+      isHeld: height === 1n ? this.#isPartStored(hash) : this.#isBlockStored(height),
       idPrefix: `${height}-`,
       ids: new IdSequence(),
-      indexBefore: 0,
       heldIndex: 0,
       incomplete: false,
       events: [],
@@ -205,263 +240,252 @@ export function createBlockAssembler(options: AssemblerOptions) {
       weight: 0,
       longWeight: 0,
     }
-    nextIndex()
+    this.#nextIndex()
+  }
+
+  /** A block without EndBlock when `next` begins is dropped, with its first part. */
+  #dropOpenBlock(next: bigint): void {
+    const dropped = this.#open
+    this.#open = null
+    if (dropped === null || dropped.isHeld) return
+    this.counts.unfinishedBlocks++
+    if (dropped.height !== next) this.#blockOne.dropEnded()
+    else if (next === 1n) this.#blockOne.partHasNoEnd(dropped.hash)
+  }
+
+  #endBlock(block: OpenBlock): void {
+    const { height, isHeld } = block
+    const { ended } = this.#blockOne
+    this.#open = null
+    // Block 1 has two parts.
+    if (isHeld && (height !== 1n || ended === null)) {
+      this.counts.heldBlocks++
+      if (this.#isImported(height)) this.counts.importedBlocks++
+    }
+    if (height === 1n) this.#blockOne.endPart(block)
+    else if (!isHeld) this.#handOn(block, this.#ends?.blockOne ?? null)
   }
 
   /**
-   * Block 1 is whole, or there is nothing of it: the places of its events count from the first of genesis, and
-   * would be wrong if some are missing.
+   * Hands on block 1, whole, or nothing of it: the positions of its events count from the first of genesis, and would be wrong
+   * if some are missing.
    */
-  function emitBlockOne(): void {
+  #handOnBlockOne(): void {
+    const { ended, hasPartWithoutEnd } = this.#blockOne
     if (ended?.block.isHeld === false) {
       const { block, hashes } = ended
-      if (lost.size > 0) {
-        markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,')
+      if (hasPartWithoutEnd) {
+        this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,')
       }
-      if (block.incomplete) counts.unfinishedBlocks++
-      else if (lacksHeldPart(hashes)) counts.heldBlocks++
-      else emit(block, hashes)
+      if (block.incomplete) this.counts.unfinishedBlocks++
+      else if (this.#hasOtherPartStored(hashes)) this.counts.heldBlocks++
+      else this.#handOn(block, hashes)
     }
-    ended = null
-    lost.clear()
+    this.#blockOne.clear()
   }
 
   /**
-   * Whether a part of block 1, genesis or the block itself, is to be skipped; they have different hashes. An ended or
-   * stored part is; a part that is not stored is not, nor anything after it: positions in the second part count from the
-   * last event of the first.
+   * Whether a part of block 1 is to be skipped. One that has ended, or is stored, is; a part that is not stored is not, nor
+   * anything after it: positions in the second part count from the last event of the first.
+   *
+   * @throws {EventStreamError} for a third part.
    */
-  function isPartHeld(hash: string): boolean {
-    const hashes = ended?.hashes ?? []
-    if (hashes.includes(hash)) return true
-    checkPart([...hashes, ...lost], hash, position)
-    if (!isBlockHeld(1n)) return false
-    return isImported(1n) || (ended?.block.isHeld !== false && ends!.blockOne?.includes(hash) === true)
+  #isPartStored(hash: string): boolean {
+    if (this.#blockOne.hasEnded(hash)) return true
+    this.#blockOne.checkPart(hash, this.#position)
+    if (!this.#isBlockStored(1n)) return false
+    if (this.#isImported(1n)) return true
+    return this.#blockOne.ended?.block.isHeld !== false && this.#ends!.blockOne?.includes(hash) === true
   }
 
   /** Whether the store has a part of block 1 that the input does not; their order is then unknown. */
-  function lacksHeldPart(hashes: readonly string[]): boolean {
-    if (!isBlockHeld(1n)) return false
-    const held = ends!.blockOne
-    // Stores that came from version 0.1.0 do not know their parts: two parts are more than one, one may be the one held.
-    if (held === null) return hashes.length < 2
-    if (held.every((hash) => hashes.includes(hash))) return false
-    if (mayMiss(1n, 1n)) return true
+  #hasOtherPartStored(hashes: readonly string[]): boolean {
+    if (!this.#isBlockStored(1n)) return false
+    const stored = this.#ends!.blockOne
+    // Stores that came from version 0.1.0 do not know their parts: two parts are more than one, one may be the stored one.
+    if (stored === null) return hashes.length < 2
+    if (stored.every((hash) => hashes.includes(hash))) return false
+    if (this.#mayMiss(1n, 1n)) return true
     throw new GapError(
       'block 1 has two parts, genesis and the block itself: the store contains one of them and this input has only ' +
         'the other. Ingest the files with both parts in one call, or keep the stored one with --allow-gap',
       1n,
       1n,
-      position,
+      this.#position,
     )
   }
 
-  /** A block without EndBlock when `next` begins is dropped, with its first part. */
-  function dropUnfinished(next: bigint): void {
-    const dropped = open
-    open = null
-    if (dropped === null || dropped.isHeld) return
-    counts.unfinishedBlocks++
-    if (dropped.height !== next) ended = null
-    else if (next === 1n) lost.add(dropped.hash)
-  }
-
   /**
-   * Whether the store holds a block that begins, and is not known to lack events of it. Imported blocks are final.
+   * Whether the store has a block that begins, and is not known to have it in part. Imported blocks are final.
    *
    * @throws {GapError} for a block beyond the next one, unless those between may be missing
    */
-  function isBlockHeld(height: bigint): boolean {
+  #isBlockStored(height: bigint): boolean {
     // In an empty store the first block that has begun is the next one.
-    const from = ends === null ? firstBegun! : ends.height + 1n
-    if (height > from && !mayMiss(from, height - 1n)) {
+    const from = this.#ends === null ? this.#firstBegun! : this.#ends.height + 1n
+    if (height > from && !this.#mayMiss(from, height - 1n)) {
       throw new GapError(
         `expected block ${from}, found block ${height}: ${describeBlocks({ from, to: height - 1n })} missing or incomplete. ` +
           'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
         from,
         height - 1n,
-        position,
+        this.#position,
       )
     }
-    return isBetweenEnds(height) && !gaps.has(height)
+    return this.#isBetweenEnds(height) && !this.#gaps.has(height)
   }
 
   /** Whether gaps are allowed, or these heights are accepted as one. */
-  function mayMiss(from: bigint, to: bigint): boolean {
+  #mayMiss(from: bigint, to: bigint): boolean {
+    const { allowGap, accepted = [] } = this.#options
     return allowGap || holdAll(accepted, { from, to })
   }
 
-  /** Whether some of a height's events are held. */
-  function holds(height: bigint): boolean {
-    return isBetweenEnds(height) && gaps.at(height)?.kind !== 'missing'
+  /** Whether some of a height's events are stored. */
+  #isStored(height: bigint): boolean {
+    return this.#isBetweenEnds(height) && this.#gaps.at(height)?.kind !== 'missing'
   }
 
-  function isBetweenEnds(height: bigint): boolean {
-    return ends !== null && height >= ends.first && height <= ends.height
+  #isBetweenEnds(height: bigint): boolean {
+    return this.#ends !== null && height >= this.#ends.first && height <= this.#ends.height
+  }
+
+  #isImported(height: bigint): boolean {
+    return isWithin(this.#imported, height)
   }
 
   /**
    * Checks an event's id against the open block; returns its index within the block, or null if the
    * event is to be passed over.
    */
-  function nextIndex(): number | null {
+  #nextIndex(): number | null {
+    const open = this.#open
     if (open === null) {
-      if (firstBegun === null) counts.beforeFirstBlock++
-      else counts.outsideBlocks++
+      if (this.#firstBegun === null) this.counts.beforeFirstBlock++
+      else this.counts.outsideBlocks++
       return null
     }
-    // Of block 1 the second part's places count from the last of the first, whether that is held or not.
+    // Of block 1 the second part's positions count from the last of the first, whether that is stored or not.
     if (open.isHeld && open.height !== 1n) return 0
-    const index = indexInBlock(open.idPrefix)
+    const index = this.#indexInBlock(open.idPrefix)
     // An event of another height, as a restarted core sends: the open block goes on.
     if (index === null) {
-      counts.outsideBlocks++
+      this.counts.outsideBlocks++
       return null
     }
     const { ids } = open
     if (ids.isTaken(index)) {
-      counts.repeated++
+      this.counts.repeated++
       return null
     }
-    if (index > ids.next) missEvents(open, index)
-    ids.take(index, countIds(envelope))
+    if (index > ids.next) this.#missEvents(open, index)
+    ids.take(index, countIds(this.#envelope))
     return index
   }
 
   /** The number after the height in the event's id; null if the height is not the open block's. */
-  function indexInBlock(prefix: string): number | null {
-    const { bytes, idStart, idEnd } = envelope
+  #indexInBlock(prefix: string): number | null {
+    const { bytes, idStart, idEnd } = this.#envelope
     const digits = idStart + prefix.length
     let index = 0
     if (digits < idEnd && idEnd - digits <= 9 && beginsWith(bytes, idStart, prefix)) {
       for (let at = digits; at < idEnd; at++) {
         const digit = bytes[at]! - 0x30
-        if (digit < 0 || digit > 9) return refuseId()
+        if (digit < 0 || digit > 9) return this.#refuseId()
         index = index * 10 + digit
       }
       return index
     }
     const id = bytes.toString('latin1', idStart, idEnd)
-    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : refuseId()
+    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : this.#refuseId()
   }
 
-  function refuseId(): never {
-    const { bytes, idStart, idEnd } = envelope
+  #refuseId(): never {
+    const { bytes, idStart, idEnd } = this.#envelope
     const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
     throw new EventStreamError(
       `not a BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
-      position,
+      this.#position,
     )
   }
 
-  function missEvents(block: OpenBlock, index: number): void {
+  #missEvents(block: OpenBlock, index: number): void {
     const first = block.ids.next
     const missing = first === index - 1 ? `event ${first}` : `events ${first} to ${index - 1}`
-    markIncomplete(block, `${missing} of block ${block.height}`)
+    this.#markIncomplete(block, `${missing} of block ${block.height}`)
   }
 
-  function markIncomplete(block: OpenBlock, missing: string): void {
+  /** @throws {GapError} unless the block may be incomplete. */
+  #markIncomplete(block: OpenBlock, missing: string): void {
     const { isHeld, height } = block
     if (isHeld) return
     // A block recorded as incomplete may arrive incomplete again.
-    const isKnown = gaps.at(height)?.kind === 'incomplete'
-    if (!isKnown && !mayMiss(height, height)) {
+    const isKnown = this.#gaps.at(height)?.kind === 'incomplete'
+    if (!isKnown && !this.#mayMiss(height, height)) {
       throw new GapError(
         `${missing} missing: the whole of block ${height} is needed. Ingest files that contain the complete block, let the ` +
           'core send it again, or keep the incomplete one with --allow-gap',
         height,
         height,
-        position,
+        this.#position,
       )
     }
     block.incomplete = true
   }
 
-  function keep(): void {
-    const index = nextIndex()
-    if (index === null || open!.isHeld) return
-    const event = decodeEvent(envelope, leaveOut, isCheck)
+  /** Adds the last event to the open block, if there is one and it is not stored. */
+  #addEvent(): void {
+    const { isCheck = false } = this.#options
+    const index = this.#nextIndex()
+    const block = this.#open
+    if (index === null || block === null || block.isHeld) return
+    const event = decodeEvent(this.#envelope, this.#leaveOut, isCheck)
     if (event === null) return
-    const block = open!
-    const { kind, bodyStart, bodyEnd } = envelope
+    const { kind, bodyStart, bodyEnd } = this.#envelope
     const weight = EVENT_WEIGHT + BYTE_WEIGHT * (bodyEnd - bodyStart)
     block.weight += weight
     if (mayBeLong(kind)) block.longWeight += weight
     if (block.weight - block.longWeight > MAX_BLOCK_WEIGHT || block.longWeight > MAX_LONG_WEIGHT) {
       throw new EventStreamError(
         `block ${block.height} has ${block.eventCount + 1} events to keep and no end: more than any real block, the file is damaged`,
-        position,
+        this.#position,
       )
     }
     block.eventCount++
     if (isCheck) return
-    block.events.push({ index: index + (ended === null ? 0 : lastIndexOf(ended.block)), event })
+    const before = block.height === 1n ? this.#blockOne.lastIndex : 0
+    block.events.push({ index: index + before, event })
   }
 
   /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */
-  function leaveOut(reason: LeftOutReason): void {
+  readonly #leaveOut = (reason: LeftOutReason): void => {
+    const { strict, onLeftOut } = this.#options
     if (strict) {
       throw new StrictError(
-        `${reason}, in an event of block ${open!.height}. Without --strict it would be skipped`,
-        position,
+        `${reason}, in an event of block ${this.#open!.height}. Without --strict it would be skipped`,
+        this.#position,
       )
     }
-    counts.leftOut.set(reason, (counts.leftOut.get(reason) ?? 0) + 1)
-    onLeftOut(reason, position)
+    this.counts.leftOut.set(reason, (this.counts.leftOut.get(reason) ?? 0) + 1)
+    onLeftOut(reason, this.#position)
   }
 
-  function endBlock(block: OpenBlock): void {
-    const { height, hash, isHeld } = block
-    open = null
-    // Block 1 has two parts.
-    if (isHeld && (height !== 1n || ended === null)) {
-      counts.heldBlocks++
-      if (isImported(height)) counts.importedBlocks++
-    }
-    if (height === 1n) {
-      lost.delete(hash)
-      if (!ended?.hashes.includes(hash)) ended = joinPart(ended, block)
-    } else if (!isHeld) emit(block)
-  }
-
-  function isImported(height: bigint): boolean {
-    return isWithin(imported, height)
-  }
-
-  /** Hands a whole block on; `hashes` are those of block 1's parts. */
-  function emit(block: OpenBlock, hashes: readonly string[] | null = ends?.blockOne ?? null): void {
+  /** Hands a whole block on; `blockOne` are the hashes of block 1's parts that the store has then. */
+  #handOn(block: OpenBlock, blockOne: readonly string[] | null): void {
     const { height, timestamp, events, incomplete: isIncomplete, heldIndex, weight } = block
-    if (isIncomplete && gaps.at(height)?.kind === 'incomplete') {
-      counts.heldBlocks++
+    if (isIncomplete && this.#gaps.at(height)?.kind === 'incomplete') {
+      this.counts.heldBlocks++
       return
     }
-    const replacesAfter = holds(height) ? heldIndex : null
-    const span = isIncomplete ? spanOf(ends, gaps, height) : null
-    ends = { ...extended(ends ?? startsAt(firstBegun!), gaps, height, timestamp), blockOne: hashes }
-    if (span !== null) gaps.add({ from: height, to: height, kind: 'incomplete', ...span })
-    counts.blocks++
-    onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
-  }
-
-  return {
-    counts,
-    /** The store's coverage once every block handed on is committed. */
-    get coverage(): Coverage | null {
-      return ends && { ...ends, chainId: chainId!, gaps: gaps.all, imported }
-    },
-    /** The required chain of events; null before the first event, if the store is empty. */
-    get chainId(): string | null {
-      return chainId
-    },
-    /** The height of an open block that is not stored; null if there is none. */
-    get pendingHeight(): bigint | null {
-      return [open, ended?.block].find((block) => block?.isHeld === false)?.height ?? null
-    },
-    ...{ end, accept },
+    const replacesAfter = this.#isStored(height) ? heldIndex : null
+    const span = isIncomplete ? spanOf(this.#ends, this.#gaps, height) : null
+    const ends = this.#ends ?? startsAt(this.#firstBegun!)
+    this.#ends = { ...extended(ends, this.#gaps, height, timestamp), blockOne }
+    if (span !== null) this.#gaps.add({ from: height, to: height, kind: 'incomplete', ...span })
+    this.counts.blocks++
+    this.#options.onBlock({ height, timestamp, events, isIncomplete, weight, replacesAfter })
   }
 }
-
-export type BlockAssembler = ReturnType<typeof createBlockAssembler>
 
 /** Whether a text of ASCII stands at a place of bytes. */
 function beginsWith(bytes: Buffer, start: number, text: string): boolean {

@@ -11,8 +11,6 @@ export type OpenBlock = {
   /** Common prefix of its events' ids, `<height>-`. */
   idPrefix: string
   ids: IdSequence
-  /** Of block 1, the last index of the parts before: positions continue after it. */
-  indexBefore: number
   /** Of block 1, the last index of a first part that the store holds, and that is not among the events. */
   heldIndex: number
   incomplete: boolean
@@ -22,9 +20,4 @@ export type OpenBlock = {
   weight: number
   /** Bytes of its events of kinds that may be as long as a record. */
   longWeight: number
-}
-
-/** Position of its last event: of block 1, the events of its parts count on from each other. */
-export function lastIndexOf({ indexBefore, ids }: OpenBlock): number {
-  return indexBefore + ids.last
 }

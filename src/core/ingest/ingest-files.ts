@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { MissingHistoryError } from '../blocks/block.ts'
-import { createBlockAssembler } from '../blocks/block-assembler.ts'
+import { BlockAssembler } from '../blocks/block-assembler.ts'
 import { type Coverage, describeBlocks, type Gap, missingHistory } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { type EventInput, EventPathError } from '../records/event-paths.ts'
@@ -48,7 +48,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   const startedAt = performance.now()
   const before = await writer.coverage()
   const batches = createBatchWriter(writer, options.onCommit)
-  const assembler = createBlockAssembler({
+  const assembler = new BlockAssembler({
     coverage: before,
     onBlock: (block) => batches.add(block),
     onLeftOut: leftOutLogger(log),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChainError, GapError, StrictError } from '#core/blocks/block'
-import { createBlockAssembler } from '#core/blocks/block-assembler'
+import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
 import { createBatchWriter } from '#core/ingest/batch-writer'
@@ -166,7 +166,7 @@ export function createBufferCommitter(
     opened(held)
     const accepted = await readStore(store, readAcceptedGaps)
     const createAssembler = () =>
-      createBlockAssembler({
+      new BlockAssembler({
         ...options,
         accepted,
         coverage: held,

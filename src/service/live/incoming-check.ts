@@ -1,4 +1,4 @@
-import { type BlockAssembler, createBlockAssembler } from '#core/blocks/block-assembler'
+import { BlockAssembler } from '#core/blocks/block-assembler'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import { decodeUpgradeHeight } from '#core/events/protocol-upgrade'
 import { MalformedMessageError } from '#core/events/wire-reader'
@@ -168,7 +168,7 @@ export function createIncomingCheck(pinned: PinnedChain | null, onWholeBlock: On
   }
 
   function createAssembler(): BlockAssembler {
-    const assembler: BlockAssembler = createBlockAssembler({
+    const assembler = new BlockAssembler({
       coverage: null,
       onBlock: ({ height }) => {
         // Incomplete blocks may never be committed.

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createBlockAssembler } from '#core/blocks/block-assembler'
+import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { EventPath } from '#core/records/event-paths'
 import { readEventFiles } from '#core/records/read-records'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
@@ -17,7 +17,7 @@ export async function replay(
 ): Promise<void> {
   let records: Buffer[] = []
   const whole: Parameters<SendBlock>[0][] = []
-  const assembler = createBlockAssembler({
+  const assembler = new BlockAssembler({
     coverage: null,
     onBlock: ({ height, timestamp }) => {
       whole.push({ height: Number(height), time: timestamp, records: Buffer.concat(records) })

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Block } from '#core/blocks/block'
-import { createBlockAssembler } from '#core/blocks/block-assembler'
+import { BlockAssembler } from '#core/blocks/block-assembler'
 import { getOrInsert } from '#core/domain/get-or-insert'
 import type { FundingPeriodEvent } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
@@ -140,7 +140,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   }
 
   const logLeftOut = leftOutLogger(log)
-  const assembler = createBlockAssembler({
+  const assembler = new BlockAssembler({
     coverage: null,
     onBlock: takeBlock,
     onLeftOut: (reason, position) => {
