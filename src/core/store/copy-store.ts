@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Cell, TableRow } from '../resources/table.ts'
-import { isPostgresAddress } from './postgres/address.ts'
 import { readStore } from './read-store.ts'
 import { readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError, type Upkeep } from './store.ts'
@@ -73,7 +72,7 @@ async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
 }
 
 /** Two spellings of a file's path are one store. */
-const locationOf = ({ name }: Store) => (isPostgresAddress(name) ? name : resolve(name))
+const locationOf = ({ name, isEmbedded }: Store) => (isEmbedded ? resolve(name) : name)
 
 async function copyTable(
   table: Table,

@@ -3,15 +3,13 @@ import { sharedRuns } from '#core/shared-runs'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { Freshness, Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
+import type { KeptUntil } from './questions/question.ts'
 
 /** Answers kept at most: each is looked at after a commit. */
 const MAX_ANSWERS = 10_000
 
 /** Memory of an entry besides its bytes. */
 const ENTRY_BYTES = 1_000
-
-/** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
-export type KeptUntil = Change | 'the next commit'
 
 /** Characters of remembered requests, which distinguish reading a whole list from repeating a request. */
 const MAX_ASKED = 1_000_000

@@ -1,10 +1,9 @@
 import { crc32 } from 'node:zlib'
 import { onOneLine } from '#core/resources/field'
 import type { Resource } from '#core/resources/resource'
-import type { StoreVersion } from '#core/store/changes'
+import type { Change, StoreVersion } from '#core/store/changes'
 import type { Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import type { KeptUntil } from '../answer-cache.ts'
 import type { Parameter, ParameterValues } from './parameters.ts'
 
 /** How a body is written: compact JSON, or the message that a method of gRPC answers with. */
@@ -37,6 +36,9 @@ export type Making = {
  * another.
  */
 export type Lane = 'usual' | 'long' | 'report'
+
+/** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
+export type KeptUntil = Change | 'the next commit'
 
 /**
  * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
