@@ -26,7 +26,7 @@ test('waits', { timeout: 60_000 }, () => new Promise((resolve) => setTimeout(res
 /** Runs \`npm test\` on a file of this text. */
 function runTests(t: TestContext, args: string[]) {
   const file = fileWith(t, SUITE, 'some.test.mjs')
-  const { NODE_TEST_CONTEXT: _, LYRA_TEST_MADE: __, ...env } = process.env
+  const { NODE_TEST_CONTEXT: _, LYRA_TEST_MADE: __, LYRA_TEST_POSTGRES: ___, ...env } = process.env
   const child = spawn(process.execPath, ['scripts/test.ts', file, ...args], {
     cwd: ROOT,
     env: { ...env, LYRA_TEST_STORE: 'sqlite' },
