@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectBlock } from '#core/blocks/project-block'
-import { createBatch } from '#core/resources/batch'
+import { createBatch } from '#core/model/batch'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { encodeCursor } from '#core/resources/cursor'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { projectBlock } from '#core/blocks/project-block'
 import type { MarketEvent } from '#core/events/event'
-import { type Batch, createBatch } from '#core/resources/batch'
+import { type Batch, createBatch } from '#core/model/batch'
 import { findStore } from '#core/store/open-store'
 import { keptStore, WORK } from './files.ts'
 

@@ -2,7 +2,7 @@
 
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { findStore } from '#core/store/open-store'
-import { exportLines } from '#service/export/export-rows'
+import { exportLines } from '#service/formats/export-rows'
 
 const [store, marketId, from, to] = process.argv.slice(2) as [string, string, string, string]
 const reader = await findStore(store).openReader()

@@ -1,6 +1,6 @@
 import { projectBlock } from '#core/blocks/project-block'
 import type { MarketEvent } from '#core/events/event'
-import { createBatch } from '#core/resources/batch'
+import { createBatch } from '#core/model/batch'
 import { findStore } from '#core/store/open-store'
 
 const MARKETS = 40

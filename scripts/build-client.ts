@@ -10,16 +10,16 @@ import {
   namesOf,
   type StoredField,
   type ValueForm,
-} from '#core/resources/field'
-import { FILTERS } from '#core/resources/filters'
+} from '#core/model/field'
+import { FILTERS } from '#core/model/filters'
+import type { Filter, RequestKind, Resource } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
-import type { Filter, RequestKind, Resource } from '#core/resources/resource'
 import { LISTS, NODE_PARTS, RESOURCES } from '#core/resources/resources'
-import { PAGE_INFO } from '#service/api/openapi/openapi'
-import { exportPath, streamPath } from '#service/api/paths'
-import type { Parameter } from '#service/api/questions/parameters'
-import type { JsonSchema, Question } from '#service/api/questions/question'
-import { QUESTIONS } from '#service/api/questions/questions'
+import { exportPath, streamPath } from '#service/http/paths'
+import { PAGE_INFO } from '#service/openapi/openapi'
+import type { Parameter } from '#service/questions/parameters'
+import type { JsonSchema, Question } from '#service/questions/question'
+import { QUESTIONS } from '#service/questions/questions'
 
 const ROOT = dirname(import.meta.dirname)
 
@@ -30,7 +30,7 @@ const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
 
 const HEAD = `/*
- * Made from the descriptions of the resources and the questions (src/core/resources, src/service/api/questions) by \`npm run build:client\`; not to be edited.
+ * Made from the descriptions of the resources and the questions (src/core/resources, src/service/questions) by \`npm run build:client\`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */

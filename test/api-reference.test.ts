@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Locator } from 'playwright-core'
-import { openApiDocument } from '#service/api/openapi/openapi'
+import { openApiDocument } from '#service/openapi/openapi'
 import { curlSample, pythonSample, typescriptSample } from '../web/reference/samples.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
 import { createBatchWriter } from '#core/ingest/batch-writer'
-import type { GainedRows } from '#core/store/steps'
+import type { GainedRows } from '#core/store/queries-protocol'
 
 /** More bytes than a batch may contain. */
 const HEAVY = 64 * 1024 * 1024

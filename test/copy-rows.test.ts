@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
-import { boolean, defineTable, integer, text } from '#core/resources/table'
+import { boolean, defineTable, integer, text } from '#core/model/table'
 import { connect } from '#core/store/postgres/connection'
 import { copyRows } from '#core/store/postgres/copy-rows'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Freshness } from '#core/store/pages/page'
-import type { Follower } from '#service/stream/follower'
-import { createHub, type Feed } from '#service/stream/hub'
+import type { Follower } from '#service/streams/follower'
+import { createHub, type Feed } from '#service/streams/hub'
 import { until } from './fixtures/until.ts'
 
 /** Longer than the hub waits before it asks the store by itself. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KEPT } from '#core/resources/kept'
-import type { Table } from '#core/store/tables'
+import type { Table } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'
 import {
   checkpoint,

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import type { MarketDataEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
+import { batchRows, createBatch } from '#core/model/batch'
 import { decodeEvent, projectEvent } from '#core/resources/arrivals'
-import { batchRows, createBatch } from '#core/resources/batch'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
 const PARTY = idOf('b')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { LISTS, NODE_PARTS } from '#core/resources/resources'
-import { NODE_SCHEMAS } from '#service/api/questions/node-schemas'
+import { NODE_SCHEMAS } from '#service/questions/node-schemas'
 import { closed } from './fixtures/closed.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
-import { type Asking, createAnswers, type SentAnswer } from '#service/api/answers'
-import type { Made, Question } from '#service/api/questions/question'
+import { type Asking, createAnswers, type SentAnswer } from '#service/answers/answers'
 import { createMetrics } from '#service/metrics'
+import type { Made, Question } from '#service/questions/question'
 
 const BYTES = 100_000
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeyValue, Selection } from '#core/resources/resource'
+import type { KeyValue, Selection } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PARAMETER_TYPES } from '#service/api/questions/parameter-types'
+import { PARAMETER_TYPES } from '#service/questions/parameter-types'
 import { getPage } from './fixtures/http.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { assertRefusal, type Refusal } from './fixtures/refusals.ts'

@@ -12,7 +12,7 @@ import {
   type Resource,
   type Row,
   type Selection,
-} from '#core/resources/resource'
+} from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
 import { filtersBySpan } from '#core/store/pages/locate'
 import type { PageQuery } from '#core/store/pages/page'
@@ -23,10 +23,10 @@ import type { Statement, StatementOnce } from '#core/store/pages/statement'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect, readerConfig, writerConfig } from '#core/store/postgres/connection'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/page-statements'
-import { readArrivals } from '#core/store/readings/arrivals'
-import { READ_LAST_TIMESTAMP } from '#core/store/readings/counted-points'
+import { readArrivals } from '#core/store/queries/arrivals'
+import { READ_LAST_TIMESTAMP } from '#core/store/queries/counted-points'
+import { TABLES } from '#core/store/schema/tables'
 import { edgesStatement, existsStatement } from '#core/store/sqlite/page-statements'
-import { TABLES } from '#core/store/tables'
 import { generateRecords } from '#tools/generate/generate'
 import { scaled } from './fixtures/sampling.ts'
 import { FILE, ingestWhole } from './fixtures/service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { MAX_FILE_ROWS } from '#service/api/questions/csv-file'
+import { MAX_FILE_ROWS } from '#service/questions/csv-file'
 import { createLyraClient, type PositionFunding } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { getJson, nodesOf, send } from './fixtures/http.ts'

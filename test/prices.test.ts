@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { copyStore } from '#core/store/copy-store'
+import { copyStore } from '#core/store/admin/copy-store'
 import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'

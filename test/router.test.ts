@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RESOURCES } from '#core/resources/resources'
-import { ApiError } from '#service/api/http/errors'
-import { createRouter, type Route } from '#service/api/http/router'
+import { ApiError } from '#service/http/errors'
+import { createRouter, type Route } from '#service/http/router'
 import { NOT_FOUND } from './fixtures/refusals.ts'
 
 const MARKET = 'a9'.repeat(32)

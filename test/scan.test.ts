@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { MAX_INT64 } from '#core/domain/integers'
+import { compareResourceKeys, type Key, type Selection } from '#core/model/resource'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
-import { compareResourceKeys, type Key, type Selection } from '#core/resources/resource'
 import type { PageQuery } from '#core/store/pages/page'
 import { type Bound, type KeySpan, pageScans, type Scan, selectsNothing } from '#core/store/pages/scan'
 

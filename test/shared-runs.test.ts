@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { sharedRuns } from '#core/shared-runs'
+import { sharedRuns } from '#core/concurrency/shared-runs'
 
 /** Work that ends on request: each run's number, and how to end it. */
 function stepwise() {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ReadingPace } from '#service/api/streams/export-pace'
+import { ReadingPace } from '#service/exports/export-pace'
 import { assertSays } from './fixtures/assert-says.ts'
 import { ndjsonRows, send } from './fixtures/http.ts'
 import { createLiveStore, pointAt } from './fixtures/live-store.ts'

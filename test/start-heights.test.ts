@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { CoverageBody } from '#service/api/questions/coverage-body'
+import type { CoverageBody } from '#service/questions/coverage-body'
 import { checkWithFiles } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {

@@ -1,5 +1,5 @@
 /*
- * Made from the descriptions of the resources and the questions (src/core/resources, src/service/api/questions) by `npm run build:client`; not to be edited.
+ * Made from the descriptions of the resources and the questions (src/core/resources, src/service/questions) by `npm run build:client`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */

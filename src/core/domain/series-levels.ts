@@ -5,7 +5,7 @@ import { SECOND } from './time.ts'
 /*
  * Series are read from buckets of several lengths, which are made from the points after these are stored: for each run, all
  * buckets that end by a certain time, except ranges whose points have changed since. Everything else
- * is read from shorter buckets and, in the end, from the points (store/derived/make-series.ts, store/readings/series.ts).
+ * is read from shorter buckets and, in the end, from the points (store/charts/make-series.ts, store/queries/series.ts).
  */
 
 /** A length of buckets, in seconds; they are made from those of `of`, the shortest ones from the points. */

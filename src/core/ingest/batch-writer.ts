@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Block } from '../blocks/block.ts'
 import { projectBlock } from '../blocks/project-block.ts'
 import type { Coverage } from '../domain/coverage.ts'
-import { type Batch, batchRows, createBatch } from '../resources/batch.ts'
+import { type Batch, batchRows, createBatch } from '../model/batch.ts'
 import type { Writer } from '../store/store.ts'
 import { countRows, noRows } from './report.ts'
 

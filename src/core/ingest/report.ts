@@ -2,7 +2,7 @@ import { type Coverage, type GapText, gapText } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
 import { KEPT } from '../resources/kept.ts'
-import type { GainedRows } from '../store/steps.ts'
+import type { GainedRows } from '../store/queries-protocol.ts'
 
 /**
  * How many rows more the store has than before, by their names in reports; below 0 if a later event has removed more than were

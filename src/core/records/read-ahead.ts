@@ -1,7 +1,7 @@
 import { on } from 'node:events'
 import { statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { moduleBeside } from '../module-beside.ts'
+import { moduleBeside } from '../concurrency/module-beside.ts'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 import type { ReadFailure, ReadPiece } from './reading-thread.ts'

@@ -2,8 +2,8 @@ import type { Place } from '../domain/place.ts'
 import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
 import { type LeftOutReason, type LeftOutSink, unlessFault } from '../events/left-out.ts'
-import { type Arrival, type ArrivingBlock, NO_BLOCK } from './arrival.ts'
-import type { Batch } from './batch.ts'
+import { type Arrival, type ArrivingBlock, NO_BLOCK } from '../model/arrival.ts'
+import type { Batch } from '../model/batch.ts'
 import { KEPT } from './kept.ts'
 
 const ARRIVALS: readonly Arrival[] = KEPT.flatMap(({ arrivals }) => arrivals)

@@ -1,4 +1,4 @@
-import { type Key, type Resource, type Row, type Selection, scopeOf } from './resource.ts'
+import { type Key, type Resource, type Row, type Selection, scopeOf } from '../model/resource.ts'
 import { LISTS } from './resources.ts'
 
 /** Why a text is not a cursor that the request may carry. */

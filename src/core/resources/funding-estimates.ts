@@ -1,4 +1,4 @@
-import type { Field } from './field.ts'
+import type { Field } from '../model/field.ts'
 
 /** The estimate of a running funding period, field by field; its operation has no pages. */
 export const fundingEstimate: { nodeName: string; meaning: string; fields: readonly Field[] } = {

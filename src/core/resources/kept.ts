@@ -1,4 +1,6 @@
-import type { Arrival } from './arrival.ts'
+import type { Arrival } from '../model/arrival.ts'
+import type { Resource } from '../model/resource.ts'
+import type { Table } from '../model/table.ts'
 import { auctionArrival } from './auctions/arrival.ts'
 import { auctionTable } from './auctions/table.ts'
 import { checkpointArrival } from './checkpoints/arrival.ts'
@@ -32,8 +34,6 @@ import { providerListTable, providerTable, provisionTable } from './liquidity-pr
 import { marketDataArrival } from './market-data/arrival.ts'
 import { marketDataTable } from './market-data/table.ts'
 import { paidFeesTable } from './paid-liquidity-fees/table.ts'
-import type { Resource } from './resource.ts'
-import type { Table } from './table.ts'
 
 /** Something that a store keeps of the event stream: a folder beside this file. */
 export type Kept = {

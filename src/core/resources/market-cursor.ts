@@ -1,5 +1,5 @@
+import type { Key, Resource, Row } from '../model/resource.ts'
 import { type CursorFault, decodeCursor, encodeCursor } from './cursor.ts'
-import type { Key, Resource, Row } from './resource.ts'
 import { LISTS } from './resources.ts'
 
 /*

@@ -1,14 +1,14 @@
+import { defineResource } from '../model/resource.ts'
 import { fundingEstimate } from './funding-estimates.ts'
 import { fundingPeriodDataPoints } from './funding-period-data-points/description.ts'
 import { fundingPeriods } from './funding-periods/description.ts'
 import { instruments } from './instruments/description.ts'
 import { marketData } from './market-data/description.ts'
 import { rateAverages } from './rate-averages.ts'
-import { defineResource } from './resource.ts'
 
 /**
  * What people look at first of each market, in one list: made of the nodes of other operations, which
- * store/readings/market-summaries.ts gathers. It has pages like a resource, a stream of its state, and no exports.
+ * store/queries/market-summaries.ts gathers. It has pages like a resource, a stream of its state, and no exports.
  */
 export const marketSummaries = defineResource({
   name: 'marketSummaries',

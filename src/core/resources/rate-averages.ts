@@ -1,5 +1,5 @@
 import { DAY } from '../domain/time.ts'
-import type { Field } from './field.ts'
+import type { Field } from '../model/field.ts'
 
 /** The windows that rates are averaged over: their names, and lengths in nanoseconds. */
 export const AVERAGE_WINDOWS: readonly { name: string; length: bigint }[] = [

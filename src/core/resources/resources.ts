@@ -1,9 +1,9 @@
+import type { Resource, ResourceName } from '../model/resource.ts'
 import { fundingEstimate } from './funding-estimates.ts'
 import { KEPT } from './kept.ts'
 import { marketData } from './market-data/description.ts'
 import { marketSummaries } from './market-summaries.ts'
 import { rateAverages } from './rate-averages.ts'
-import type { Resource, ResourceName } from './resource.ts'
 
 /** Everything that is served, by name. */
 export const RESOURCES: readonly Resource[] = KEPT.flatMap(({ resource }) => resource ?? []).sort((a, b) =>

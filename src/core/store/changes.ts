@@ -1,8 +1,8 @@
-import type { Batch } from '../resources/batch.ts'
+import type { Batch } from '../model/batch.ts'
+import type { KeyValue, ResourceName } from '../model/resource.ts'
 import { marketSummaries } from '../resources/market-summaries.ts'
-import type { KeyValue, ResourceName } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
-import { marketColumn, tableOf } from './tables.ts'
+import { marketColumn, tableOf } from './schema/tables.ts'
 
 /** Rows that a commit may have written: those of a resource, or of one market of it. */
 export type Change = { resource: ResourceName; scope: string | null }

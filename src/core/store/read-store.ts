@@ -1,4 +1,4 @@
-import { withOpen } from '../with-open.ts'
+import { withOpen } from '../concurrency/with-open.ts'
 import type { Reading } from './pages/page.ts'
 import type { Snapshot, Store } from './store.ts'
 

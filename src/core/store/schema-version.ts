@@ -1,7 +1,7 @@
+import type { Table } from '../model/table.ts'
 import { KEPT } from '../resources/kept.ts'
-import type { Table } from '../resources/table.ts'
-import { upgradeSeries } from './derived/upgrade-series.ts'
-import type { Steps } from './steps.ts'
+import { upgradeSeries } from './charts/upgrade-series.ts'
+import type { Steps } from './queries-protocol.ts'
 import { type Store, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */

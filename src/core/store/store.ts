@@ -1,11 +1,11 @@
 import type { Coverage } from '../domain/coverage.ts'
-import type { Batch } from '../resources/batch.ts'
-import type { Row } from '../resources/resource.ts'
+import type { Batch } from '../model/batch.ts'
+import type { Row } from '../model/resource.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
-import type { GainedRows, Steps } from './steps.ts'
+import type { GainedRows, Steps } from './queries-protocol.ts'
 import type { TableReader } from './table-reader.ts'
 
 /**

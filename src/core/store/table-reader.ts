@@ -1,8 +1,8 @@
-import type { Row } from '../resources/resource.ts'
+import type { Row } from '../model/resource.ts'
 import type { Reading } from './pages/page.ts'
 import { type Statement, valueLists } from './pages/statement.ts'
+import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './schema/tables.ts'
 import { textOf } from './statements.ts'
-import { type NamedColumn, type RowRange, rangeClauses, type Table, type TextCell } from './tables.ts'
 
 /** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */
 export type TableReader = {

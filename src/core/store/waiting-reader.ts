@@ -1,4 +1,4 @@
-import { sharedRuns } from '../shared-runs.ts'
+import { sharedRuns } from '../concurrency/shared-runs.ts'
 import { asUnavailable, type Reader, type ReaderOptions, type Store } from './store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Place } from '../domain/place.ts'
+import { keyOfRow, type RowRange, type Table, type TextCell } from './schema/tables.ts'
 import type { TableReader } from './table-reader.ts'
-import { keyOfRow, type RowRange, type Table, type TextCell } from './tables.ts'
 
 /** Rows that are read at a time. */
 const WALK_CHUNK_ROWS = 5_000

@@ -8,8 +8,8 @@ import type { LeftOutReason } from '#core/events/left-out'
 import { createBatchWriter } from '#core/ingest/batch-writer'
 import { RecordFramer, type RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
+import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
-import { readAcceptedGaps, readCoverage } from '#core/store/readings/coverage'
 import {
   otherChain,
   type Store,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { lockFile } from '#core/file-lock'
-import { makeFolder } from '#core/flush'
+import { lockFile } from '#core/concurrency/file-lock'
+import { makeFolder } from '#core/concurrency/flush'
 import { explainPathError } from '#core/records/event-paths'
 import { PRIVATE_FOLDER } from './event-buffer.ts'
 

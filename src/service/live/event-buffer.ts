@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
-import { flushFile, flushFolder, makeFolder } from '#core/flush'
+import { flushFile, flushFolder, makeFolder } from '#core/concurrency/flush'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
 
 const flush = promisify(fdatasync)

@@ -1,8 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { flushFolder } from '#core/concurrency/flush'
 import { encodeDataNodeReady } from '#core/events/protocol-upgrade'
-import { flushFolder } from '#core/flush'
 import { PRIVATE_FILE } from './event-buffer.ts'
 
 /** File of the buffer's folder with the upgrade that the core waits in: it says so once. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { moduleBeside } from '#core/module-beside'
+import { moduleBeside } from '#core/concurrency/module-beside'
 import type { BufferPosition, SafeFile } from './event-buffer.ts'
 import type { ForwardSettings, ForwardState } from './forward/forward-state.ts'
 import type { PinnedChain } from './incoming-check.ts'

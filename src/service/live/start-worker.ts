@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { moduleBeside } from '#core/module-beside'
+import { moduleBeside } from '#core/concurrency/module-beside'
 import type { ToWorker, WorkerMessage, WorkerTask } from './worker.ts'
 
 /** An ingestion that runs in a separate thread, so that neither readers nor the event loop wait for it. */

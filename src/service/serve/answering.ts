@@ -3,13 +3,13 @@ import type { Logger } from 'pino'
 import { findStore } from '#core/store/open-store'
 import { type Reader, type Store, StoreAwayError, StoreOutdatedError } from '#core/store/store'
 import { openWaitingReader } from '#core/store/waiting-reader'
-import { type App, createApp } from '../api/app.ts'
-import type { GrpcServer } from '../api/grpc/grpc-server.ts'
-import type { IngestionState } from '../api/http/readiness.ts'
-import { makerOf } from '../api/maker.ts'
-import { startMakingThreads } from '../api/making-threads.ts'
-import { longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
+import { makerOf } from '../answers/maker.ts'
+import { startMakingThreads } from '../answers/making-threads.ts'
+import type { GrpcServer } from '../grpc/grpc-server.ts'
+import type { IngestionState } from '../http/readiness.ts'
+import { longReadsOf, startLongReads } from '../streams/long-reads.ts'
 import { PROGRAM_VERSION } from '../version.ts'
+import { type App, createApp } from './app.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
 import type { IngestionNews } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
@@ -57,7 +57,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
 
   /** Loaded if it is asked for: most services speak no gRPC. */
   async function startGrpc(app: App, address: { host: string; port: number }): Promise<GrpcServer> {
-    const { createGrpcServer } = await import('../api/grpc/grpc-server.ts')
+    const { createGrpcServer } = await import('../grpc/grpc-server.ts')
     const { trustProxy } = settings
     const { metrics, shared } = app
     const grpc = createGrpcServer({ reader, ingestion: state, metrics, trustProxy, ...shared })

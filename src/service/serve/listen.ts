@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
-import type { App } from '../api/app.ts'
+import type { App } from './app.ts'
 
 /** A port that cannot be listened on, or a core that cannot be listened for. */
 export class ListenError extends Error {

@@ -1,4 +1,4 @@
-import type { CorsOrigins } from '../api/http/cors.ts'
+import type { CorsOrigins } from '../http/cors.ts'
 
 /** The settings of `lyra serve`. */
 export type ServeSettings = {

@@ -2,8 +2,8 @@ import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage
 import { isBefore } from '#core/domain/place'
 import { cutToMicrosecond } from '#core/domain/time'
 import { KEPT } from '#core/resources/kept'
-import type { PrunedBefore } from '#core/store/readings/holdings'
-import { type Table, type TextCell, tableOf } from '#core/store/tables'
+import type { PrunedBefore } from '#core/store/queries/holdings'
+import { type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { type NamedRow, placeOfRow } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 

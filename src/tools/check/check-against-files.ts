@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { withOpen } from '#core/concurrency/with-open'
 import {
   describeBlocks,
   type HeightRange,
@@ -13,14 +14,13 @@ import { cutToMicrosecond, MICROSECOND } from '#core/domain/time'
 import { ingestFiles } from '#core/ingest/ingest-files'
 import type { EventInput } from '#core/records/event-paths'
 import { describeCutOff } from '#core/records/read-records'
-import { readCoverage } from '#core/store/readings/coverage'
-import { readPrunedBefore } from '#core/store/readings/holdings'
+import { readCoverage } from '#core/store/queries/coverage'
+import { readPrunedBefore } from '#core/store/queries/holdings'
+import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { openTemporaryStore } from '#core/store/sqlite/tables'
 import { type Store, StoreError } from '#core/store/store'
 import type { TableReader } from '#core/store/table-reader'
-import { keepsPlaces, TABLES, type Table, type TextCell, tableOf } from '#core/store/tables'
 import { allRows, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
-import { withOpen } from '#core/with-open'
 import { commonHeights } from '../compare/common-heights.ts'
 import { CompareError } from '../compare/compare-error.ts'
 import type { Pair } from '../compare/compare-rows.ts'

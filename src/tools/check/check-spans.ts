@@ -1,5 +1,5 @@
 import { getOrInsert } from '#core/domain/get-or-insert'
-import type { RowRange, Table, TextCell } from '#core/store/tables'
+import type { RowRange, Table, TextCell } from '#core/store/schema/tables'
 import { type NamedRow, walkTable } from '#core/store/walk-table'
 import type { Allowances, Pair } from '../compare/compare-rows.ts'
 import { type Cells, compareTables, givenRows, tableRules } from './compare-tables.ts'

@@ -1,4 +1,4 @@
-import type { Table, TextCell } from '#core/store/tables'
+import type { Table, TextCell } from '#core/store/schema/tables'
 import { type NamedRow, namedRow } from '#core/store/walk-table'
 import {
   compareRows,

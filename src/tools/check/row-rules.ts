@@ -1,5 +1,5 @@
 import { isUnplaced } from '#core/domain/place'
-import type { Table } from '#core/store/tables'
+import type { Table } from '#core/store/schema/tables'
 import { type NamedRow, placeOfRow } from '#core/store/walk-table'
 
 /** Faults within a row, in words; empty if there are none. */

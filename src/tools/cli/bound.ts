@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander'
 import { formatTime, readTime } from '#core/domain/time'
 import type { Position } from '#core/store/pages/page'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
+import { readPosition } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
-import { readPosition } from '#core/store/readings/coverage'
 import { type Store, StoreError } from '#core/store/store'
 
 /** No time, which has 16 digits or more since 1970-01-12: a height, or a slip. */

@@ -1,11 +1,11 @@
 import { Command } from 'commander'
+import { withOpen } from '#core/concurrency/with-open'
 import { describeRanges } from '#core/domain/coverage'
 import { printable } from '#core/domain/printable'
 import { count } from '#core/domain/words'
-import { wordsOf } from '#core/resources/resource'
+import { wordsOf } from '#core/model/resource'
 import { resourceNamed } from '#core/resources/resources'
 import { findStore } from '#core/store/open-store'
-import { withOpen } from '#core/with-open'
 import { createLogger } from '#service/log'
 import { describePair } from '../compare/compare-rows.ts'
 import {

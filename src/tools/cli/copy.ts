@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { count } from '#core/domain/words'
-import { copyStore } from '#core/store/copy-store'
+import { copyStore } from '#core/store/admin/copy-store'
 import { findStore } from '#core/store/open-store'
 import { createLogger } from '#service/log'
 import { interruptible } from './interrupt.ts'

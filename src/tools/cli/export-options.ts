@@ -1,7 +1,7 @@
-import type { FILTERS } from '#core/resources/filters'
-import type { FilterName } from '#core/resources/resource'
-import { type ExportFormat, FORMATS_OF_TIMES } from '#service/export/export-bytes'
-import type { TimesForm } from '#service/export/export-rows'
+import type { FILTERS } from '#core/model/filters'
+import type { FilterName } from '#core/model/resource'
+import { type ExportFormat, FORMATS_OF_TIMES } from '#service/formats/export-bytes'
+import type { TimesForm } from '#service/formats/export-rows'
 import type { GivenTime } from './bound.ts'
 import { type CommonOptions, InvalidSettingError } from './options.ts'
 

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { describeBlocks, describeRanges } from '#core/domain/coverage'
 import { MAX_INT64 } from '#core/domain/integers'
-import { acceptGap, MAX_NAMED } from '#core/store/accept-gap'
+import { acceptGap, MAX_NAMED } from '#core/store/admin/accept-gap'
 import { findStore } from '#core/store/open-store'
 import { InvalidSettingError, storeOption } from './options.ts'
 

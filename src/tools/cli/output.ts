@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { printable, printableLines } from '#core/domain/printable'
-import type { TextFormatName } from '#service/export/text-formats'
+import type { TextFormatName } from '#service/formats/text-formats'
 import { EXIT } from './exit.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { findEventFiles } from '#core/records/event-paths'
-import { PRUNED_ROWS } from '#core/store/tables'
+import { PRUNED_ROWS } from '#core/store/schema/tables'
 import { createAllowList } from '#service/live/allow-list'
 import { createLogger } from '#service/log'
 import type { RunningService } from '#service/serve/service'

@@ -1,6 +1,6 @@
 import { ID_PREFIX, PARTY_ID } from '#core/domain/ids'
+import { findIds, type IdKind } from '#core/store/queries/ids'
 import { readStore } from '#core/store/read-store'
-import { findIds, type IdKind } from '#core/store/readings/ids'
 import { type Store, StoreError } from '#core/store/store'
 import { InvalidSettingError } from './options.ts'
 

@@ -1,6 +1,6 @@
-import type { Resource } from '#core/resources/resource'
+import type { Resource } from '#core/model/resource'
 import { RESOURCES } from '#core/resources/resources'
-import { COVERAGE_PATH } from '#service/api/questions/coverage-body'
+import { COVERAGE_PATH } from '#service/questions/coverage-body'
 import { parsedAnswer, ServiceError, serviceAt, wholeCoverage } from '../status/service-status.ts'
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, HeightMovedError, keyOfNode, type Side, type SideCoverage } from './side.ts'

@@ -1,6 +1,6 @@
 import type { HeightRange } from '#core/domain/coverage'
-import { columnOf, isObject, namesOf } from '#core/resources/field'
-import type { Key, KeyValue, Resource } from '#core/resources/resource'
+import { columnOf, isObject, namesOf } from '#core/model/field'
+import type { Key, KeyValue, Resource } from '#core/model/resource'
 import { CompareError } from './compare-error.ts'
 
 /** A row as the API gives it, with its key; `exact`: the key before its time was cut to the microsecond. */

@@ -1,4 +1,4 @@
-import type { ResourceName } from '#core/resources/resource'
+import type { ResourceName } from '#core/model/resource'
 import type { TableQuery } from './source.ts'
 
 /* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */

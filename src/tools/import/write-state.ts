@@ -1,8 +1,8 @@
 import { type Place, UNPLACED } from '#core/domain/place'
 import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import type { BatchWriter } from '#core/ingest/batch-writer'
+import type { Batch } from '#core/model/batch'
 import { projectEvent } from '#core/resources/arrivals'
-import type { Batch } from '#core/resources/batch'
 import { putFundingPeriod } from '#core/resources/funding-periods/arrival'
 import { putMarketData } from '#core/resources/market-data/row'
 import {

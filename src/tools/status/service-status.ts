@@ -1,9 +1,9 @@
 import { type Answer, createConnection } from '#client/connection'
 import { LyraApiError, LyraConnectionError } from '#client/errors'
 import { RESOURCES } from '#core/resources/resources'
-import type { LiveReport } from '#service/api/http/readiness'
-import type { CoverageBody } from '#service/api/questions/coverage-body'
-import { COVERAGE_PATH } from '#service/api/questions/coverage-body'
+import type { LiveReport } from '#service/http/readiness'
+import type { CoverageBody } from '#service/questions/coverage-body'
+import { COVERAGE_PATH } from '#service/questions/coverage-body'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000

@@ -1,9 +1,9 @@
 import type { StoreFacts } from '#core/store/inspection'
+import { readHoldings } from '#core/store/queries/holdings'
 import { readStore } from '#core/store/read-store'
-import { readHoldings } from '#core/store/readings/holdings'
 import type { Store } from '#core/store/store'
-import type { ForwardReport, LiveReport, UpgradeReport } from '#service/api/http/readiness'
-import { type CoverageBody, coverageBody } from '#service/api/questions/coverage-body'
+import type { ForwardReport, LiveReport, UpgradeReport } from '#service/http/readiness'
+import { type CoverageBody, coverageBody } from '#service/questions/coverage-body'
 
 /** State of a service, without its rows. */
 export type ServiceStatus = {

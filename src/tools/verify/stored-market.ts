@@ -7,9 +7,9 @@ import type {
   FundingPeriodEvent,
 } from '#core/events/event'
 import type { TwapMethod } from '#core/funding/market-verifier'
-import type { PrunedBefore } from '#core/store/readings/holdings'
+import type { PrunedBefore } from '#core/store/queries/holdings'
+import { rowsUnder, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'
-import { rowsUnder, tableOf } from '#core/store/tables'
 import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { createRowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'

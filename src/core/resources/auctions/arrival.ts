@@ -2,8 +2,8 @@ import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
 import { boolField, decoderOf, int64Field, marketField } from '../../events/message-fields.ts'
-import { type Arrival, type ArrivingBlock, NO_BLOCK } from '../arrival.ts'
-import { type Batch, put } from '../batch.ts'
+import { type Arrival, type ArrivingBlock, NO_BLOCK } from '../../model/arrival.ts'
+import { type Batch, put } from '../../model/batch.ts'
 import { auctionTable } from './table.ts'
 
 const decodeAuction = decoderOf<AuctionEvent>(

@@ -1,4 +1,4 @@
-import { boolean, defineTable, integer, marketId, place } from '../table.ts'
+import { boolean, defineTable, integer, marketId, place } from '../../model/table.ts'
 
 /** Its rows are identified by their places, so a repeated block replaces its rows. */
 export const auctionTable = defineTable({

@@ -3,8 +3,8 @@ import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { CheckpointEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
 import { decoderOf, textField, uint64Field } from '../../events/message-fields.ts'
-import type { Arrival } from '../arrival.ts'
-import { put } from '../batch.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { put } from '../../model/batch.ts'
 import { checkpointTable } from './table.ts'
 
 const decodeCheckpoint = decoderOf<CheckpointEvent>(

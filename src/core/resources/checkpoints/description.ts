@@ -1,4 +1,4 @@
-import { defineResource } from '../resource.ts'
+import { defineResource } from '../../model/resource.ts'
 import { checkpointTable } from './table.ts'
 
 /** The checkpoints of the network. */

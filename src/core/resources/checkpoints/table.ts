@@ -1,4 +1,4 @@
-import { defineTable, hash, integer, natural, place } from '../table.ts'
+import { defineTable, hash, integer, natural, place } from '../../model/table.ts'
 
 export const checkpointTable = defineTable({
   name: 'checkpoints',

@@ -13,10 +13,10 @@ import {
   uint64Field,
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-import type { Arrival, ArrivingBlock } from '../arrival.ts'
-import { createBatch, putSource } from '../batch.ts'
+import type { Arrival, ArrivingBlock } from '../../model/arrival.ts'
+import { createBatch, putSource } from '../../model/batch.ts'
+import type { RowOf } from '../../model/table.ts'
 import { type PartyAmounts, readPartyAmount } from '../party-amounts.ts'
-import type { RowOf } from '../table.ts'
 import { PaymentList } from './payment-list.ts'
 import { fundingPaymentTable } from './table.ts'
 

@@ -1,4 +1,4 @@
-import { defineResource } from '../resource.ts'
+import { defineResource } from '../../model/resource.ts'
 import { fundingPaymentTable } from './table.ts'
 
 /** Payments of parties at the ends of funding periods. */

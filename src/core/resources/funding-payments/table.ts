@@ -1,4 +1,4 @@
-import { decimal, defineTable, integer, marketId, natural, partyId, place } from '../table.ts'
+import { decimal, defineTable, integer, marketId, natural, partyId, place } from '../../model/table.ts'
 
 /** The losses are of the same block, so that the payment's place is theirs, too. */
 export const fundingPaymentTable = defineTable({

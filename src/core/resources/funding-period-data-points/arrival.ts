@@ -4,8 +4,8 @@ import type { DataPointSource, FundingPeriodDataPointEvent } from '../../events/
 import { MARKET_IDS } from '../../events/known-ids.ts'
 import { isKeptNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
-import type { Arrival } from '../arrival.ts'
-import { put } from '../batch.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { put } from '../../model/batch.ts'
 import { dataPointTable } from './table.ts'
 
 export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {

@@ -1,8 +1,8 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import { SECOND } from '../../domain/time.ts'
-import type { CursorCodec } from '../cursor-codec.ts'
-import { fingerprintOf } from '../fingerprint.ts'
-import type { Key, KeyValue, Row } from '../row.ts'
+import type { CursorCodec } from '../../model/cursor-codec.ts'
+import { fingerprintOf } from '../../model/fingerprint.ts'
+import type { Key, KeyValue, Row } from '../../model/row.ts'
 
 /*
  * The cursor of a data point is text that a database can write as well as this program (`pointSql`):

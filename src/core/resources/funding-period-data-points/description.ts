@@ -1,4 +1,4 @@
-import { defineResource } from '../resource.ts'
+import { defineResource } from '../../model/resource.ts'
 import { pointCursor } from './cursor.ts'
 import { dataPointTable } from './table.ts'
 

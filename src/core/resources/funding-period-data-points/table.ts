@@ -11,7 +11,7 @@ import {
   type RowOf,
   small,
   type TextRow,
-} from '../table.ts'
+} from '../../model/table.ts'
 
 export const dataPointTable = defineTable({
   name: 'funding_period_data_points',

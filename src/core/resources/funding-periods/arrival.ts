@@ -11,8 +11,8 @@ import {
   textField,
   uint64Field,
 } from '../../events/message-fields.ts'
-import type { Arrival } from '../arrival.ts'
-import { type Batch, put } from '../batch.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { type Batch, put } from '../../model/batch.ts'
 import { fundingPeriodTable } from './table.ts'
 
 const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(

@@ -1,4 +1,4 @@
-import { defineResource } from '../resource.ts'
+import { defineResource } from '../../model/resource.ts'
 import { fundingPeriodTable } from './table.ts'
 
 const RUNNING_TWAP =

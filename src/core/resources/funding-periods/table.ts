@@ -1,4 +1,14 @@
-import { decimal, defineTable, integer, line, marketId, natural, orNull, place, small } from '../table.ts'
+import {
+  decimal,
+  defineTable,
+  integer,
+  line,
+  marketId,
+  natural,
+  orNull,
+  place,
+  small,
+} from '../../model/table.ts'
 
 /** The start is the earliest event's, all else the latest's. Before the points, whose series depend on it. */
 export const fundingPeriodTable = defineTable({

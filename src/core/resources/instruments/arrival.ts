@@ -1,9 +1,9 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AssetEvent, InstrumentEvent } from '../../events/event.ts'
 import { PRODUCTS, TRADING_IS_OVER } from '../../events/market-enums.ts'
-import type { Arrival } from '../arrival.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { put } from '../../model/batch.ts'
 import { putAuctionEnd } from '../auctions/arrival.ts'
-import { put } from '../batch.ts'
 import { decodeAsset, decodeInstrument, faultOfAsset, faultOfInstrument } from './decode.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 

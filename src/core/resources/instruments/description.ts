@@ -1,5 +1,5 @@
 import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
-import { defineResource } from '../resource.ts'
+import { defineResource } from '../../model/resource.ts'
 
 /** Names and decimals of each market. */
 export const instruments = defineResource({

@@ -11,7 +11,7 @@ import {
   positive,
   small,
   text,
-} from '../table.ts'
+} from '../../model/table.ts'
 
 export const instrumentTable = defineTable({
   name: 'instruments',

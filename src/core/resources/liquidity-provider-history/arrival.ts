@@ -2,8 +2,8 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent, MarketDataEvent, ProviderSla } from '../../events/event.ts'
 import { decoderOf, uint32Field, uint64Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-import type { Arrival } from '../arrival.ts'
-import { put } from '../batch.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { put } from '../../model/batch.ts'
 import {
   decodePaidFees,
   faultOfPaidFees,

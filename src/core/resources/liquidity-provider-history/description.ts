@@ -1,5 +1,5 @@
+import { defineResource } from '../../model/resource.ts'
 import { AMOUNT, EQUITY_LIKE_SHARE, FRACTION, PENALTY } from '../liquidity-providers/description.ts'
-import { defineResource } from '../resource.ts'
 import { historyTable } from './table.ts'
 
 /** Fields from the SLA of a provider. */

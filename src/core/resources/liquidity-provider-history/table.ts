@@ -8,7 +8,7 @@ import {
   orNull,
   partyId,
   place,
-} from '../table.ts'
+} from '../../model/table.ts'
 
 /**
  * The position is that of the epoch's only end: earlier market data may still arrive later. Fees alone have that of their first

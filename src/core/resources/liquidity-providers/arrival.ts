@@ -3,8 +3,8 @@ import type { LiquidityProvisionEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
 import { decoderOf, marketField, partyField, textField, uint32Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-import type { Arrival } from '../arrival.ts'
-import { put } from '../batch.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { put } from '../../model/batch.ts'
 import { provisionTable } from './table.ts'
 
 const decodeFields = decoderOf<LiquidityProvisionEvent>(

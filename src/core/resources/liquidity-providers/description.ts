@@ -1,5 +1,5 @@
-import type { DecimalForm } from '../field.ts'
-import { defineResource } from '../resource.ts'
+import type { DecimalForm } from '../../model/field.ts'
+import { defineResource } from '../../model/resource.ts'
 import { LIVE_STATUSES, providerTable, provisionTable } from './table.ts'
 
 export const EQUITY_LIKE_SHARE =

@@ -8,7 +8,7 @@ import {
   place,
   small,
   type TextRow,
-} from '../table.ts'
+} from '../../model/table.ts'
 
 /** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
 export const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
@@ -37,7 +37,7 @@ export const providerListTable = defineTable({
 
 /**
  * Fee share and SLA are the JSON that is answered. A row has two places: that of the list that brought its figures, and,
- * last, its position in the stream, which is also moved by a provision that shows the party again (store/writing/write-providers.ts).
+ * last, its position in the stream, which is also moved by a provision that shows the party again (store/write/write-providers.ts).
  */
 export const providerTable = defineTable({
   name: 'liquidity_providers',

@@ -1,7 +1,7 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { MarketDataEvent } from '../../events/event.ts'
-import type { Arrival } from '../arrival.ts'
-import { putList } from '../batch.ts'
+import type { Arrival } from '../../model/arrival.ts'
+import { putList } from '../../model/batch.ts'
 import { decodeMarketData } from './decode.ts'
 
 /** Market data bring a market's figures and its list of liquidity providers. */

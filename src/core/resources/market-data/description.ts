@@ -1,5 +1,5 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import type { Field } from '../field.ts'
+import type { Field } from '../../model/field.ts'
 
 /** How a market stood at its latest market data, which the core sends with every block. */
 export const marketData: { nodeName: string; meaning: string; fields: readonly Field[] } = {

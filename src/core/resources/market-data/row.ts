@@ -2,8 +2,8 @@ import { greatest, MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
 import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events/event.ts'
 import { isKeptNumber } from '../../events/left-out.ts'
-import { type Batch, type LiquidityProviderList, put } from '../batch.ts'
-import type { RowOf } from '../table.ts'
+import { type Batch, type LiquidityProviderList, put } from '../../model/batch.ts'
+import type { RowOf } from '../../model/table.ts'
 import { marketDataTable } from './table.ts'
 
 /** The seq of data that name no period. */

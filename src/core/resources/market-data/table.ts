@@ -10,7 +10,7 @@ import {
   orNull,
   place,
   small,
-} from '../table.ts'
+} from '../../model/table.ts'
 
 /** The latest of each market, and what any of them has named. */
 export const marketDataTable = defineTable({

@@ -1,4 +1,4 @@
-import { decimal, defineTable, marketId, natural, partyId, place } from '../table.ts'
+import { decimal, defineTable, marketId, natural, partyId, place } from '../../model/table.ts'
 
 /**
  * All events are kept: of several the first one counts. Those in the block of the end of their epoch have its place, those in a

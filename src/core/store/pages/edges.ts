@@ -1,4 +1,4 @@
-import type { Row } from '../../resources/resource.ts'
+import type { Row } from '../../model/resource.ts'
 
 /**
  * Edges written by a database, comma-separated, from `start` to `end` of a buffer. The bytes around them may be

@@ -1,11 +1,5 @@
-import { conditionOf } from '../../resources/filters.ts'
-import {
-  type Filter,
-  isOfAllMarkets,
-  type Resource,
-  type Selection,
-  scopeOf,
-} from '../../resources/resource.ts'
+import { conditionOf } from '../../model/filters.ts'
+import { type Filter, isOfAllMarkets, type Resource, type Selection, scopeOf } from '../../model/resource.ts'
 import { FIND_MARKET } from '../statements.ts'
 import type { Reading } from './page.ts'
 import type { KeySpan } from './scan.ts'

@@ -1,4 +1,4 @@
-import type { Key, Resource, Row, Selection } from '../../resources/resource.ts'
+import type { Key, Resource, Row, Selection } from '../../model/resource.ts'
 import type { Change, StoreVersion } from '../changes.ts'
 import type { WrittenEdges } from './edges.ts'
 import type { StatementOfEach, StatementOnce } from './statement.ts'

@@ -1,5 +1,5 @@
-import { conditionOf, FILTERS, fixingFilter } from '../../resources/filters.ts'
-import { type FilterName, isOfAllMarkets, type Resource } from '../../resources/resource.ts'
+import { conditionOf, FILTERS, fixingFilter } from '../../model/filters.ts'
+import { type FilterName, isOfAllMarkets, type Resource } from '../../model/resource.ts'
 import { textOf } from '../statements.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'

@@ -1,6 +1,6 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import { matchesNothing } from '../../resources/filters.ts'
-import { compareResourceKeys, type Key, type Resource, type Selection } from '../../resources/resource.ts'
+import { matchesNothing } from '../../model/filters.ts'
+import { compareResourceKeys, type Key, type Resource, type Selection } from '../../model/resource.ts'
 import type { PageQuery } from './page.ts'
 
 /** One end of a range of keys. */

@@ -1,4 +1,4 @@
-import type { KeyValue } from '../../resources/resource.ts'
+import type { KeyValue } from '../../model/resource.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 

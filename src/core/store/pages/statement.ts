@@ -1,4 +1,4 @@
-import type { KeyValue } from '../../resources/resource.ts'
+import type { KeyValue } from '../../model/resource.ts'
 
 /** A statement with the placeholders `$1`, `$2`, ... and their values. */
 export type Statement = { text: string; values: KeyValue[] }

@@ -1,6 +1,6 @@
 import type { Client, ClientConfig } from 'pg'
-import type { Row } from '../../resources/resource.ts'
-import type { Cell } from '../../resources/table.ts'
+import type { Row } from '../../model/resource.ts'
+import type { Cell } from '../../model/table.ts'
 import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
 import { isPassing, NOT_CONNECTED } from './errors.ts'

@@ -1,7 +1,7 @@
 import type { Connection } from 'pg'
 import { isDigits } from '../../domain/compare-numbers.ts'
-import type { Cell, TableRow } from '../../resources/table.ts'
-import type { Table } from '../tables.ts'
+import type { Cell, TableRow } from '../../model/table.ts'
+import type { Table } from '../schema/tables.ts'
 import { openedDriver, type Queryable } from './connection.ts'
 
 /** Private parts of the driver's connection for `copy`, as in prepared-read.ts; its types omit them. */

@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
+import { TABLES, type Table } from '../schema/tables.ts'
 import { StoreError } from '../store.ts'
-import { TABLES, type Table } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasCitus, isSpread, MAKE_UNPUBLISHED } from './cluster.ts'
 import { onConnection, queryRows, writerConfig } from './connection.ts'

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { TABLES } from '../tables.ts'
+import { TABLES } from '../schema/tables.ts'
 import { type Queryable, queryRows } from './connection.ts'
 
 /** What a role, quoted, may do with all tables of a schema: `select, insert`. */

@@ -1,5 +1,5 @@
 import { type Connection, Query, types } from 'pg'
-import type { Row } from '../../resources/resource.ts'
+import type { Row } from '../../model/resource.ts'
 
 /**
  * The driver's calls for sending a prepared statement; its types omit them, or require more. These, `prepare` and the

@@ -1,8 +1,8 @@
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
-import type { Batch } from '../../resources/batch.ts'
+import type { Batch } from '../../model/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
-import { coverageStatements, type WrittenCoverage, writtenCoverage } from '../writing/write-coverage.ts'
+import { coverageStatements, type WrittenCoverage, writtenCoverage } from '../write/write-coverage.ts'
 import { settle, type WaitOptions } from './cluster.ts'
 import { type Queryable, queryRows, writeChanges } from './connection.ts'
 

@@ -1,11 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Row } from '../../resources/resource.ts'
-import type { Cell, TableRow } from '../../resources/table.ts'
+import type { Row } from '../../model/resource.ts'
+import type { Cell, TableRow } from '../../model/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import { countPairs, type GainedRows, gain, type RowStep, type Steps, type WriteStep } from '../steps.ts'
-import { type ColumnType, type NamedColumn, onConflict, type Table } from '../tables.ts'
-import { mergeRows } from '../writing/merge-rows.ts'
+import {
+  countPairs,
+  type GainedRows,
+  gain,
+  type RowStep,
+  type Steps,
+  type WriteStep,
+} from '../queries-protocol.ts'
+import { type ColumnType, type NamedColumn, onConflict, type Table } from '../schema/tables.ts'
+import { mergeRows } from '../write/merge-rows.ts'
 import { type Queryable, queryRows, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'

@@ -1,4 +1,4 @@
-import { schemaSteps } from '../schema-steps.ts'
+import { schemaSteps } from '../schema/steps.ts'
 import type { Schema } from '../schema-version.ts'
 
 /**

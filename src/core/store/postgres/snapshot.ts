@@ -1,5 +1,5 @@
 import type { Page, PageQuery } from '../pages/page.ts'
-import { readPosition } from '../readings/coverage.ts'
+import { readPosition } from '../queries/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, type SessionConfig } from './connection.ts'

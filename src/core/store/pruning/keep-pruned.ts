@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { formatTime } from '../../domain/time.ts'
+import { readPosition } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
-import { readPosition } from '../readings/coverage.ts'
 import type { Store } from '../store.ts'
 import { describePruned, pruneStore } from './prune-store.ts'
 

@@ -1,12 +1,12 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
 import type { PointKey } from '../../domain/series.ts'
+import type { KeyValue } from '../../model/resource.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
-import type { KeyValue } from '../../resources/resource.ts'
 import type { Statement } from '../pages/statement.ts'
-import type { SeriesRun } from '../readings/counted-points.ts'
+import type { SeriesRun } from '../queries/counted-points.ts'
+import type { Steps, WriteStep } from '../queries-protocol.ts'
+import { type PrunedTable, rangeClauses } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
-import type { Steps, WriteStep } from '../steps.ts'
-import { type PrunedTable, rangeClauses } from '../tables.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 
 /* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */

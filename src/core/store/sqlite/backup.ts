@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { flushFile, flushFolder } from '../../concurrency/flush.ts'
 import { printable } from '../../domain/printable.ts'
-import { flushFile, flushFolder } from '../../flush.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import {

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { KeyValue } from '../../resources/resource.ts'
+import type { KeyValue } from '../../model/resource.ts'
 import {
   completeUpgrade,
   computesSeries,

@@ -1,5 +1,5 @@
+import type { Key } from '../../model/resource.ts'
 import { decodeCursor } from '../../resources/cursor.ts'
-import type { Key } from '../../resources/resource.ts'
 import { cursorsOf, HEAD_ROOM, MAX_PAGE_BYTES, type WrittenEdges } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
 import { isTooLong } from './connection.ts'

@@ -1,6 +1,6 @@
 import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness } from '../pages/page.ts'
-import { readFreshness, stateOf } from '../readings/freshness.ts'
+import { readFreshness, stateOf } from '../queries/freshness.ts'
 import type { Connection } from './connection.ts'
 import { runSqliteReading } from './run-steps.ts'
 

@@ -1,9 +1,9 @@
-import type { KeyValue, Row } from '../../resources/resource.ts'
-import type { Cell, TableRow } from '../../resources/table.ts'
+import type { KeyValue, Row } from '../../model/resource.ts'
+import type { Cell, TableRow } from '../../model/table.ts'
 import type { Reading } from '../pages/page.ts'
-import { countPairs, type GainedRows, gain, type Steps, type WriteStep } from '../steps.ts'
-import { insertText, onConflict } from '../tables.ts'
-import { mergeRows } from '../writing/merge-rows.ts'
+import { countPairs, type GainedRows, gain, type Steps, type WriteStep } from '../queries-protocol.ts'
+import { insertText, onConflict } from '../schema/tables.ts'
+import { mergeRows } from '../write/merge-rows.ts'
 
 /** What runs single statements. */
 type StatementRunner = {

@@ -1,4 +1,4 @@
-import { readPosition } from '../readings/coverage.ts'
+import { readPosition } from '../queries/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { openForReading, withSqliteErrors } from './connection.ts'
 import { readLines, readPage } from './read-page.ts'

@@ -1,6 +1,6 @@
+import { insertText, type TextCell, tableOf } from '../schema/tables.ts'
 import type { Writer } from '../store.ts'
 import { type TableReader, tableReader } from '../table-reader.ts'
-import { insertText, type TextCell, tableOf } from '../tables.ts'
 import { type Connection, openAlone, openForReading, withSqliteErrors } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
 import { createSqliteWriter } from './writer.ts'

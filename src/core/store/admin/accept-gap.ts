@@ -1,0 +1,39 @@
+import { withOpen } from '../../concurrency/with-open.ts'
+import { describeRanges, type HeightRange, without } from '../../domain/coverage.ts'
+import { readAcceptedGaps, readCoverage } from '../queries/coverage.ts'
+import { readStore } from '../read-store.ts'
+import { tableOf } from '../schema/tables.ts'
+import { type Store, StoreError } from '../store.ts'
+
+/** Ranges that a refusal or a report names. */
+export const MAX_NAMED = 3
+
+/**
+ * Records that a store may continue without blocks: live ingestion then skips them if they are missing, and records the
+ * gap, which can be filled later as any other.
+ *
+ * @returns the blocks before them that nobody has accepted: without these it does not get there
+ * @throws {StoreError} if the store is empty, or holds some of the blocks.
+ */
+export async function acceptGap(store: Store, accepted: HeightRange): Promise<HeightRange[]> {
+  const coverage = await readStore(store, readCoverage)
+  if (coverage === null)
+    throw new StoreError(`${store.name}: the store is empty; it begins with the first block that comes`)
+  const { first, height, gaps } = coverage
+  const outside = [{ from: 0n, to: first - 1n }, ...gaps, { from: height + 1n, to: accepted.to }]
+  const stored = without([accepted], outside)
+  if (stored.length > 0) {
+    throw new StoreError(
+      `${store.name}: contains ${describeRanges(stored, MAX_NAMED)}; name only blocks that are missing, see lyra status`,
+    )
+  }
+  await withOpen(store.openUpkeep(), (upkeep) =>
+    upkeep.write(function* () {
+      const row = { from_height: accepted.from, to_height: accepted.to }
+      yield { table: tableOf('accepted_gaps'), rows: [row] }
+      return 1
+    }),
+  )
+  const before = { from: height + 1n, to: accepted.from - 1n }
+  return before.from > before.to ? [] : without([before], await readStore(store, readAcceptedGaps))
+}

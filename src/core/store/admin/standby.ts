@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreLockedError, type WriterOptions } from '../store.ts'
+
+/** Interval at which a standby checks whether the writer has ended. */
+const STANDBY_INTERVAL_MS = 500
+
+/**
+ * Waits as a standby until there is no other writer of the store.
+ *
+ * @param tryLock returns the writer's lock; null while another one has it
+ *
+ * @throws {StoreLockedError} if it is not to wait, and there is one.
+ */
+export async function awaitLock<Lock>(
+  name: string,
+  { signal, isImpatient, onNotice, onStandby }: WriterOptions,
+  tryLock: () => Lock | null | Promise<Lock | null>,
+): Promise<Lock> {
+  for (let attempt = 0; ; attempt++) {
+    const lock = await tryLock()
+    if (lock !== null) {
+      if (attempt > 0) onStandby?.(false)
+      return lock
+    }
+    if (isImpatient) throw new StoreLockedError(`${name}: another process is the writer`)
+    if (attempt === 0) {
+      onNotice?.(`${name}: another writer is active; standing by`)
+      onStandby?.(true)
+    }
+    await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
+  }
+}

@@ -1,0 +1,199 @@
+import { MIN_INT64 } from '../../domain/integers.ts'
+import {
+  type Bucket,
+  bucketOf,
+  indexAt,
+  joinBucket,
+  joinPoint,
+  maximumApart,
+  minimumApart,
+  summaryFrom,
+} from '../../domain/series.ts'
+import {
+  BASE,
+  type BucketRange,
+  baseAt,
+  bucketRanges,
+  FIRST_BASE,
+  LEVELS,
+  type Level,
+} from '../../domain/series-levels.ts'
+import type { Row } from '../../model/resource.ts'
+import type { RowOf } from '../../model/table.ts'
+import { seriesMadeTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
+import type { Reading } from '../pages/page.ts'
+import { valueLists } from '../pages/statement.ts'
+import { readCounted, readEnds, type SeriesRun } from '../queries/counted-points.ts'
+import { readMade } from '../queries/made-series.ts'
+import { asSteps, type Steps, type WriteStep } from '../queries-protocol.ts'
+import { textOf } from '../statements.ts'
+
+/** Buckets read or written at a time. */
+const CHUNK_BUCKETS = 2_000
+
+/** A row of `funding_period_series`. */
+export type BucketRow = RowOf<typeof seriesTable>
+
+/** Buckets of a shorter length, as those of the next one are made from them. */
+const READ_SHORTER_BUCKETS = `
+  select ${textOf('bucket')}, cast(seq as text), cast(points as text),
+    price_first, price_last, price_minimum, price_maximum, twap_first, twap_last, twap_minimum, twap_maximum
+  from funding_period_series
+  where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5
+  order by bucket limit ${CHUNK_BUCKETS}`
+
+const DELETE_BUCKETS = `
+  delete from funding_period_series
+  where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5`
+
+/** Makes others that make a series, or mark it outside its writer's commits, wait until the transaction ends. */
+const HOLD = 'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
+
+const DELETE_MARK = `
+  delete from funding_period_series_stale where market = $1 and source = $2 and id = $3`
+
+export function holdSeries({ market, source }: SeriesRun): WriteStep {
+  return { text: HOLD, values: [[market, source]] }
+}
+
+/**
+ * Makes the stale buckets of a run, and all that its last point has closed; answers to readers do not change. Only the
+ * writer of points may advance the made end, because others do not know of points that are being written.
+ *
+ * @param onPoint called with each point read
+ *
+ * @returns the shortest bucket up to which all are made
+ */
+export function* makeSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint> {
+  const ends = yield* asSteps(readEnds(run))
+  return yield* makeUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
+}
+
+/** Makes the stale buckets of a run, beside a writer of points. */
+export function* remakeSeries(run: SeriesRun): Steps<void> {
+  yield* makeUpTo(run, FIRST_BASE)
+}
+
+function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bigint> {
+  const { market, source } = run
+  yield holdSeries(run)
+  const made = yield* asSteps(readMade(run))
+  const to = closed > made.to ? closed : made.to
+  const changed = [...made.stale]
+  if (to > made.to) changed.push({ from: made.to, to })
+  if (changed.length === 0) return to
+  for (const level of LEVELS) {
+    for (const range of closedRanges(level, changed, to)) {
+      yield { text: DELETE_BUCKETS, values: [[...cells(run, level), range.from, range.to]] }
+      yield* writing((add) => bucketRows(run, level, range, add, onPoint))
+    }
+  }
+  yield { table: seriesMadeTable, rows: [{ market, source: Number(source), made_to: to }] }
+  yield { text: DELETE_MARK, values: made.marks.map((id) => [market, source, id]) }
+  return to
+}
+
+/** The buckets of a length that share time with ranges of the shortest ones and end by `to`. */
+function closedRanges(level: Level, ranges: readonly BucketRange[], to: bigint): BucketRange[] {
+  const end = indexAt(to, level.seconds / BASE.seconds)
+  return bucketRanges(level, ranges)
+    .map((range) => ({ from: range.from, to: range.to < end ? range.to : end }))
+    .filter((range) => range.from < range.to)
+}
+
+/** Writes the rows that a reading adds while it continues. */
+function* writing(reading: (add: (row: BucketRow) => void) => Reading<void>): Steps {
+  const rows: BucketRow[] = []
+  const steps = reading((row) => rows.push(row))
+  let step = steps.next()
+  for (;;) {
+    if (rows.length >= CHUNK_BUCKETS || (step.done && rows.length > 0))
+      yield { table: seriesTable, rows: rows.splice(0), areNew: true }
+    if (step.done) return
+    const found = yield { text: step.value.text, values: valueLists(step.value) }
+    step = steps.next(found.flat())
+  }
+}
+
+/**
+ * The buckets of a length in a range, in their order, each as its row: the shortest ones from the points, others from the
+ * stored ones of the next shorter length.
+ *
+ * @param add called with each once it is complete
+ */
+export function* bucketRows(
+  run: SeriesRun,
+  level: Level,
+  range: BucketRange,
+  add: (row: BucketRow) => void,
+  onPoint = () => {},
+): Reading<void> {
+  let index = 0n
+  let bucket: Bucket | null = null
+  const begin = (next: bigint, begun: Bucket | null) => {
+    if (bucket !== null) add(bucketRow(run, level, index, bucket))
+    index = next
+    bucket = begun
+  }
+  if (level.of === null) {
+    let end = MIN_INT64
+    yield* readCounted(
+      run,
+      { from: range.from * level.nanoseconds, to: range.to * level.nanoseconds },
+      (point) => {
+        onPoint()
+        if (bucket !== null && point.timestamp < end) return joinPoint(bucket, point)
+        begin(baseAt(point.timestamp), bucketOf(point))
+        end = (index + 1n) * level.nanoseconds
+      },
+    )
+  } else {
+    const parts = level.seconds / level.of.seconds
+    let from = range.from * parts
+    let rows: readonly Row[]
+    do {
+      const ends = [from, range.to * parts]
+      rows = yield { text: READ_SHORTER_BUCKETS, values: [...cells(run, level.of), ...ends] }
+      for (const row of rows) {
+        const part = BigInt(row[0]!)
+        const longer = indexAt(part, parts)
+        if (bucket !== null && longer === index) joinBucket(bucket, bucketFrom(row))
+        else begin(longer, bucketFrom(row))
+        from = part + 1n
+      }
+    } while (rows.length === CHUNK_BUCKETS)
+  }
+  begin(0n, null)
+}
+
+function bucketRow(run: SeriesRun, level: Level, index: bigint, bucket: Bucket): BucketRow {
+  const { seq, count, price, twap } = bucket
+  return {
+    market: run.market,
+    source: Number(run.source),
+    seconds: level.seconds,
+    bucket: index,
+    points: BigInt(count),
+    price_first: price.first,
+    price_last: price.last,
+    price_minimum: minimumApart(price),
+    price_maximum: maximumApart(price),
+    twap_first: twap.first,
+    twap_last: twap.last,
+    twap_minimum: minimumApart(twap),
+    twap_maximum: maximumApart(twap),
+    seq,
+  }
+}
+
+const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
+
+/** A bucket as {@link READ_SHORTER_BUCKETS} gives it. */
+function bucketFrom([, seq, points, ...texts]: Row): Bucket {
+  const [first, last, minimum, maximum, ...twap] = texts as (string | null)[]
+  return {
+    ...{ seq: BigInt(seq!), count: Number(points) },
+    price: summaryFrom(first!, last!, minimum!, maximum!),
+    twap: summaryFrom(twap[0]!, twap[1]!, twap[2]!, twap[3]!),
+  }
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { nearestInt64 } from '../../domain/integers.ts'
+import { BASE, type BucketRange, baseAt, bucketRanges } from '../../domain/series-levels.ts'
+import { seriesStaleTable } from '../../resources/funding-period-data-points/table.ts'
+import type { SeriesRun } from '../queries/counted-points.ts'
+import type { Steps } from '../queries-protocol.ts'
+
+/** Changes no further apart than so many buckets are one range. */
+const SLACK = 20n
+
+/** Maximum number of ranges of one commit; more are joined, because a reader reads each separately. */
+const MOST_RANGES = 16
+
+/** Reading a separate range takes about as long as so many points. */
+const POINTS_OF_RANGE = 1_000
+
+/** How many points a run has between two times, the first included. */
+export const COUNT_POINTS = `
+  select count(*) from funding_period_data_points
+  where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4`
+
+/**
+ * Marks the buckets that changes of a run's points make stale.
+ *
+ * @param timestamps those of points that are new, changed or gone, all of them in made buckets, in order
+ *
+ * @returns how many points readers read instead, or an equivalent number
+ */
+export function* markStale({ market, source }: SeriesRun, timestamps: readonly bigint[]): Steps<number> {
+  const stale = staleRanges(timestamps)
+  yield {
+    table: seriesStaleTable,
+    rows: stale.map(({ from, to }) => ({
+      ...{ market, source: Number(source), id: randomBytes(8).readBigInt64BE() },
+      ...{ from_bucket: from, to_bucket: to },
+    })),
+    areNew: true,
+  }
+  const counts = yield {
+    text: COUNT_POINTS,
+    values: stale.map(({ from, to }) => [
+      ...[market, source, nearestInt64(from * BASE.nanoseconds)],
+      nearestInt64(to * BASE.nanoseconds),
+    ]),
+  }
+  return counts.reduce((sum, [row]) => sum + Number(row![0]) + POINTS_OF_RANGE, 0)
+}
+
+/** The buckets of some times, in at most {@link MOST_RANGES} ranges: the nearest are joined. */
+function staleRanges(timestamps: readonly bigint[]): BucketRange[] {
+  const changed = [...new Set(timestamps.map(baseAt))].map((from) => ({ from, to: from + 1n }))
+  let slack = SLACK
+  let ranges = bucketRanges(BASE, changed, slack)
+  while (ranges.length > MOST_RANGES) {
+    slack *= 2n
+    ranges = bucketRanges(BASE, ranges, slack)
+  }
+  return ranges
+}

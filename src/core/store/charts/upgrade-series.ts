@@ -1,0 +1,21 @@
+import { count } from '../../domain/words.ts'
+import { SOURCE_NUMBERS } from '../queries/counted-points.ts'
+import type { Steps } from '../queries-protocol.ts'
+import { READ_MARKET_IDS } from '../statements.ts'
+import { makeSeries } from './make-series.ts'
+
+/** Points between two reports of progress. */
+const REPORT_POINTS = 1_000_000
+
+/** The steps that make the series of an upgraded store, whose schema steps have emptied them. */
+export function* upgradeSeries(onNotice: (message: string) => void): Steps {
+  const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
+  let read = 0
+  const onPoint = () => {
+    if (++read % REPORT_POINTS === 0)
+      onNotice(`new schema: computing series, ${count(read)} data points read`)
+  }
+  for (const [number] of markets) {
+    for (const source of SOURCE_NUMBERS) yield* makeSeries({ market: BigInt(number!), source }, onPoint)
+  }
+}

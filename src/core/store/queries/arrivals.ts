@@ -1,0 +1,178 @@
+import { type Coverage, coverageOfResource, GapList } from '../../domain/coverage.ts'
+import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
+import type { Place } from '../../domain/place.ts'
+import {
+  isOfAllMarkets,
+  type Key,
+  type KeyValue,
+  type Resource,
+  type Selection,
+} from '../../model/resource.ts'
+import { locateRows } from '../pages/locate.ts'
+import type { Reading } from '../pages/page.ts'
+import { selectsNothing } from '../pages/scan.ts'
+import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
+import {
+  type ArrivedRow,
+  arrivedRowOf,
+  cutAt,
+  idColumns,
+  isSameEvent,
+  type LocatedRows,
+  MAX_READ_ROWS,
+  PLACE_COLUMNS,
+  placeOf,
+  placeWithin,
+} from './arrived-rows.ts'
+import { readCoverage, readPosition } from './coverage.ts'
+import { type Pass, type RangeQuery, type RangeRead, readPoints } from './point-arrivals.ts'
+
+/** A query for the rows that a follower has not received yet, in order of arrival. */
+export type ArrivalQuery = {
+  resource: Resource
+  selection: Selection
+  lacks: Lacks
+  /** The coverage to assume, if not that of the snapshot. */
+  asOf: Coverage | null
+  /** Maximum number of rows. */
+  limit: number
+  /** The unfinished pass of the previous answer; the query continues after it, with the same coverage. */
+  pass: Pass | null
+}
+
+/** The answer of one snapshot to an {@link ArrivalQuery}. */
+export type Arrivals = {
+  /** The coverage of the snapshot, or the assumed one. */
+  coverage: Coverage
+  rows: ArrivedRow[]
+  /** The place up to which rows have been read; null if all have. */
+  reached: Place | null
+  /**
+   * The reading position within blocks with more rows than are read at a time; none of their rows has been returned
+   * yet.
+   */
+  pass: Pass | null
+}
+
+/**
+ * Reads rows in order of arrival; null in an empty store, or one that has less than `asOf`: a lagging replica, or a
+ * restored store. The limit counts rows read, not found: the next query continues from there.
+ */
+export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
+  const { resource, selection, lacks, limit, pass } = query
+  let coverage = query.asOf
+  if (coverage === null) {
+    const held = yield* readCoverage()
+    if (held === null) return null
+    coverage = coverageOfResource(held, resource.name)
+  } else {
+    const position = yield* readPosition()
+    if (position === null || BigInt(position.height) < coverage.height) return null
+  }
+  const found: ArrivedRow[] = []
+  const all: Arrivals = { coverage, rows: found, reached: null, pass: null }
+  if (limit === 0 || selectsNothing(resource, selection)) return all
+  // A gap that has been filled since is not in this coverage yet: its rows follow once it is.
+  const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
+  const located = yield* locateRows(resource, selection)
+  if (located === null) return all
+  const held = heldOf(lacks, coverage)
+  // Who also lacks earlier blocks has not seen what the place of a row supposes.
+  const hasGap = held.some(({ height }) => height < lacks.tail.height)
+  const asked = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
+  let going = pass
+  let readRows = 0
+  for (const range of held) {
+    let from: Place = range
+    while (from.height <= range.to) {
+      const part = yield* readRange(
+        { ...asked, limit: limit - found.length, pass: going },
+        { ...from, to: range.to },
+      )
+      going = null
+      found.push(...part.rows.filter(({ place }) => !missing.has(place.height)))
+      if (part.pass !== null) {
+        // Rows already found are sent first: a pass begins at the query's own reading position.
+        return { ...all, reached: from, pass: found.length === 0 ? part.pass : null }
+      }
+      readRows += part.readRows
+      from = part.reached
+      const isAtEnd = from.height > range.to && range.to >= coverage.height
+      if ((found.length >= limit || readRows >= MAX_READ_ROWS) && !isAtEnd) {
+        return { ...all, reached: from }
+      }
+    }
+  }
+  return all
+}
+
+/** The resource with each row at the places of all events that it is made of, so that some are sent twice. */
+function inGaps(resource: Resource): Resource {
+  const { fromInGaps: from } = resource.storage
+  return from === undefined ? resource : { ...resource, storage: { ...resource.storage, from } }
+}
+
+function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
+  if (query.resource.storage.hasBlockSpans) return yield* readPoints(query, range)
+  const { limit } = query
+  const rows = (yield arrivedRowsStatement(query, range, limit + 1)).map(arrivedRowOf(query))
+  const [last, next] = [rows[limit - 1], rows[limit]]
+  const { rows: kept, reached } = cutAt(limit, rows, range.to)
+  const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
+  return {
+    ...{ rows: kept, readRows: rows.length, pass: null },
+    reached: isTorn ? placeWithin(query, last!) : reached,
+  }
+}
+
+/** The first rows of some blocks among all rows of a selection. */
+function arrivedRowsStatement(
+  asked: LocatedRows,
+  { height, index, within, to }: PlaceRange,
+  limit: number,
+): Statement {
+  const { resource, selection, market } = asked
+  const { table } = resource.storage
+  const values: KeyValue[] = [height, BigInt(within === undefined ? index : index + 1), to, BigInt(limit)]
+  const ids = idColumns(asked).map((column) => `${table}.${column}`)
+  const after = within === undefined ? [] : within.map((id) => `$${values.push(id)}`)
+  const compared = ['height', 'event_index', ...(within === undefined ? [] : ids)]
+  const conditions = selectionConditions(
+    asked,
+    (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
+  )
+  conditions.push(`(${compared.join(', ')}) > (${['$1', '$2', ...after].join(', ')}) and height <= $3`)
+  const marketId = isOfAllMarkets(resource, selection) ? `${table}.market_id, ` : ''
+  return {
+    text: `select ${columnList(resource)}, ${marketId}${PLACE_COLUMNS} from ${fromClause(resource)}
+      where ${conditions.join(' and ')}
+      order by ${[`${table}.height`, `${table}.event_index`, ...ids].join(', ')} limit $4`,
+    values,
+  }
+}
+
+/** The statement for the place of the row with a key: one row, or none. */
+function placeStatement(
+  resource: Resource,
+  { marketId }: Selection,
+  key: Key,
+  market: bigint | null,
+): Statement {
+  const values: KeyValue[] = [...key]
+  const conditions = resource.key.map(({ column }, index) => `${column} = $${index + 1}`)
+  if (market !== null) conditions.push(`market = $${values.push(market)}`)
+  else if (resource.scope !== null) conditions.push(`market_id = $${values.push(marketId!)}`)
+  return {
+    text: `select ${PLACE_COLUMNS} from ${fromClause(resource)} where ${conditions.join(' and ')}`,
+    values,
+  }
+}
+
+/** The event of the row with a key; null if there is no such row. */
+export function* readPlace(resource: Resource, selection: Selection, key: Key): Reading<Place | null> {
+  const located = yield* locateRows(resource, selection)
+  if (located === null) return null
+  const [row] = yield placeStatement(resource, selection, key, located.market)
+  return row === undefined ? null : placeOf(row)
+}

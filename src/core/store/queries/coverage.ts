@@ -1,0 +1,95 @@
+import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
+import type { Row } from '../../model/resource.ts'
+import type { Position, Reading } from '../pages/page.ts'
+import { textOf } from '../statements.ts'
+
+export const READ_STREAM = `
+  select chain_id, cast(first_height as text), cast(began_height as text), block_one_hashes,
+    cast(height as text), cast(timestamp as text)
+  from stream`
+
+export const READ_SINCE = `select resource, ${textOf('height')}, ${textOf('start_timestamp')} from since order by resource`
+
+/** The columns of a gap after its beginning. */
+export const GAP_COLUMNS = `${textOf('to_height')}, kind, ${textOf('start_timestamp')}, ${textOf('end_timestamp')}`
+
+const READ_GAPS = `
+  select ${textOf('from_height')}, ${GAP_COLUMNS} from gaps order by from_height`
+
+const READ_IMPORTED = `
+  select ${textOf('from_height')}, cast(to_height as text), lacks from imported order by from_height`
+
+const READ_ACCEPTED = `
+  select ${textOf('from_height')}, cast(to_height as text) from accepted_gaps order by from_height`
+
+/** Blocks in gaps above the height that the store began with: below it history may still be added. */
+const COUNT_MISSING_BLOCKS = `
+  select cast(coalesce(sum(to_height - from_height + 1), 0) as text) from gaps
+  where from_height >= (select began_height from stream)`
+
+/** The last block that the store holds; null in an empty store. */
+export function* readPosition(): Reading<Position | null> {
+  const [row] = yield { text: 'select cast(height as text), cast(timestamp as text) from stream' }
+  return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
+}
+
+/** How many blocks are missing or incomplete above the height that the store began with. */
+export function* readMissingBlocks(): Reading<number> {
+  const [row] = yield { text: COUNT_MISSING_BLOCKS }
+  return Number(row![0])
+}
+
+/** The heights that an operator does without, ascending and without overlap. */
+export function* readAcceptedGaps(): Reading<readonly HeightRange[]> {
+  return merged((yield { text: READ_ACCEPTED }).map(heightRangeOf))
+}
+
+function heightRangeOf([from, to]: Row): HeightRange {
+  return { from: BigInt(from!), to: BigInt(to!) }
+}
+
+/**
+ * Parses the row of READ_STREAM and those of READ_GAPS, READ_SINCE and READ_IMPORTED; null without the first.
+ */
+export function coverageOf(
+  stream: Row | null,
+  gaps: readonly Row[],
+  since: readonly Row[],
+  imported: readonly Row[],
+): Coverage | null {
+  if (stream === null) return null
+  const [chainId, first, began, blockOne, height, timestamp] = stream
+  return {
+    chainId: chainId as string,
+    first: BigInt(first!),
+    firstTimestamp: null,
+    began: BigInt(began!),
+    blockOne: blockOne == null ? null : (JSON.parse(String(blockOne)) as string[]),
+    height: BigInt(height!),
+    timestamp: BigInt(timestamp!),
+    gaps: gaps.map((row): Gap => {
+      const [, , kind, start, end] = row
+      return { ...heightRangeOf(row), kind: kind as Gap['kind'], start: timeOf(start), end: timeOf(end) }
+    }),
+    since: since.map(([resource, from, start]) => ({
+      ...{ resource: resource as string, height: BigInt(from!), start: timeOf(start) },
+    })),
+    imported: imported.map((row) => ({ ...heightRangeOf(row), lacks: String(row[2]) })),
+  }
+}
+
+const timeOf = (value: Row[number] | undefined) => (value == null ? null : BigInt(value))
+
+/** The first row of a table that is kept, with the time of its block. */
+const READ_FIRST_TIME = 'select cast(block_timestamp as text) from checkpoints order by height limit 1'
+
+/** Reads the store's coverage; null if it is empty. */
+export function* readCoverage(): Reading<Coverage | null> {
+  const [stream] = yield { text: READ_STREAM }
+  const [first] = yield { text: READ_FIRST_TIME }
+  const gaps = yield { text: READ_GAPS }
+  const since = yield { text: READ_SINCE }
+  const imported = yield { text: READ_IMPORTED }
+  const coverage = coverageOf(stream ?? null, gaps, since, imported)
+  return coverage && { ...coverage, firstTimestamp: timeOf(first?.[0]) }
+}

@@ -1,0 +1,50 @@
+import { greatest, least } from '../../domain/integers.ts'
+import type { Row } from '../../model/resource.ts'
+import type { Reading } from '../pages/page.ts'
+import { FIND_MARKET } from '../statements.ts'
+import { READ_MARKET_DATA } from './market-data.ts'
+
+/* A period of a market is known if its own event, a data point or market data name its seq. */
+
+/** The last period of which a market, by its number, has data points. */
+export const READ_POINTS_SEQ = pointsSeq('desc')
+
+/** In two statements, each of which the index answers. */
+const READ_PERIODS_SEQS = `
+  select (select cast(min(seq) as text) from funding_periods where market_id = $1),
+    (select cast(max(seq) as text) from funding_periods where market_id = $1)`
+
+export type KnownSeqs = {
+  first: bigint
+  last: bigint
+  /** Whether the last one's own event is stored. */
+  isLastStored: boolean
+}
+
+/** The last period that any data of a market name, from a row of {@link READ_MARKET_DATA}; null if they name none. */
+export function seqOfData(data: Row | undefined): bigint | null {
+  const seq = data?.at(-1) ?? null
+  return seq === null ? null : BigInt(seq)
+}
+
+/** The first and the last known period of a market; null if none is known. */
+export function* readKnownSeqs(marketId: string): Reading<KnownSeqs | null> {
+  const [stored] = yield { text: READ_PERIODS_SEQS, values: [marketId] }
+  const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
+  const seqs = [...stored!, seqOfData(data)]
+  const [market] = yield { text: FIND_MARKET, values: [marketId] }
+  for (const order of market === undefined ? [] : (['asc', 'desc'] as const)) {
+    const [found] = yield { text: pointsSeq(order), values: [BigInt(market![0]!)] }
+    seqs.push(found?.[1] ?? null)
+  }
+  const known = seqs.flatMap((seq) => (seq === null ? [] : [BigInt(seq)]))
+  if (known.length === 0) return null
+  const last = greatest(known)
+  return { first: least(known), last, isLastStored: stored![1] === last.toString() }
+}
+
+function pointsSeq(order: 'asc' | 'desc'): string {
+  return `
+    select cast(market as text), cast(seq as text) from (
+      select market, seq from funding_period_spans where market = $1 order by seq ${order} limit 1) as last_span`
+}

@@ -1,0 +1,106 @@
+import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
+import type { Row } from '../../model/resource.ts'
+import { fundingPeriods } from '../../resources/funding-periods/description.ts'
+import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { Position, Reading } from '../pages/page.ts'
+import { columnList, columnNames } from '../pages/scan-sql.ts'
+import { stateOf } from './freshness.ts'
+
+/** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
+export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
+
+/** The latest data of the markets between two ids, both included, and the highest seq that any have named, if any. */
+export const READ_MARKET_DATA = `
+  select market_id, cast(timestamp as text), mark_price, open_interest, market_state, trading_mode,
+    funding_payment, funding_rate, internal_twap, external_twap, cast(seq as text),
+    cast(nullif(highest_seq, -1) as text)
+  from market_data where market_id >= $1 and market_id <= $2`
+
+/**
+ * A market's latest period, and the last one with a payment: each after the market, a word that says which, and the height
+ * of the event that its start is from.
+ */
+export const READ_PERIODS = (
+  [
+    ['latest', ''],
+    ['paid', 'and funding_payment is not null'],
+  ] as const
+)
+  .map(
+    ([
+      name,
+      condition,
+    ]) => `select market_id, '${name}', cast(start_height as text), ${columnList(fundingPeriods)} from (
+      select market_id, start_height, ${columnNames(fundingPeriods)} from funding_periods
+      where market_id = $1 ${condition}
+      order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
+  )
+  .join(' union all ')
+
+const at = (column: string) => fundingPeriods.storage.columns.findIndex(({ name }) => name === column)
+const END_COLUMN = at('end_timestamp')
+const SEQ_COLUMN = at('seq')
+const START_COLUMN = at('start_timestamp')
+
+/** A market's latest period, and its last paid one, as rows of their resource. */
+export type LatestPeriods = {
+  latest: Row | null
+  /** The height of the event that the latest one's start is from; 0 if it is not known. */
+  startHeight: bigint
+  paid: Row | null
+}
+
+export const NO_PERIODS: LatestPeriods = { latest: null, startHeight: 0n, paid: null }
+
+/** By market. */
+export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> {
+  const markets = new Map<string, LatestPeriods>()
+  for (const [marketId, which, startHeight, ...period] of rows) {
+    const known = markets.get(String(marketId)) ?? NO_PERIODS
+    const found = which === 'paid' ? { paid: period } : { latest: period, startHeight: BigInt(startHeight!) }
+    markets.set(String(marketId), { ...known, ...found })
+  }
+  return markets
+}
+
+/** A market's latest period if it has no end: an earlier one without an end ended in blocks that are missing. */
+export function runningOf({ latest }: LatestPeriods): Row | null {
+  return latest?.[END_COLUMN] === null ? latest : null
+}
+
+/** What identifies a period of a market, of a row of {@link LatestPeriods}. */
+export function keyOfPeriod(row: Row): { start: bigint; seq: bigint } {
+  return { start: BigInt(row[START_COLUMN]!), seq: BigInt(row[SEQ_COLUMN]!) }
+}
+
+/** The node of a market's data: mark price in the market's decimals, open interest in its position decimals. */
+export function marketDataNode([, timestamp, markPrice, openInterest, state, mode]: Row): object {
+  return {
+    ...{ timestamp: String(timestamp), markPrice, openInterest },
+    marketState: MARKET_STATES[Number(state)],
+    tradingMode: TRADING_MODES[Number(mode)],
+  }
+}
+
+/** The estimated payment if the running period ended now, from the market's latest data; null if they have none. */
+export function estimateNode(data: Row | undefined, running: Row | null): object | null {
+  if (data === undefined || running === null) return null
+  const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data
+  if (ENDED_STATES.includes(Number(state)) || running[SEQ_COLUMN] !== seq) return null
+  const texts = { internalTwap, externalTwap, fundingPayment, fundingRate }
+  if (Object.values(texts).includes(null)) return null
+  return { marketId, seq, start: running[START_COLUMN], at, ...texts }
+}
+
+/** The estimate of a market, and the last block of the snapshot; null in an empty store. */
+export function* readEstimate(
+  marketId: string,
+): Reading<{ estimate: object | null; position: Position; version: StoreVersion } | null> {
+  const [state] = yield { text: READ_STATE }
+  const { position, version } = stateOf(state!)
+  if (position === null) return null
+  const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
+  const periods = data === undefined ? [] : yield { text: READ_PERIODS, values: [marketId] }
+  const running = runningOf(latestPeriods(periods).get(marketId) ?? NO_PERIODS)
+  return { estimate: estimateNode(data, running), position, version }
+}

@@ -1,0 +1,321 @@
+import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import type { PlaceRange } from '../../domain/lacks.ts'
+import { isBefore, type Place } from '../../domain/place.ts'
+import type { KeyValue, Row, Selection } from '../../model/resource.ts'
+import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
+import { BLOCKS_OF_SPAN } from '../../resources/funding-period-data-points/table.ts'
+import { filtersBySpan } from '../pages/locate.ts'
+import type { Reading } from '../pages/page.ts'
+import type { KeySpan } from '../pages/scan.ts'
+import { columnList, filterConditions } from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
+import { textOf } from '../statements.ts'
+import {
+  type ArrivedRow,
+  arrivedRowOf,
+  cutAt,
+  type LocatedRows,
+  MAX_READ_ROWS,
+  PLACE_COLUMNS,
+} from './arrived-rows.ts'
+
+/** Runs of blocks whose points are read at a time. */
+const SPANS_AT_ONCE = 16
+
+/** Markets whose points of a run of blocks are read at a time, at most. */
+const MARKETS_AT_ONCE = 64
+
+/** The same of all markets: dividing the points of one run of blocks would cost more than waiting for them. */
+const MAX_READ_ROWS_OF_ALL = 40_000
+
+/** Cost of locating rows, in rows that could be read instead. */
+const STATEMENTS_IN_ROWS = 100
+
+/**
+ * How far blocks have been read that hold more rows than are read at a time. Points lie in the order of their times,
+ * so that the first ones by event are known only once all have been looked at.
+ */
+export type Pass = {
+  /** The last of the blocks. */
+  through: bigint
+  /** In a stream of all markets: number of the last market that has been read. */
+  passed: bigint
+  /** A market that is read in several parts; null if markets are read whole. */
+  part: MarketPart | null
+  /** Number of first rows that are kept: the limit of the pass's first query. */
+  limit: number
+  /** The first rows by event, of those looked at so far. */
+  found: ArrivedRow[]
+}
+
+/** A market with more points in these blocks than are read at a time. */
+type MarketPart = MarketSpan & {
+  /** The source being read, and the last point read. */
+  source: bigint
+  after: readonly [timestamp: bigint, seq: bigint]
+}
+
+/** Points of one market between two times. */
+type MarketSpan = { market: bigint; first: bigint; last: bigint }
+
+export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
+
+/** The first rows of some blocks, the position reached, and the number of rows read. */
+export type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
+
+/** Reads the points of some blocks: runs of blocks say between which times these lie. */
+export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
+  if (pass !== null) return yield* continuePass(pass, asked, range)
+  const spans = yield spansStatement(asked, range)
+  let readRows = STATEMENTS_IN_ROWS
+  if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
+  // If nearly all points are sent, read few more than requested.
+  const isDense = filtersBySpan(asked.resource, asked.selection).length === 0
+  const most = asked.market === null ? MAX_READ_ROWS_OF_ALL : MAX_READ_ROWS
+  const enough = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
+  for (let count = spans.length; ; count = Math.ceil(count / 4)) {
+    const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
+    const { through, first, last } = rangeOfSpans(spans.slice(0, count), isWhole, range)
+    const area: Area =
+      asked.market === null
+        ? { runs: runsOf(range, through), passed: 0n, upTo: null }
+        : within(asked.span, { market: asked.market, first, last })
+    const [[total]] = (yield countStatement(asked, area, count > 1 ? enough : most)) as [Row]
+    readRows += Number(total)
+    if (count > 1 && Number(total) > enough) continue
+    if (Number(total) > most) {
+      const part = 'runs' in area ? null : partOf(area, asked.selection)
+      return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
+    }
+    const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
+    return { ...cutAt(limit, rows.map(arrivedRowOf(asked)), through), readRows, pass: null }
+  }
+}
+
+/** The points of a market that are among those of a period. */
+function within(period: KeySpan | null, { market, first, last }: MarketSpan): MarketSpan {
+  if (period === null) return { market, first, last }
+  return { market, first: greatest([first, period.first]), last: least([last, period.last]) }
+}
+
+/** The beginning of a market that is read in parts. */
+function partOf(span: MarketSpan, selection: Selection): MarketPart {
+  const [source] = sourcesOf(selection) as [bigint]
+  return { ...span, source, after: BEFORE_ALL }
+}
+
+/** Examines the next rows of a pass; returns the found rows with the last ones. */
+function* continuePass(pass: Pass, asked: LocatedRows, range: PlaceRange): Reading<RangeRead> {
+  if (pass.part === null) return yield* continueWithMarkets(pass, asked, range)
+  const { part } = pass
+  const [next] = yield windowStatement(part)
+  const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
+  const found = yield* foundWith(pass, asked, range, part, { ...part, upTo })
+  if (next !== undefined) return unfinished({ ...pass, found, part: { ...part, after: upTo } }, range)
+  const sources = sourcesOf(asked.selection)
+  const source = sources[sources.indexOf(part.source) + 1]
+  if (source !== undefined)
+    return unfinished({ ...pass, found, part: { ...part, source, after: BEFORE_ALL } }, range)
+  if (asked.market !== null) return finished({ ...pass, found })
+  return unfinished({ ...pass, found, part: null, passed: part.market }, range)
+}
+
+/** Reads the next markets, up to so many rows; a market with more is read in parts. */
+function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PlaceRange): Reading<RangeRead> {
+  const runs = runsOf(range, pass.through)
+  const markets = yield marketsStatement(asked, { runs, passed: pass.passed, upTo: null })
+  if (markets.length === 0) return finished(pass)
+  let count = 0
+  for (let total = 0; count < markets.length; count++) {
+    total += Number(markets[count]!.at(-1))
+    if (total > MAX_READ_ROWS) break
+  }
+  if (count === 0) {
+    const [market, first, last] = markets[0]!.map((value) => BigInt(value!)) as [bigint, bigint, bigint]
+    return unfinished({ ...pass, part: partOf({ market, first, last }, asked.selection) }, range)
+  }
+  const upTo = BigInt(markets[count - 1]![0]!)
+  const found = yield* foundWith(pass, asked, range, { runs, passed: pass.passed, upTo })
+  const done = { ...pass, found, passed: upTo }
+  return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : unfinished(done, range)
+}
+
+/** The first rows of a pass and of a further area. */
+function* foundWith(
+  { limit, through, found }: Pass,
+  asked: LocatedRows,
+  range: PlaceRange,
+  area: Area,
+  window?: Window,
+): Reading<ArrivedRow[]> {
+  const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1, window)
+  return [...found, ...rows.map(arrivedRowOf(asked))]
+    .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+    .slice(0, limit + 1)
+}
+
+function unfinished(pass: Pass, reached: PlaceRange): RangeRead {
+  return { rows: [], reached, readRows: MAX_READ_ROWS, pass }
+}
+
+function finished({ limit, found, through }: Pass): RangeRead {
+  return { ...cutAt(limit, found, through), readRows: MAX_READ_ROWS, pass: null }
+}
+
+/** The points of one market between two times, or those of some runs of blocks: of the markets after one, up to another. */
+type Area = MarketSpan | { runs: readonly [first: bigint, last: bigint]; passed: bigint; upTo: bigint | null }
+
+const runsOf = ({ height }: PlaceRange, through: bigint) =>
+  [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
+
+/** The last block whose points are read, and their first and last time. */
+function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange) {
+  const first = least(spans.map(([, from]) => BigInt(from!)))
+  const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
+  const end = (BigInt(spans.at(-1)![0]!) + 1n) * BLOCKS_OF_SPAN - 1n
+  return { through: isWhole || end > to ? to : end, first, last }
+}
+
+/** The key begins with the source: one range for each. */
+function sourcesOf({ source }: Selection): readonly bigint[] {
+  return source === undefined ? [0n, 1n, 2n] : [source]
+}
+
+function withoutRun({ source: _, ...others }: Selection): Selection {
+  return others
+}
+
+const BEFORE_ALL = [MIN_INT64, MIN_INT64] as const
+const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
+
+/** The columns of a data point. */
+const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
+
+/** First and last time of the points of the first runs of blocks. */
+function spansStatement({ market }: LocatedRows, { height, to }: PlaceRange): Statement {
+  const values: KeyValue[] = [height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
+  const ofMarket = market === null ? '' : `market = $${values.push(market)} and`
+  return {
+    text: `select ${textOf('blocks')}, cast(min(first_timestamp) as text), cast(max(last_timestamp) as text)
+      from funding_period_block_spans
+      where ${ofMarket} blocks between $1 and $2
+      group by blocks
+      order by blocks limit ${SPANS_AT_ONCE}`,
+    values,
+  }
+}
+
+/** The select of the points of an area and of one source, with further conditions. */
+function pointsOf(area: Area, source: bigint, bind: (value: KeyValue) => string): string {
+  if (!('runs' in area)) {
+    const { market, first, last } = area
+    return `from funding_period_data_points
+      where market = ${bind(market)} and source = ${source}
+        and timestamp between ${bind(first)} and ${bind(last)}`
+  }
+  // A cross join: SQLite then reads the spans first.
+  return `from (${spansOfMarkets(area, bind)}) as span cross join funding_period_data_points
+    where ${withinSpan(source)}`
+}
+
+const withinSpan = (source: bigint) => `funding_period_data_points.market = span.market and source = ${source}
+  and timestamp between first_time and last_time`
+
+/** First and last time of the points of each market of an area. */
+function spansOfMarkets(
+  { runs, passed, upTo }: Exclude<Area, MarketSpan>,
+  bind: (value: KeyValue) => string,
+): string {
+  const end = upTo === null ? '' : `and market <= ${bind(upTo)}`
+  return `select market, min(first_timestamp) as first_time, max(last_timestamp) as last_time
+    from funding_period_block_spans
+    where blocks between ${bind(runs[0])} and ${bind(runs[1])} and market > ${bind(passed)} ${end}
+    group by market`
+}
+
+/** Collects the values of a statement. */
+function binding(values: KeyValue[]): (value: KeyValue) => string {
+  return (value) => `$${values.push(value)}`
+}
+
+/** Number of points of all sources, of a `from` clause for each; counting stops at one too many for each source. */
+function countOf({ selection }: LocatedRows, most: number, clauseOf: (source: bigint) => string): string {
+  const counts = sourcesOf(selection).map(
+    (source) => `(select count(*) from (select 1 ${clauseOf(source)} limit ${most + 1}) as of_source)`,
+  )
+  return counts.join(' + ')
+}
+
+/** Number of points in an area. */
+function countStatement(asked: LocatedRows, area: Area, most: number): Statement {
+  const values: KeyValue[] = []
+  const count = countOf(asked, most, (source) => pointsOf(area, source, binding(values)))
+  return { text: `select ${count}`, values }
+}
+
+/** The next markets of an area, the first and last time of their points, and their numbers, as above. */
+function marketsStatement(asked: LocatedRows, area: Exclude<Area, MarketSpan>): Statement {
+  const values: KeyValue[] = []
+  const count = countOf(
+    asked,
+    MAX_READ_ROWS,
+    (source) => `from funding_period_data_points where ${withinSpan(source)}`,
+  )
+  return {
+    text: `select ${textOf('span.market')}, cast(first_time as text), cast(last_time as text), ${count}
+      from (${spansOfMarkets(area, binding(values))} order by market limit ${MARKETS_AT_ONCE}) as span
+      order by span.market`,
+    values,
+  }
+}
+
+/** A source's points from one key on up to another one. */
+type Window = Pick<MarketPart, 'source' | 'after'> & { upTo: MarketPart['after'] }
+
+/** The first points of some blocks within an area and, if given, a window. */
+function pointsStatement(
+  { resource, selection, market }: LocatedRows,
+  { height, index, to }: PlaceRange,
+  area: Area,
+  limit: number,
+  window?: Window,
+): Statement {
+  const values: KeyValue[] = [height, BigInt(index), to, BigInt(limit)]
+  const bind = binding(values)
+  const ofAll = market === null
+  // Sources as literals, so that the planner knows them.
+  const parts = (window === undefined ? sourcesOf(selection) : [window.source]).map((source) => {
+    const conditions = [
+      pointsOf(area, source, bind),
+      '(height, event_index) > ($1, $2) and height <= $3',
+      ...filterConditions({ resource, selection: withoutRun(selection) }, (name) => bind(selection[name]!)),
+    ]
+    if (window !== undefined) {
+      const [after, upTo] = [window.after, window.upTo].map((key) => key.map(bind).join(', '))
+      conditions.push(`(timestamp, seq) > (${after}) and (timestamp, seq) <= (${upTo})`)
+    }
+    const numbered = ofAll ? 'funding_period_data_points.market, ' : ''
+    return `select ${numbered}timestamp, seq, source, price, twap, height, event_index
+      ${conditions.join(' and ')}`
+  })
+  const [marketId, markets] = ofAll
+    ? ['market_id, ', ' join markets on markets.market = arrived.market']
+    : ['', '']
+  return {
+    text: `select ${POINT_COLUMNS}, ${marketId}${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived${markets}
+      order by arrived.height, arrived.event_index limit $4`,
+    values,
+  }
+}
+
+/** The key of the last point that is read at a time; none if no more follow. */
+function windowStatement({ market, source, first, last, after }: MarketPart): Statement {
+  return {
+    text: `select ${textOf('timestamp')}, ${textOf('seq')} from funding_period_data_points
+      where market = $1 and source = ${source} and timestamp between $2 and $3
+        and (timestamp, seq) > ($4, $5)
+      order by timestamp, seq
+      limit 1 offset ${MAX_READ_ROWS - 1}`,
+    values: [market, first, last, ...after],
+  }
+}

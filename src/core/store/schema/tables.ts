@@ -1,0 +1,212 @@
+import { earlierStartInSql, notBeforeInSql } from '../../domain/place.ts'
+import { listed, wordsOfName } from '../../domain/words.ts'
+import type { KeyValue } from '../../model/resource.ts'
+import {
+  anyText,
+  defineTable,
+  integer,
+  keyText,
+  type MergeRule,
+  marketId,
+  natural,
+  oneOf,
+  orNull,
+  type PruneColumns,
+  type Table,
+  text,
+} from '../../model/table.ts'
+import { KEPT } from '../../resources/kept.ts'
+
+export type { ColumnType, MergeRule, NamedColumn, Table } from '../../model/table.ts'
+
+/** A value of any column, as text; null if there is none. */
+export type TextCell = string | null
+
+/** Every table with stored data; the position in the stream is the last. */
+export const TABLES: readonly Table[] = [
+  defineTable({
+    name: 'markets',
+    columns: { market: integer(), market_id: marketId() },
+    key: ['market'],
+    spread: 'everywhere',
+  }),
+  ...KEPT.flatMap(({ tables }) => tables),
+  defineTable({
+    name: 'since',
+    columns: { resource: text(), height: natural(), start_timestamp: orNull(integer()) },
+    key: ['resource'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'old_positions',
+    columns: { resource: text(), height: natural() },
+    key: ['resource'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'pruned',
+    columns: { id: integer(), before_timestamp: orNull(integer()), before_height: orNull(integer()) },
+    key: ['id'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'gaps',
+    columns: {
+      from_height: integer(),
+      to_height: integer(),
+      kind: oneOf('missing', 'incomplete'),
+      start_timestamp: orNull(integer()),
+      end_timestamp: orNull(integer()),
+    },
+    key: ['from_height'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'imported',
+    columns: { from_height: integer(), to_height: integer(), lacks: anyText() },
+    key: ['from_height'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'accepted_gaps',
+    columns: { from_height: integer(), to_height: integer('greatest') },
+    key: ['from_height'],
+    spread: 'nowhere',
+  }),
+  defineTable({
+    name: 'stream',
+    columns: {
+      id: integer(),
+      chain_id: keyText(),
+      first_height: integer(),
+      height: natural(),
+      timestamp: integer(),
+      began_height: integer(),
+      block_one_hashes: orNull(anyText()),
+    },
+    key: ['id'],
+    spread: 'nowhere',
+  }),
+]
+
+/** A table with rows that are pruned. */
+export type PrunedTable = Table & { pruned: PruneColumns; counted: string }
+
+/** @throws {TypeError} for a table whose deleted rows nobody could report. */
+export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): table is PrunedTable => {
+  if (table.pruned !== undefined && table.counted === undefined)
+    throw new TypeError(`${table.name}: its rows are pruned, and no report counts them`)
+  return table.pruned !== undefined
+})
+
+/** The rows that are pruned, in words. */
+export const PRUNED_ROWS = listed(PRUNED_TABLES.map(({ counted }) => wordsOfName(counted)))
+
+const TABLES_BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
+
+/**
+ * The table of a name.
+ *
+ * @throws {TypeError} if there is none.
+ */
+export function tableOf(name: string): Table {
+  const table = TABLES_BY_NAME.get(name)
+  if (table === undefined) throw new TypeError(`store/tables.ts describes no table ${name}`)
+  return table
+}
+
+/** The column by which the rows of a table name their market, by number or id; undefined if they name none. */
+export function marketColumn({ columns }: Table): 'market' | 'market_id' | undefined {
+  const found = columns.find(({ name }) => name === 'market' || name === 'market_id')
+  return found?.name as 'market' | 'market_id' | undefined
+}
+
+/** Whether the rows of a table come from events, whose places they keep. */
+export function keepsPlaces({ columns }: Table): boolean {
+  return columns.some(({ name }) => name === 'event_index')
+}
+
+/** The statement that inserts a row of a table, with a placeholder for each column. */
+export function insertText({ name, columns }: Table): string {
+  const names = columns.map((column) => column.name).join(', ')
+  return `insert into ${name} (${names}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`
+}
+
+/** `on conflict ... do update` of a table: which values of a row that is there stand, column by column. */
+export function onConflict(table: Table): string {
+  const { name, columns, keyLength, fullIf } = table
+  const key = columns.slice(0, keyLength).map((column) => column.name)
+  const others = columns.slice(keyLength)
+  const head = `on conflict (${key.join(', ')}) do update set`
+  const isNewer = notBeforeInSql('excluded', name)
+  const all = others.map((column) => `${column.name} = excluded.${column.name}`).join(', ')
+  const hasPlaceInKey = key.includes('height')
+  if (hasPlaceInKey || !(keepsPlaces(table) || others.some(({ merge }) => merge !== 'newer')))
+    return `${head} ${all}`
+  if (others.every(({ merge }) => merge === 'newer')) {
+    return `${head} ${all} where ${fullIf === undefined ? isNewer : standsInSql(name, fullIf)}`
+  }
+  const isEarlier = earlierStartInSql('excluded', name)
+  const rules: Record<MergeRule, (given: string, known: string) => string> = {
+    newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,
+    earliest: (given, known) => `case when ${isEarlier} then ${given} else ${known} end`,
+    least: (given, known) => `case when ${given} < ${known} then ${given} else ${known} end`,
+    greatest: (given, known) => `case when ${given} > ${known} then ${given} else ${known} end`,
+    sum: (given, known) => `${known} + ${given}`,
+    given: (given) => given,
+  }
+  const sets = others.map(
+    (column) =>
+      `${column.name} = ${rules[column.merge](`excluded.${column.name}`, `${name}.${column.name}`)}`,
+  )
+  return `${head} ${sets.join(', ')}`
+}
+
+/** Whether a row that is to be written stands, in a table with rows that are not full. */
+function standsInSql(table: string, fullIf: string): string {
+  const [given, known] = [`excluded.${fullIf}`, `${table}.${fullIf}`]
+  return `case
+    when ${given} and ${known} then ${notBeforeInSql('excluded', table)}
+    when ${given} or ${known} then ${given}
+    else ${notBeforeInSql(table, 'excluded')}
+  end`
+}
+
+/**
+ * Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. Either may be the
+ * beginning of a key: then all rows whose keys begin so are in the range.
+ */
+export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
+
+/** The rows whose keys begin with these values. */
+export const rowsUnder = (...key: TextCell[]): RowRange => ({ after: key, upTo: key })
+
+/** The key of a row. */
+export function keyOfRow({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {
+  return row.slice(0, keyLength)
+}
+
+/**
+ * `where` and `order by` of a range: the key as a row value, `$1`, `$2`, ... its ends in turn, integers bound as such.
+ */
+export function rangeClauses({ columns, keyLength }: Table, { after, upTo }: RowRange) {
+  const key = columns.slice(0, keyLength)
+  const names = key.map(({ name }) => name)
+  const values: KeyValue[] = []
+  const compare = (operator: string, ends: readonly TextCell[]) => {
+    const places = ends.map(
+      (end, index) => `$${values.push(key[index]!.type === 'integer' ? BigInt(end!) : end!)}`,
+    )
+    return `(${names.slice(0, ends.length).join(', ')}) ${operator} (${places.join(', ')})`
+  }
+  const conditions = [
+    ...(after === null ? [] : [compare(after.length < keyLength ? '>=' : '>', after)]),
+    ...(upTo === null ? [] : [compare('<=', upTo)]),
+  ]
+  return {
+    where: conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`,
+    order: `order by ${names.join(', ')}`,
+    values,
+    next: `$${values.length + 1}`,
+  }
+}

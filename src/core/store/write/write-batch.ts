@@ -1,0 +1,56 @@
+import { type Batch, rowsOf } from '../../model/batch.ts'
+import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
+import { provisionTable } from '../../resources/liquidity-providers/table.ts'
+import { latestDataRow } from '../../resources/market-data/row.ts'
+import { marketDataTable } from '../../resources/market-data/table.ts'
+import type { UnmadeSeries } from '../charts/unmade-series.ts'
+import type { Steps } from '../queries-protocol.ts'
+import { marketColumn, TABLES, tableOf } from '../schema/tables.ts'
+import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
+import { writePoints } from './write-points.ts'
+import { writeProviders } from './write-providers.ts'
+
+/* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
+
+const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((table) => ({
+  text: `delete from ${table.name} where height = $1 and event_index > $2 returning height`,
+  deletesFrom: table,
+}))
+
+/** Rows that are written in one step, if they are created for it. */
+const MAX_STEP_ROWS = 10_000
+
+/** The steps that write a batch's rows, within the caller's transaction. */
+export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: UnmadeSeries): Steps {
+  const { replaced } = batch
+  if (replaced.length > 0) {
+    const values = replaced.map(({ height, index }) => [height, index])
+    for (const deletion of DELETE_AFTER) yield { ...deletion, values }
+  }
+  yield* numberMarkets(batchMarkets(batch), markets)
+  for (const table of TABLES) {
+    const rows = batch.rows.get(table.name)
+    if (rows === undefined || table === provisionTable) continue
+    if (table === dataPointTable) {
+      yield* writePoints(rowsOf(batch, dataPointTable), markets, unmade)
+      continue
+    }
+    for (const list of rows.lists(MAX_STEP_ROWS)) {
+      yield { table, rows: marketColumn(table) === 'market' ? numbered(list, markets) : list }
+    }
+  }
+  const lists = batch.liquidityProviderLists
+  const data = [...lists.values()].flatMap((ofMarket) => latestDataRow(ofMarket) ?? [])
+  if (data.length > 0) yield { table: marketDataTable, rows: data }
+  yield* writeProviders(rowsOf(batch, provisionTable), lists)
+}
+
+/** The markets that any row of a batch names. */
+function batchMarkets({ rows, liquidityProviderLists }: Batch): Set<string> {
+  const ids = new Set(liquidityProviderLists.keys())
+  for (const [name, ofTable] of rows) {
+    const column = marketColumn(tableOf(name))
+    if (column !== undefined) for (const id of ofTable.markets(column)) ids.add(id)
+  }
+  return ids
+}

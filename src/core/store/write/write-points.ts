@@ -1,0 +1,91 @@
+import { isBefore } from '../../domain/place.ts'
+import { BASE } from '../../domain/series-levels.ts'
+import type { RowOf } from '../../model/table.ts'
+import {
+  blockSpanTable,
+  dataPointTable,
+  type PointRow,
+  periodSpanTable,
+} from '../../resources/funding-period-data-points/table.ts'
+import { markStale } from '../charts/stale-series.ts'
+import type { UnmadeSeries } from '../charts/unmade-series.ts'
+import type { SeriesRun } from '../queries/counted-points.ts'
+import { runTogether, type Steps } from '../queries-protocol.ts'
+import { spansOf } from './block-spans.ts'
+import { type MarketNumbers, numbered } from './market-numbers.ts'
+
+/** Writes data points and their spans, and marks what of their series is stale then. */
+export function* writePoints(
+  named: readonly RowOf<typeof dataPointTable>[],
+  markets: MarketNumbers,
+  unmade: UnmadeSeries,
+): Steps {
+  const points = numbered(named, markets) as PointRow[]
+  // In the order of the key: neighbours are written to the same page.
+  const runs = pointRuns(points).toSorted(byKey)
+  yield* unmade.learn(runs.map(({ run }) => run))
+  const rows = runs.flatMap((run) => run.rows)
+  const [counts = []] = yield { table: dataPointTable, rows, countNewBy: ['market', 'seq'] }
+  const spans = spansOf(
+    points,
+    new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
+  )
+  yield { table: periodSpanTable, rows: spans.periods }
+  yield { table: blockSpanTable, rows: spans.blocks }
+  yield* runTogether(runs.map((run) => noteSeriesChanges(run, unmade)))
+}
+
+/** Marks what new points make stale of a run's series, and notes how many are not in buckets. */
+function* noteSeriesChanges({ run, rows }: PointRun, unmade: UnmadeSeries): Steps {
+  const end = unmade.madeTo(run) * BASE.nanoseconds
+  const late = rows.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end)
+  unmade.note(run, rows.length - late.length)
+  if (late.length > 0) unmade.note(run, yield* markStale(run, late))
+}
+
+/** The points of one source of a market. */
+type PointRun = { run: SeriesRun; rows: readonly PointRow[] }
+
+const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
+  Number(a.market - b.market) || Number(a.source - b.source)
+
+function pointRuns(rows: readonly PointRow[]): PointRun[] {
+  const byMarket = new Map<bigint, PointRow[][]>()
+  for (const row of rows) {
+    const { market, source } = row
+    let bySource = byMarket.get(market)
+    if (bySource === undefined) {
+      bySource = []
+      byMarket.set(market, bySource)
+    }
+    const run = bySource[source]
+    if (run === undefined) bySource[source] = [row]
+    else run.push(row)
+  }
+  // A source without points is a hole, which flat() leaves out.
+  return [...byMarket.values()].flat().map(runOf)
+}
+
+/** Points of one source of a market in the order of the key, of each key the newest. */
+function runOf(given: readonly PointRow[]): PointRun {
+  // Those of a stream mostly are in order.
+  const isInOrder = given.every((row, index) => index === 0 || comparePoints(given[index - 1]!, row) < 0)
+  const rows = isInOrder ? given : sortedRun(given)
+  const { market, source } = rows[0]!
+  return { run: { market, source: BigInt(source) }, rows }
+}
+
+/** Compares points of one run by time and seq. */
+function comparePoints(a: PointRow, b: PointRow): number {
+  if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
+  if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
+  return 0
+}
+
+function sortedRun(given: readonly PointRow[]): PointRow[] {
+  const placeOfPoint = ({ height, event_index: index }: PointRow) => ({ height, index })
+  const rows = given.toSorted(
+    (a, b) => comparePoints(a, b) || (isBefore(placeOfPoint(a), placeOfPoint(b)) ? -1 : 1),
+  )
+  return rows.filter((row, index) => index === rows.length - 1 || comparePoints(row, rows[index + 1]!) !== 0)
+}

@@ -1,0 +1,292 @@
+import { hasBlock, isBefore, type Place } from '../../domain/place.ts'
+import type { LiquidityProviderList } from '../../model/batch.ts'
+import type { Row } from '../../model/resource.ts'
+import type { RowOf } from '../../model/table.ts'
+import { type LiquidityProviderRow, liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
+import {
+  LIVE_STATUSES,
+  providerListTable,
+  providerTable,
+  provisionTable,
+} from '../../resources/liquidity-providers/table.ts'
+import type { Steps, Values } from '../queries-protocol.ts'
+
+/*
+ * A provider's position is the place of the latest event that changed what is shown of it: market data in which its figures
+ * differ from those before, or the provision with which it is shown again. It follows from the events one by one, whatever
+ * commits they are in, so that ids of streams are valid on every store.
+ *
+ * Events that arrive after later ones never move a position back. What they would have changed is not known exactly any
+ * more; the position becomes that of the latest event that may have changed the row since. It is then too late rather
+ * than too early: a follower gets a row twice, and misses none.
+ */
+
+type ProvisionRow = RowOf<typeof provisionTable>
+type ProviderRow = RowOf<typeof providerTable>
+type Party = { marketId: string; partyId: string }
+type Provision = Party & { isLive: boolean; place: Place }
+
+const READ_PARTY = 'select market_id, party_id from liquidity_provisions where provision_id = $1'
+
+const READ_PROVISIONS = `
+  select provision_id, status, cast(height as text), event_index
+  from liquidity_provisions where market_id = $1 and party_id = $2`
+
+const READ_LATER_PROVISIONS = `
+  select party_id, cast(height as text), event_index
+  from liquidity_provisions where market_id = $1 and (height, event_index) > ($2, $3)`
+
+const MOVE_PROVIDER = `
+  update liquidity_providers set height = $3, event_index = $4
+  where market_id = $1 and party_id = $2 and (height, event_index) < ($3, $4)`
+
+const READ_LIST = `
+  select cast(height as text), event_index from liquidity_provider_lists where market_id = $1`
+
+/** A list that arrives after the market's later one may differ from it in any row. */
+const MOVE_TO_LIST = `
+  update liquidity_providers set list_height = $2, list_index = $3,
+    height = case when (height, event_index) < ($2, $3) then $2 else height end,
+    event_index = case when (height, event_index) < ($2, $3) then $3 else event_index end
+  where market_id = $1`
+
+const READ_PROVIDERS = `
+  select party_id, fee_share, sla, cast(list_height as text), list_index, cast(height as text), event_index
+  from liquidity_providers where market_id = $1`
+
+const DELETE_PROVIDER =
+  'delete from liquidity_providers where market_id = $1 and party_id = $2 returning party_id'
+
+const keyOf = ({ marketId, partyId }: Party) => `${marketId} ${partyId}`
+
+const placeOf = ([height, index]: Row): Place => ({ height: BigInt(height!), index: Number(index) })
+
+const latest = (first: Place, ...others: readonly (Place | undefined)[]): Place =>
+  others.reduce<Place>((last, place) => (place === undefined || isBefore(place, last) ? last : place), first)
+
+/** Writes the provisions and the lists of a commit. */
+export function* writeProviders(
+  provisions: readonly ProvisionRow[],
+  lists: ReadonlyMap<string, readonly LiquidityProviderList[]>,
+): Steps {
+  // Before those of this commit are written, which are followed one by one.
+  const later = yield {
+    text: READ_LATER_PROVISIONS,
+    values: [...lists].map(([marketId, [first]]) => [marketId, first!.height, first!.index]),
+  }
+  const moved = yield* writeProvisions(provisions)
+  for (const [at, marketId] of [...lists.keys()].entries()) {
+    for (const [partyId, ...place] of later[at]!)
+      moved.add({ marketId, partyId: String(partyId) }, placeOf(place))
+  }
+  yield* writeLists(lists, moved)
+}
+
+/** Places to which positions move, by provider. */
+class Moves {
+  readonly #places = new Map<string, Party & { place: Place }>()
+
+  add({ marketId, partyId }: Party, place: Place): void {
+    const key = keyOf({ marketId, partyId })
+    this.#places.set(key, { marketId, partyId, place: latest(place, this.#places.get(key)?.place) })
+  }
+
+  of(party: Party): Place | undefined {
+    return this.#places.get(keyOf(party))?.place
+  }
+
+  get values(): Values[] {
+    return [...this.#places.values()].map(({ marketId, partyId, place }) => [
+      ...[marketId, partyId, place.height, place.index],
+    ])
+  }
+}
+
+/** Writes provisions, and moves the providers that they show. */
+function* writeProvisions(rows: readonly ProvisionRow[]): Steps<Moves> {
+  const moves = new Moves()
+  if (rows.length === 0) return moves
+  const provisions = yield* readProvisions(rows)
+  yield { table: provisionTable, rows }
+  const inOrder = rows.map(provisionOf).sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+  for (const { id, ...provision } of inOrder) {
+    // Imported rows from before the imported blocks have no position that a follower could see.
+    if (hasBlock(provision.place.height)) moveBy(id, provision, provisions, moves)
+    const known = provisions.get(id)
+    if (known === undefined || !isBefore(provision.place, known.place)) provisions.put(id, provision)
+  }
+  yield { text: MOVE_PROVIDER, values: moves.values }
+  return moves
+}
+
+const provisionOf = (row: ProvisionRow) => ({
+  id: row.provision_id,
+  marketId: row.market_id,
+  partyId: row.party_id,
+  isLive: LIVE_STATUSES.includes(row.status),
+  place: { height: row.height, index: row.event_index },
+})
+
+/** Provisions by their ids, and those of each provider. */
+class Provisions {
+  readonly #byId = new Map<string, Provision>()
+  readonly #byParty = new Map<string, Map<string, Provision>>()
+
+  get(id: string): Provision | undefined {
+    return this.#byId.get(id)
+  }
+
+  put(id: string, provision: Provision): void {
+    const known = this.#byId.get(id)
+    if (known !== undefined) this.#byParty.get(keyOf(known))!.delete(id)
+    this.#byId.set(id, provision)
+    const key = keyOf(provision)
+    const ofParty = this.#byParty.get(key)
+    if (ofParty === undefined) this.#byParty.set(key, new Map([[id, provision]]))
+    else ofParty.set(id, provision)
+  }
+
+  of(party: Party): Provision[] {
+    return [...(this.#byParty.get(keyOf(party))?.values() ?? [])]
+  }
+}
+
+/** All stored provisions of the providers that some rows name or take a provision from. */
+function* readProvisions(rows: readonly ProvisionRow[]): Steps<Provisions> {
+  const ids = [...new Set(rows.map((row) => row.provision_id))]
+  const known = yield { text: READ_PARTY, values: ids.map((id): Values => [id]) }
+  const named: Party[] = [
+    ...rows.map(provisionOf),
+    ...known.flat().map(([marketId, partyId]) => ({ marketId: String(marketId), partyId: String(partyId) })),
+  ]
+  const parties = [...new Map(named.map((party) => [keyOf(party), party])).values()]
+  const stored = yield {
+    text: READ_PROVISIONS,
+    values: parties.map(({ marketId, partyId }) => [marketId, partyId]),
+  }
+  const provisions = new Provisions()
+  for (const [at, { marketId, partyId }] of parties.entries()) {
+    for (const [id, status, ...place] of stored[at]!) {
+      const isLive = LIVE_STATUSES.includes(Number(status))
+      provisions.put(String(id), { marketId, partyId, isLive, place: placeOf(place) })
+    }
+  }
+  return provisions
+}
+
+/** Notes where positions move by an event of a provision. */
+function moveBy(id: string, event: Provision, provisions: Provisions, moves: Moves): void {
+  const known = provisions.get(id)
+  const parties: Party[] = known === undefined || keyOf(known) === keyOf(event) ? [event] : [event, known]
+  const lasts = parties.map((party) => latest(event.place, ...provisions.of(party).map(({ place }) => place)))
+  const isLate = lasts.some((place) => isBefore(event.place, place))
+  const isShown = provisions.of(event).some(({ isLive, place }) => isLive && hasBlock(place.height))
+  // With a provision that goes to another party, what is known of the first one's goes too.
+  if (!isLate && parties.length === 1 && (isShown || !event.isLive)) return
+  for (const [at, party] of parties.entries()) moves.add(party, lasts[at]!)
+}
+
+/** Writes lists that are newer than their market's stored one, row by row where it differs. */
+function* writeLists(lists: ReadonlyMap<string, readonly LiquidityProviderList[]>, moves: Moves): Steps {
+  const markets = [...lists.keys()]
+  const known = yield { text: READ_LIST, values: markets.map((marketId): Values => [marketId]) }
+  const late: Values[] = []
+  const newer = new Map<string, readonly LiquidityProviderList[]>()
+  for (const [at, marketId] of markets.entries()) {
+    const [row] = known[at]!
+    const stored = row === undefined ? null : placeOf(row)
+    const all = lists.get(marketId)!
+    const isLate = (list: Place) => stored !== null && isBefore(list, stored)
+    if (all.some((list) => isLate(list) && hasBlock(list.height)))
+      late.push([marketId, stored!.height, stored!.index])
+    const some = all.filter((list) => !isLate(list))
+    if (some.length > 0) newer.set(marketId, some)
+  }
+  if (late.length > 0) yield { text: MOVE_TO_LIST, values: late }
+  if (newer.size === 0) return
+  const before = yield {
+    text: READ_PROVIDERS,
+    values: [...newer.keys()].map((marketId): Values => [marketId]),
+  }
+  const rows: ProviderRow[] = []
+  const gone: Values[] = []
+  for (const [at, [marketId, ofMarket]] of [...newer].entries()) {
+    const stored = new Map(before[at]!.map((row) => [String(row[0]), storedOf(row)]))
+    const changed = changesOf(ofMarket, stored)
+    for (const { provider, place } of changed.rows) {
+      const { partyId, feeShare, sla } = provider
+      const position = latest(place, stored.get(partyId)?.position, moves.of({ marketId, partyId }))
+      rows.push({
+        market_id: marketId,
+        party_id: partyId,
+        fee_share: feeShare,
+        sla,
+        list_height: place.height,
+        list_index: place.index,
+        height: position.height,
+        event_index: position.index,
+      })
+    }
+    gone.push(...changed.gone.map((partyId) => [marketId, partyId]))
+  }
+  if (gone.length > 0) yield { text: DELETE_PROVIDER, values: gone, deletesFrom: providerTable }
+  yield {
+    table: providerListTable,
+    rows: [...newer].map(([market_id, ofMarket]) => {
+      const { height, index } = ofMarket.at(-1)!
+      return { market_id, height, event_index: index }
+    }),
+  }
+  yield { table: providerTable, rows }
+}
+
+/** A stored row, with the place of the list that brought its figures. */
+type StoredProvider = { provider: LiquidityProviderRow; place: Place; position: Place }
+
+function storedOf([partyId, feeShare, sla, listHeight, listIndex, ...position]: Row): StoredProvider {
+  return {
+    provider: {
+      partyId: String(partyId),
+      feeShare: String(feeShare),
+      sla: sla === null ? null : String(sla),
+    },
+    place: placeOf([listHeight!, listIndex!]),
+    position: placeOf(position),
+  }
+}
+
+/**
+ * The rows that the last of some lists of a market changes, each with the place of the list since which it is as it is.
+ * Most rows change with each list, so that few lists are decoded.
+ */
+function changesOf(
+  lists: readonly LiquidityProviderList[],
+  stored: ReadonlyMap<string, StoredProvider>,
+): { rows: { provider: LiquidityProviderRow; place: Place }[]; gone: string[] } {
+  const last = lists.at(-1)!
+  const since = new Map(
+    liquidityProviderRows(last.event).map((provider) => [
+      provider.partyId,
+      { provider, place: last as Place },
+    ]),
+  )
+  const gone = [...stored.keys()].filter((partyId) => !since.has(partyId))
+  let going = [...since.values()]
+  for (const list of lists.slice(0, -1).toReversed()) {
+    if (going.length === 0) break
+    const providers = new Map(liquidityProviderRows(list.event).map((one) => [one.partyId, one]))
+    going = going.filter(({ provider }) => isSame(provider, providers.get(provider.partyId)))
+    // Nobody who follows the stream has been sent an unplaced row.
+    if (hasBlock(list.height)) for (const one of going) one.place = list
+  }
+  for (const { provider } of going) {
+    const known = stored.get(provider.partyId)
+    if (known !== undefined && hasBlock(known.place.height) && isSame(provider, known.provider))
+      since.delete(provider.partyId)
+  }
+  return { rows: [...since.values()], gone }
+}
+
+function isSame(one: LiquidityProviderRow, other: LiquidityProviderRow | undefined): boolean {
+  return other !== undefined && one.feeShare === other.feeShare && one.sla === other.sla
+}

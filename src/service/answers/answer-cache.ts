@@ -1,0 +1,135 @@
+import { LRUCache } from 'lru-cache'
+import { sharedRuns } from '#core/concurrency/shared-runs'
+import type { Change, StoreVersion } from '#core/store/changes'
+import type { Freshness, Position } from '#core/store/pages/page'
+import type { Reader } from '#core/store/store'
+import type { KeptUntil } from '../questions/question.ts'
+
+/** Answers kept at most: each is looked at after a commit. */
+const MAX_ANSWERS = 10_000
+
+/** Memory of an entry besides its bytes. */
+const ENTRY_BYTES = 1_000
+
+/** Characters of remembered requests, which distinguish reading a whole list from repeating a request. */
+const MAX_ASKED = 1_000_000
+
+/** A body up to this size is kept as text of one byte a character: Node sends it in one piece with its head. */
+const MAX_TEXT_BYTES = 4 * 1024
+
+/** An answer as sent, without the parts that differ between requests. */
+export type KeptAnswer = {
+  /** Bytes, or a character for each byte (`latin1`). */
+  body: Buffer | string
+  tag: string
+  isGzipped: boolean
+  /** As in {@link Made}. */
+  file?: string | undefined
+  until: KeptUntil
+  /** The commit that it shows. */
+  version: StoreVersion
+}
+
+/** An answer, and the block at which the store would give it. */
+export type FoundAnswer = { answer: KeptAnswer; at: Position }
+
+/** Answers ready to be sent again. */
+export type AnswerCache = {
+  /** Whether there is an answer, which may be out of date. */
+  has(key: string): boolean
+  /** The answer, if it is the one that the store would give; null if it is not. */
+  find(key: string): Promise<FoundAnswer | null>
+  /** As {@link AnswerCache.find}, if the store was checked just now; null if it must be checked. */
+  findAtOnce(key: string): FoundAnswer | null
+  /** Caches an answer, if it is still current; a large one only when it is made again. */
+  put(key: string, answer: KeptAnswer): Promise<void>
+}
+
+/**
+ * Keeps the answers asked for last, up to so many bytes, until a commit changes rows that they depend on; null for no
+ * bytes.
+ */
+export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache | null {
+  if (maxBytes === 0) return null
+  const answers = new LRUCache<string, KeptAnswer>({
+    max: MAX_ANSWERS,
+    maxSize: maxBytes,
+    // A key is held as text, two bytes a character at most.
+    sizeCalculation: ({ body }, key) => body.length + 2 * key.length + ENTRY_BYTES,
+  })
+  const asked = new LRUCache<string, true>({ maxSize: MAX_ASKED, sizeCalculation: (_, key) => key.length })
+  let state: Freshness | null = null
+
+  /**
+   * Whether an answer is worth its memory. A client that reads a whole list would evict other answers, and burden
+   * the garbage collector with answers that are never requested again.
+   */
+  function isWorthKeeping(key: string, body: Buffer | string): boolean {
+    if (body.length <= MAX_TEXT_BYTES || asked.has(key)) return true
+    asked.set(key, true)
+    return false
+  }
+
+  function forget({ changed, version }: Freshness): void {
+    if (changed === null) answers.clear()
+    else if (version.version !== state?.version.version) {
+      const touches = touchedBy(changed)
+      for (const [key, { until }] of answers.entries()) if (touches(until)) answers.delete(key)
+    }
+  }
+
+  async function refresh(): Promise<Freshness> {
+    const found = await reader.freshness(state?.version ?? null)
+    forget(found)
+    state = found
+    return found
+  }
+  const refreshes = sharedRuns(refresh)
+
+  function findIn(key: string, { position, version }: Freshness): FoundAnswer | null {
+    const answer = answers.get(key)
+    // It may have been read from a later commit than the last refresh has seen.
+    if (answer === undefined || position === null || answer.version.version > version.version) return null
+    return { answer, at: position }
+  }
+
+  return {
+    has: (key) => answers.has(key),
+
+    find: async (key) => findIn(key, await refreshes.fresh()),
+
+    findAtOnce: (key) => {
+      const recent = state === null ? null : reader.recentFreshness?.(state.version)
+      return recent ? findIn(key, recent) : null
+    },
+
+    put: async (key, answer) => {
+      if (!isWorthKeeping(key, answer.body)) return
+      // Before any wait, after which the memory may be used for another answer.
+      const kept = { ...answer, body: copyOf(answer.body) }
+      // The changes between its commit and another refresh are unknown.
+      if (answer.version.mark !== state?.version.mark) await refreshes.fresh().catch(() => {})
+      if (answer.version.mark !== state?.version.mark) return
+      answers.set(key, kept)
+    },
+  }
+}
+
+function copyOf(body: Buffer | string): Buffer | string {
+  return body.length > MAX_TEXT_BYTES ? Buffer.from(body as Buffer) : body.toString('latin1')
+}
+
+/** Returns a test for answers that a commit with these changes makes stale. */
+function touchedBy(changed: readonly Change[]): (until: KeptUntil) => boolean {
+  const scopes = new Map<string, Set<string | null>>()
+  for (const { resource, scope } of changed) {
+    const known = scopes.get(resource)
+    if (known === undefined) scopes.set(resource, new Set([scope]))
+    else known.add(scope)
+  }
+  return (until) => {
+    if (until === 'the next commit') return true
+    const touched = scopes.get(until.resource)
+    return touched !== undefined && (until.scope === null || touched.has(until.scope) || touched.has(null))
+  }
+}

@@ -1,0 +1,115 @@
+import type { Position } from '#core/store/pages/page'
+import { emptyStore, invalidParameter } from '../http/errors.ts'
+import type { Closing, Turns } from '../http/turns.ts'
+import type { Metrics } from '../metrics.ts'
+import type { BodyForm, Lane, Made, Question } from '../questions/question.ts'
+import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
+import type { Maker } from './maker.ts'
+
+/** The bytes of an answer as they were sent. */
+export type SentAnswer = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
+
+/** A request for an answer, and the way to send it. */
+export type Asking<Asked> = {
+  /** Key in the cache. */
+  key: string
+  form: BodyForm
+  /** Checks the request. @throws {ApiError} 400 */
+  ask(): Asked
+  /** The address that it counts for. */
+  address: string
+  /** Its end makes the answer unnecessary. */
+  connection: Closing & { readonly destroyed: boolean }
+  /**
+   * Emits `close` once the answer has been sent, or cannot be: the memory of its body is given back then. Null if it may be
+   * read after that, as by HTTP/2, whose connection goes on: the garbage collector gives it back.
+   */
+  response: Closing | null
+  sendKept(kept: KeptAnswer, position: Position): void
+  /** Sends an answer; returns the part to cache, or null. */
+  sendMade(made: Made): Promise<SentAnswer | null>
+}
+
+/**
+ * Answers a question: from memory, at once if possible, or made in its turn and cached. The only way to an answer.
+ *
+ * Rejects with {@link ApiError} for a refused request, and with the fault that keeps the store from being read.
+ */
+export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
+
+export type AnswersOptions = {
+  maker: Maker
+  turns: Record<Lane, Turns>
+  /** Null without a cache. */
+  cache: AnswerCache | null
+  metrics: Metrics
+}
+
+export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions): Answers {
+  const fromMemory = metrics.counter(
+    'lyra_pages_from_memory_total',
+    'Pages answered from memory because their rows had not changed.',
+  )
+
+  function sendKept(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
+    fromMemory.inc()
+    asking.sendKept(answer, at)
+    return true
+  }
+
+  /** Sends the cached answer, if there is one; returns whether there was. */
+  function sendKeptAtOnce(asking: Asking<unknown>): boolean | Promise<boolean> {
+    if (cache === null || !cache.has(asking.key)) return false
+    const found = cache.findAtOnce(asking.key)
+    if (found !== null) return sendKept(asking, found)
+    return (
+      cache
+        .find(asking.key)
+        // Faults of the store are reported by the reading itself.
+        .catch(() => null)
+        .then((later) => later !== null && sendKept(asking, later))
+    )
+  }
+
+  async function answer<Asked>(
+    question: Question<Asked>,
+    asking: Asking<Asked>,
+    isSent: boolean | Promise<boolean>,
+  ): Promise<void> {
+    if (await isSent) return
+    const asked = asking.ask()
+
+    const makeAndSend = async (): Promise<void> => {
+      if (asking.connection.destroyed) return
+      // If many clients request the same at once, as after a block, another turn may have made it meanwhile.
+      if (await sendKeptAtOnce(asking)) return
+      const made = await maker.make(question, asked, asking.form)
+      if (made === null) throw emptyStore()
+      if (made.refusal !== undefined) throw invalidParameter(made.refusal)
+      const sent = await asking.sendMade(made)
+      if (sent?.body === made.body) asking.response?.once('close', () => giveBack(made.body))
+      else if (asking.response !== null) giveBack(made.body)
+      const until = question.keptUntil(asked)
+      if (sent !== null && until !== null && made.version !== null) {
+        // Not waited for: the answer is sent, and others wait for the turn.
+        void cache?.put(asking.key, { ...sent, until, version: made.version })
+      }
+    }
+
+    return turns[question.lane(asked)](makeAndSend, asking.address, asking.connection)
+  }
+
+  return (question, asking) => {
+    const isSent = sendKeptAtOnce(asking)
+    return isSent === true ? undefined : answer(question, asking, isSent)
+  }
+}
+
+/**
+ * Gives the memory of a body back at once, which must not be read any more. Left to the garbage collector, bodies would cost
+ * a whole collection whenever a few dozen megabytes had accumulated.
+ */
+function giveBack({ buffer, length }: Buffer): void {
+  // Shorter ones may share their memory with others.
+  if (length >= Buffer.poolSize) (buffer as ArrayBuffer).transfer(0)
+}

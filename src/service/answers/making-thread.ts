@@ -1,0 +1,54 @@
+// Makes answers from one store, one after another; making-threads.ts starts it and asks.
+import { parentPort, workerData } from 'node:worker_threads'
+import { yieldToOthers } from '#core/concurrency/yield-to-others'
+import { findStore } from '#core/store/open-store'
+import { asUnavailable, type Reader } from '#core/store/store'
+import { questionAt } from '../questions/question-at.ts'
+import type { MakingThreadTask, ToMake, TransferredAnswer } from './making-threads.ts'
+import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
+
+const { store: name, isLong, isReadOnly = false, speaksGrpc } = workerData as MakingThreadTask
+// Answers that take long are waited for anyway; the others are not to wait for them.
+if (isLong) yieldToOthers()
+if (speaksGrpc) await import('../questions/page-message.ts')
+const store = findStore(name)
+let reader: Reader | null = null
+
+async function openReader(): Promise<Reader> {
+  try {
+    return await store.openReader({ pausesInLongPages: isLong, isReadOnly })
+  } catch (error) {
+    throw asUnavailable(error)
+  }
+}
+
+async function answer({
+  path,
+  asked,
+  form,
+  askedAt,
+}: ToMake): Promise<ThreadAnswer<TransferredAnswer | null>> {
+  reader ??= await openReader()
+  const made = await questionAt(path).make(asked, { reader, form, askedAt })
+  if (made === null) return { answer: null }
+  // A short buffer may share its memory with others.
+  const body =
+    made.body.length < Buffer.poolSize
+      ? new Uint8Array(made.body)
+      : new Uint8Array(made.body.buffer as ArrayBuffer, made.body.byteOffset, made.body.length)
+  return { answer: { ...made, body }, bytes: [body.buffer] }
+}
+
+let last: Promise<unknown> = Promise.resolve()
+answerCalls(
+  parentPort!,
+  (asked: ToMake) => {
+    const answered = last.then(() => answer(asked))
+    last = answered.catch(() => {})
+    return answered
+  },
+  async () => {
+    await last
+    await reader?.close()
+  },
+)

@@ -1,0 +1,38 @@
+import type { Position } from '#core/store/pages/page'
+import type { Reader } from '#core/store/store'
+import { emptyStore } from '../http/errors.ts'
+import { commit, PROGRAM_VERSION } from '../version.ts'
+
+/** An answer, and the last block if that is known. */
+type NodeAnswer = { message: object; position: Position | null }
+
+/** A data node's information about itself, over REST and gRPC. */
+export type NodeAnswers = {
+  ping(): Promise<NodeAnswer>
+  /** The program: `version`, and `commitHash`, which is empty if it is not known. */
+  info(): Promise<NodeAnswer>
+  /** The time of the last block, Unix nanoseconds. Rejects with {@link ApiError} 503 while the store is empty. */
+  vegaTime(): Promise<NodeAnswer>
+}
+
+export function createNodeAnswers(reader: Reader): NodeAnswers {
+  const lastPosition = async () => (await reader.freshness(null)).position
+  const withLastPosition = async (message: object) => ({
+    message,
+    position: await lastPosition().catch(() => null),
+  })
+  const infoOf = () => ({ version: PROGRAM_VERSION, commitHash: commit() ?? '' })
+  let info: object | null = null
+  return {
+    ping: () => withLastPosition({}),
+    info: () => {
+      info ??= infoOf()
+      return withLastPosition(info)
+    },
+    vegaTime: async () => {
+      const position = await lastPosition()
+      if (position === null) throw emptyStore()
+      return { message: { timestamp: position.timestamp }, position }
+    },
+  }
+}

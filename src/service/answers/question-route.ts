@@ -1,0 +1,77 @@
+import { EXPORT_TYPES } from '../formats/export-bytes.ts'
+import { withIsoTimes } from '../formats/iso-times.ts'
+import { type Exchange, JSON_TYPE } from '../http/exchange.ts'
+import { acceptsGzip, compressed, matchesTag } from '../http/negotiation.ts'
+import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
+import type { Route } from '../http/router.ts'
+import { timeNamesOfAnswer } from '../questions/answer-times.ts'
+import { restParametersOf } from '../questions/csv-file.ts'
+import { parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
+import { checkSumOf, type Made, type Question } from '../questions/question.ts'
+import type { KeptAnswer } from './answer-cache.ts'
+import type { Answers, SentAnswer } from './answers.ts'
+
+/** Answers may be kept, but must be asked about again before they are used. */
+const CACHE_CONTROL = 'no-cache'
+
+/** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
+export function questionRoute<Asked>(question: Question<Asked>, answers: Answers): Route {
+  const { description } = question
+  const isOfReference = 'list' in description && description.list.grpcMethod !== undefined
+  const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
+  const timeNames = timeNamesOfAnswer(description)
+  /** With its times as the request wants them, which has been checked. */
+  const withTimes = (made: Made, target: string): Made =>
+    made.file === undefined && hasName(queryOf(target), TIMES_PARAMETER.name)
+      ? { ...made, body: Buffer.from(withIsoTimes(made.body.toString(), timeNames)), checkSum: null }
+      : made
+  return {
+    path: question.path,
+    answer: (exchange) => {
+      const { request, response, pathId, address } = exchange
+      const isGzipped = acceptsGzip(request)
+      return answers(question, {
+        key: `${isGzipped ? 'gzip' : 'plain'} ${exchange.target}`,
+        form: 'json',
+        ask: () => question.check(readParameters(parseQuery(queryOf(exchange.target))), pathId),
+        address,
+        connection: request.socket,
+        response,
+        sendKept: (kept, position) => sendBody(exchange, kept, position),
+        sendMade: (made) => sendMade(exchange, withTimes(made, exchange.target), isGzipped),
+      })
+    },
+  }
+}
+
+/** Sends a body that a question's answer has not. */
+export async function sendMade(
+  exchange: Exchange,
+  answer: Pick<Made, 'body' | 'checkSum' | 'file'> & { position: Made['position'] | null },
+  isGzipped: boolean,
+): Promise<SentAnswer | null> {
+  const { body: made, checkSum, file, position } = answer
+  const plain = file === undefined ? exchange.pretty(made) : made
+  const sum = plain === made && checkSum !== null ? checkSum : checkSumOf(plain)
+  const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
+  const isKnown = matchesTag(exchange.request.headers['if-none-match'], tag)
+  const body = isGzipped && !isKnown ? await compressed(plain) : plain
+  sendBody(exchange, { body, tag, isGzipped, file }, position)
+  return isKnown ? null : { body, tag, isGzipped, file }
+}
+
+function sendBody(
+  exchange: Exchange,
+  { body, tag, isGzipped, file }: Pick<KeptAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
+  position: Made['position'] | null,
+): void {
+  const headers: Record<string, string> = { 'cache-control': CACHE_CONTROL, etag: tag }
+  if (matchesTag(exchange.request.headers['if-none-match'], tag)) {
+    exchange.send(304, { position, vary: 'Accept-Encoding', headers })
+    return
+  }
+  headers['content-type'] = file === undefined ? JSON_TYPE : EXPORT_TYPES.csv
+  if (file !== undefined) headers['content-disposition'] = `attachment; filename="${file}"`
+  if (isGzipped) headers['content-encoding'] = 'gzip'
+  exchange.send(200, { position, vary: 'Accept-Encoding', headers }, body)
+}

@@ -1,0 +1,231 @@
+import { pipeline } from 'node:stream/promises'
+import type { Logger } from 'pino'
+import { countedNotice } from '#core/domain/counted-notice'
+import { EXPORT_TYPES, type ExportFormat } from '../formats/export-bytes.ts'
+import { ExportError } from '../formats/export-error.ts'
+import type { ExportQuery } from '../formats/export-rows.ts'
+import { emptyStore, invalidParameter, unavailable } from '../http/errors.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { Limits } from '../http/limits.ts'
+import { acceptsGzip } from '../http/negotiation.ts'
+import { fileAsked } from '../http/ranges.ts'
+import type { LongReads, OpenExport } from '../streams/long-reads.ts'
+import { ExportFile, NoTemporaryFileError } from './export-file.ts'
+import { ExportFiles } from './export-files.ts'
+import { type ExportOptions, type RunningExport, RunningExports } from './running-exports.ts'
+import { freed, sendBytes } from './send-export.ts'
+
+/** How long one may take; then it is cut off, to be resumed after its last cursor. */
+const MAX_EXPORT_MS = 15 * 60_000
+
+/**
+ * What part of the bytes of a file one may have as Parquet, whose rows take a tenth of their bytes as text: its client, or
+ * the proxy before it, waits until the whole is made.
+ */
+const PARQUET_PART = 1 / 4
+
+/** Answers requests for exports: what fits is made whole and sent as a file, the rest as it is read. */
+export class ExportAnswers {
+  readonly #longReads: LongReads
+  readonly #log: Logger
+  readonly #running: RunningExports
+  readonly #files: ExportFiles
+  readonly #fileBytes: number
+  readonly #noticeNoFile: (message: string) => void
+
+  constructor(options: ExportOptions & { fileLimits: Limits['exportFiles'] }) {
+    this.#longReads = options.longReads
+    this.#log = options.log
+    this.#running = new RunningExports(options)
+    this.#files = new ExportFiles(options.fileLimits)
+    this.#fileBytes = options.fileLimits.bytes
+    this.#noticeNoFile = countedNotice((message) => this.#log.warn(message))
+  }
+
+  /**
+   * Answers with all rows of a query in a format. A file has a length, a tag and ranges; what is compressed on the way
+   * has none of these, so it is sent as it is read.
+   *
+   * Rejects with {@link ApiError}, and with faults of the store.
+   */
+  async answer(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
+    const { method, headers } = exchange.request
+    const isZipped =
+      method === 'GET' && format !== 'parquet' && headers.range === undefined && acceptsGzip(exchange.request)
+    const file = isZipped ? null : await this.#fileOf(query, format, exchange)
+    if (file === null) return this.#sendRead(query, format, exchange, isZipped)
+    try {
+      await this.#sendFile(file, headOf(query, format), exchange)
+    } finally {
+      await file.letGo()
+    }
+  }
+
+  /** Lets the files go that are kept for who asks again. */
+  async close(): Promise<void> {
+    await this.#files.close()
+  }
+
+  /** The file of all rows, which the caller holds; null if there is none. */
+  async #fileOf(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<ExportFile | null> {
+    const { socket } = exchange.request
+    const { timeout = 0 } = socket
+    const gone = new AbortController()
+    const leave = () => gone.abort()
+    exchange.response.once('close', leave)
+    // Nothing moves on the connection while the file is made.
+    socket.setTimeout(0)
+    try {
+      const make = (abandoned: AbortSignal) => this.#make(query, format, exchange.address, abandoned)
+      return await this.#files.ask(exchange.target, make, gone.signal)
+    } finally {
+      exchange.response.off('close', leave)
+      socket.setTimeout(timeout)
+    }
+  }
+
+  /**
+   * Makes all rows of a query into a file; null if they have more bytes than a file may have, or the system gives none.
+   */
+  async #make(
+    query: ExportQuery,
+    format: ExportFormat,
+    address: string,
+    abandoned: AbortSignal,
+  ): Promise<ExportFile | null> {
+    const begun = await this.#running.begin(address, null)
+    const signal = AbortSignal.any([begun.stop.signal, abandoned, AbortSignal.timeout(MAX_EXPORT_MS)])
+    const most = this.#fileBytes * (format === 'parquet' ? PARQUET_PART : 1)
+    let opened: OpenExport | null = null
+    let file: ExportFile | null = null
+    try {
+      opened = await this.#longReads.openExport(query, format)
+      if (opened.position === null) throw emptyStore()
+      file = await ExportFile.create(opened.position)
+      for (let piece = await opened.next(); piece !== null; piece = await opened.next()) {
+        signal.throwIfAborted()
+        if (file.size + piece.length > most) {
+          await file.letGo()
+          return null
+        }
+        await file.write(piece)
+        freed(piece)
+      }
+      return file
+    } catch (error) {
+      await file?.letGo()
+      if (error instanceof NoTemporaryFileError) {
+        this.#noticeNoFile(`exports are sent without a length: ${error.message}`)
+        return null
+      }
+      if (signal.aborted) throw unavailable(`the export was ended: ${(signal.reason as Error).message}`, 10)
+      throw refusalOf(error, format)
+    } finally {
+      this.#running.end(begun)
+      await opened?.close()
+    }
+  }
+
+  /** Sends a file, or the part of it that is asked for. */
+  async #sendFile(file: ExportFile, head: ExportHead, exchange: Exchange): Promise<void> {
+    const { request, response, address } = exchange
+    const { position, size, tag } = file
+    const asked = fileAsked(request.method === 'GET' ? request.headers : {}, tag, size)
+    const headers = { ...head, etag: tag, 'cache-control': 'no-cache', 'accept-ranges': 'bytes' }
+    if (asked === 'unchanged') {
+      exchange.begin(304, { position, vary: 'Accept-Encoding', headers })
+      response.end()
+      return
+    }
+    const range = asked === 'whole' ? { start: 0, end: size - 1 } : asked
+    const ofRange = asked === 'whole' ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${size}` }
+    exchange.begin(asked === 'whole' ? 200 : 206, {
+      position,
+      vary: 'Accept-Encoding',
+      headers: { ...headers, ...ofRange, 'content-length': String(range.end + 1 - range.start) },
+    })
+    if (request.method === 'HEAD') {
+      response.end()
+      return
+    }
+    const sending = this.#running.beginFile(address, response)
+    try {
+      await this.#untilSent(exchange, sending, (signal) => pipeline(file.read(range), response, { signal }))
+    } finally {
+      this.#running.end(sending)
+    }
+  }
+
+  /** Sends all rows of a query as they are read, as fast as the client takes them. */
+  async #sendRead(
+    query: ExportQuery,
+    format: ExportFormat,
+    exchange: Exchange,
+    isZipped: boolean,
+  ): Promise<void> {
+    const { request, response, address } = exchange
+    const begun = await this.#running.begin(address, response)
+    let opened: OpenExport | null = null
+    try {
+      opened = await this.#longReads.openExport(query, format)
+      const { position } = opened
+      if (position === null) throw emptyStore()
+      // What fails at once is answered with an error.
+      const first = request.method === 'HEAD' ? null : await opened.next()
+      exchange.begin(200, {
+        position,
+        vary: 'Accept-Encoding',
+        headers: {
+          ...headOf(query, format),
+          'cache-control': 'no-store',
+          ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
+        },
+      })
+      if (request.method === 'HEAD') {
+        response.end()
+        return
+      }
+      const rows = { first, opened }
+      await this.#untilSent(exchange, begun, (signal) => sendBytes(rows, isZipped, response, signal))
+    } catch (error) {
+      throw refusalOf(error, format)
+    } finally {
+      // Before it is closed: who asks for one export after another is not to wait for a database that takes its time.
+      this.#running.end(begun)
+      await opened?.close()
+    }
+  }
+
+  /** Waits until an answer whose head is sent has its bytes: cutting it off is all that can be done about a fault. */
+  async #untilSent(
+    { response, address }: Exchange,
+    sending: RunningExport,
+    send: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const signal = AbortSignal.any([sending.stop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    try {
+      await send(signal)
+    } catch (error) {
+      if (response.writableFinished) return
+      const { message } = (signal.aborted ? signal.reason : error) as Error
+      this.#log.warn(`an export to ${address} was cut off: ${message}`)
+    }
+  }
+}
+
+/** The headers of an export, however it is sent. */
+type ExportHead = Record<'content-type' | 'content-disposition', string>
+
+const headOf = ({ resource }: ExportQuery, format: ExportFormat): ExportHead => ({
+  'content-type': EXPORT_TYPES[format],
+  'content-disposition': `attachment; filename="${resource.name}.${format}"`,
+})
+
+/** A number that does not fit as the answer to the request that asked for it; any other error as it is. */
+function refusalOf(error: unknown, format: ExportFormat): unknown {
+  // That of a thread is no instance of its class here.
+  if (!(error instanceof Error) || error.name !== ExportError.name) return error
+  return invalidParameter(
+    `parsing field "format": format is "${format}", but a number does not fit: ${error.message}`,
+  )
+}

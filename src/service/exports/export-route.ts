@@ -1,0 +1,70 @@
+import type { Resource } from '#core/model/resource'
+import { EXPORT_FORMATS, type ExportFormat } from '../formats/export-bytes.ts'
+import { invalidParameter } from '../http/errors.ts'
+import { exportPath } from '../http/paths.ts'
+import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
+import type { Route } from '../http/router.ts'
+import { FORMAT_PARAMETER, type ParameterValues, parameterReader } from '../questions/parameters.ts'
+import { ExportAnswers } from './export-answers.ts'
+import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
+
+/** Exports under way. */
+export type Exports = {
+  /** The route of a resource's pages, which answers requests with a `format` with all rows in that format. */
+  besidePages(resource: Resource, pages: Route): Route
+  /** The routes of a resource's export over all markets: its address, and one that ends in each format. */
+  ofAllMarkets(resource: Resource): Route[]
+  /** Lets the files go that are kept for who asks again. */
+  close(): Promise<void>
+}
+
+/** Makes the routes of exports, which together keep to the limits. */
+export function createExports(options: ConstructorParameters<typeof ExportAnswers>[0]): Exports {
+  const answers = new ExportAnswers(options)
+
+  return {
+    besidePages: (resource, pages) => {
+      const readParameters = parameterReader(
+        exportParametersOf(resource),
+        resource.grpcMethod === undefined ? 'refused' : 'ignored',
+      )
+      return {
+        ...pages,
+        answer: async (exchange) => {
+          const query = queryOf(exchange.target)
+          if (!hasName(query, FORMAT_PARAMETER.name)) return pages.answer(exchange)
+          const values = readParameters(parseQuery(query))
+          const asked = exportQuery(resource, exchange.pathId, values)
+          return answers.answer(asked, values.get(FORMAT_PARAMETER.name) as ExportFormat, exchange)
+        },
+      }
+    },
+    ofAllMarkets: (resource) => {
+      const readParameters = parameterReader(fullExportParametersOf(resource), 'refused')
+      const routeOf = (ending: ExportFormat | null): Route => ({
+        path: exportPath(resource, ending),
+        answer: async (exchange) => {
+          const values = readParameters(parseQuery(queryOf(exchange.target)))
+          const format = formatOf(values, ending)
+          await answers.answer(fullExportQuery(resource, values), format, exchange)
+        },
+      })
+      return [routeOf(null), ...EXPORT_FORMATS.map(routeOf)]
+    },
+    close: () => answers.close(),
+  }
+}
+
+/** The format that an address and its parameters name. @throws {ApiError} 400 if they name two */
+function formatOf(values: ParameterValues, ending: ExportFormat | null): ExportFormat {
+  const { name } = FORMAT_PARAMETER
+  const asked = values.get(name) as ExportFormat | undefined
+  if (ending !== null && asked !== undefined && asked !== ending) {
+    throw invalidParameter(
+      `parsing field "format": format is "${asked}", but the address ends in .${ending}; leave one of them out`,
+    )
+  }
+  // `times` is checked with the format, wherever it is named.
+  if (ending !== null) values.set(name, ending)
+  return ending ?? asked ?? 'ndjson'
+}

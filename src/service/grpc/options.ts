@@ -1,0 +1,27 @@
+import type { Reader } from '#core/store/store'
+import type { Answers } from '../answers/answers.ts'
+import type { Backlog } from '../http/backlog.ts'
+import type { Connections } from '../http/connections.ts'
+import type { ExplainError } from '../http/errors.ts'
+import type { KnownPosition } from '../http/exchange.ts'
+import type { CountRequest } from '../http/rate-limit.ts'
+import type { IngestionState, StoreHealth } from '../http/readiness.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Account } from '../shares.ts'
+
+/** State shared by REST and gRPC: both serve the same pages, and count clients together. */
+export type GrpcOptions = {
+  reader: Reader
+  answers: Answers
+  connections: Connections
+  backlog: Backlog
+  countRequest: CountRequest
+  explainError: ExplainError
+  metrics: Metrics
+  ingestion: IngestionState
+  /** What answers have found out about the store. */
+  health: StoreHealth
+  trustProxy: boolean
+  account: Account
+  known: KnownPosition
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Account } from '../shares.ts'
+import type { Backlog } from './backlog.ts'
+import { countedAddress } from './client-address.ts'
+import type { ApiError } from './errors.ts'
+
+/** Requests that a client may send ahead of the answers; one that sends more is cut off. */
+const MAX_SENT_AHEAD = 16
+
+/** Memory of a waiting request: its line and headers. */
+const REQUEST_BYTES = 16 * 1024
+
+/** The order of requests: each connection answers one at a time, in their order. */
+export type Connections = {
+  /**
+   * Takes a new connection on. If there are as many as there may be, one of the address that holds most is closed
+   * for it: the oldest on which nothing is being answered, or the oldest; or the new one, if its own address is
+   * among those that hold most.
+   */
+  admit(connection: Socket): void
+  /**
+   * Waits until the connection's earlier requests are answered and this one is complete; its body is discarded, since
+   * no operation takes one. Returns whether the client is still connected.
+   *
+   * @throws {ApiError} the error that {@link Connections.fail} was given for this request.
+   */
+  takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
+  /**
+   * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Returns
+   * whether it did.
+   */
+  takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
+  /**
+   * Reports that the connection's parser has failed. Returns true if that was within the body of a request,
+   * whose answer the error then is; otherwise, once all requests before are answered, false.
+   */
+  fail(connection: Duplex, error: ApiError): Promise<boolean>
+}
+
+type ClientConnection = {
+  /** Whether one of its requests is being answered. */
+  busy: boolean
+  /** The requests that wait, in order. */
+  waiting: (() => void)[]
+  /** The request that came last: the one whose body may still be coming. */
+  latest: IncomingMessage | null
+  /** The error within its body. */
+  fault: ApiError | null
+}
+
+export type ConnectionsOptions = {
+  backlog: Backlog
+  /** Connections at a time. */
+  places: number
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
+  account: Account
+}
+
+export function createConnections({ backlog, places, addressOf, account }: ConnectionsOptions): Connections {
+  const known = new WeakMap<Duplex, ClientConnection>()
+  const shares = account.shares<Socket>({ places, choose: idlest })
+
+  function idlest(sockets: ReadonlySet<Socket>): Socket {
+    const [oldest] = sockets
+    for (const socket of sockets) if (known.get(socket)?.busy !== true) return socket
+    return oldest!
+  }
+
+  function find(socket: Duplex): ClientConnection {
+    let connection = known.get(socket)
+    if (connection === undefined) {
+      const added: ClientConnection = { busy: false, waiting: [], latest: null, fault: null }
+      known.set(socket, added)
+      socket.once('close', () => {
+        for (const wake of added.waiting.splice(0)) wake()
+      })
+      connection = added
+    }
+    return connection
+  }
+
+  /** Waits until all that came before is answered. */
+  async function wait(connection: ClientConnection, socket: Duplex, address: string): Promise<void> {
+    if (!connection.busy) {
+      connection.busy = true
+      return
+    }
+    if (connection.waiting.length >= MAX_SENT_AHEAD) socket.destroy()
+    if (socket.destroyed) return
+    const release = backlog.hold(address, socket, REQUEST_BYTES)
+    await new Promise<void>((resolve) => connection.waiting.push(resolve))
+    release()
+  }
+
+  /** Lets the next one in once this one is answered. */
+  function passOn(connection: ClientConnection, response: ServerResponse): void {
+    response.once('close', () => {
+      const next = connection.waiting.shift()
+      if (next === undefined) connection.busy = false
+      else next()
+    })
+  }
+
+  return {
+    admit: (socket) => {
+      const result = shares.take(countedAddress(socket.remoteAddress ?? ''), socket)
+      if (result === 'refused') socket.destroy()
+      else {
+        result?.destroy()
+        socket.once('close', () => shares.release(socket))
+      }
+    },
+    takeTurn: async (request, response) => {
+      const { socket } = request
+      const connection = find(socket)
+      connection.latest = request
+      await wait(connection, socket, addressOf(request))
+      passOn(connection, response)
+      if (hasBody(request)) await discardBody(request, connection)
+      return !socket.destroyed
+    },
+    takeTurnAtOnce: (request, response) => {
+      const connection = find(request.socket)
+      if (connection.busy || request.socket.destroyed || hasBody(request)) return false
+      connection.busy = true
+      connection.latest = request
+      passOn(connection, response)
+      return true
+    },
+    fail: async (socket, error) => {
+      const connection = find(socket)
+      if (connection.latest?.complete === false) {
+        connection.fault = error
+        connection.latest.emit('fault')
+        return true
+      }
+      await wait(connection, socket, countedAddress((socket as Socket).remoteAddress ?? ''))
+      return false
+    },
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** The server's limit for a whole request bounds the time for that. */
+async function discardBody(request: IncomingMessage, connection: ClientConnection): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (connection.fault !== null) resolve()
+    for (const event of ['end', 'close', 'fault']) request.once(event, resolve)
+    request.resume()
+  })
+  if (connection.fault !== null) throw connection.fault
+}

@@ -1,0 +1,192 @@
+import type { Logger } from 'pino'
+import { countedNotice } from '#core/domain/counted-notice'
+import { type FilterName, wordsOf } from '#core/model/resource'
+import { LISTS } from '#core/resources/resources'
+import { StoreUnavailableError } from '#core/store/store'
+
+/** gRPC status codes, as used by the data node. */
+export const GRPC = {
+  ok: 0,
+  cancelled: 1,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  outOfRange: 11,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+} as const
+
+/** The network's own error codes, in the details of an error. */
+const DETAIL = {
+  general: 10000,
+  missingMarketId: 10003,
+  malformedRequest: 10015,
+  invalidPagination: 10028,
+} as const
+
+/** One entry of an error's details. */
+export type ErrorDetail = { code: number; message: string; inner: string }
+
+/** An error answer, as in docs/api.md's table of errors. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: number
+  readonly detail: ErrorDetail | null
+  readonly headers: Record<string, string>
+
+  constructor(
+    status: number,
+    code: number,
+    message: string,
+    { detail = null, headers = {} }: { detail?: ErrorDetail | null; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = code
+    this.detail = detail
+    this.headers = headers
+  }
+}
+
+/** The body of an error answer, as JSON. */
+export function errorBody({ code, message, detail }: Pick<ApiError, 'code' | 'message' | 'detail'>): string {
+  const details = detail === null ? [] : [{ '@type': 'type.googleapis.com/vega.ErrorDetail', ...detail }]
+  return JSON.stringify({ code, message, details })
+}
+
+const invalidArgument = (code: number, message: string, inner: string) =>
+  new ApiError(400, GRPC.invalidArgument, 'InvalidArgument error', { detail: { code, message, inner } })
+
+export const tooManyRequests = (headers: Record<string, string>) =>
+  new ApiError(429, GRPC.resourceExhausted, 'api request rate limit exceeded', { headers })
+
+export const headersTooLarge = () =>
+  new ApiError(431, GRPC.invalidArgument, 'the request line and headers are over 16 KiB; send less')
+
+export const malformedRequest = (what: string, headers: Record<string, string> = {}) =>
+  new ApiError(400, GRPC.invalidArgument, what, { headers })
+
+/** Who comes from a data node learns what is here, and where the rest is. */
+const onlyLists = (lists: readonly string[], others = '') =>
+  `this is Lyra, whose lists are ${lists.join(', ')}${others}; a data node has the rest`
+
+/** @param known what exists instead */
+export const notFound = (known = onlyLists(LISTS.map(wordsOf), ' (/docs describes every request)')) =>
+  new ApiError(404, GRPC.notFound, `Not Found: ${known}`)
+
+/** The methods of every known path. */
+export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
+
+export const methodNotAllowed = () =>
+  new ApiError(405, GRPC.unimplemented, 'Method Not Allowed', { headers: { Allow: ALLOWED_METHODS } })
+
+/** A parameter that does not parse, or comes twice. */
+export const invalidParameter = (message: string) => new ApiError(400, GRPC.invalidArgument, message)
+
+/** A request without any of the filters of which one must be given. */
+export const missingFilter = (names: readonly FilterName[]) =>
+  invalidArgument(
+    DETAIL.malformedRequest,
+    'malformed request',
+    `${names.join(' or ')}${names.length === 2 ? ' or both' : ''} must be provided`,
+  )
+
+export const missingMarketId = () =>
+  invalidArgument(
+    DETAIL.missingMarketId,
+    'empty or missing market ID',
+    'a market id must be given: 64 hex digits',
+  )
+
+export const invalidMarketId = (value: string) =>
+  invalidArgument(DETAIL.general, 'invalid market ID', `${quoted(value)} is not 64 hex digits`)
+
+export const invalidPartyId = (value: string) =>
+  invalidArgument(
+    DETAIL.general,
+    'invalid party ID',
+    `${quoted(value)} is neither 64 hex digits nor "network"`,
+  )
+
+/** In the data node's spelling. */
+export const invalidTraderId = (value: string) =>
+  invalidArgument(
+    DETAIL.general,
+    'invalid party id',
+    value === ''
+      ? 'partyId (or party_id) is required: 64 hex digits'
+      : `${quoted(value)} is not 64 hex digits`,
+  )
+
+export const invalidPagination = (inner: string) =>
+  invalidArgument(DETAIL.invalidPagination, 'invalid pagination', inner)
+
+/** The store cannot be read, or holds no block yet; `Retry-After` in seconds. */
+export const unavailable = (message: string, retryAfter = 1) =>
+  new ApiError(503, GRPC.unavailable, message, { headers: { 'Retry-After': String(retryAfter) } })
+
+/** Refusals that only gRPC has. */
+export const tooManyCalls = () => unavailable('too many calls are open; try again later')
+
+export const unknownService = () => new ApiError(404, GRPC.notFound, 'there is no such service')
+
+export const unknownMethod = (path: string) =>
+  new ApiError(
+    501,
+    GRPC.unimplemented,
+    `there is no method ${quoted(path)}: ${onlyLists(LISTS.flatMap(({ grpcMethod }) => grpcMethod ?? []))}`,
+  )
+
+export const compressedRequest = (encoding: string) =>
+  new ApiError(501, GRPC.unimplemented, `grpc-encoding must be identity, not ${quoted(encoding)}`)
+
+export const messageTooLarge = (bytes: number, most: number) =>
+  new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, more than the ${most} allowed`)
+
+/** An invalid gRPC request. */
+export const protocolError = (what: string) => new ApiError(500, GRPC.internal, what)
+
+export const tooLate = (what: string) => new ApiError(504, GRPC.deadlineExceeded, what)
+
+export const emptyStore = () => unavailable('the store has no block yet; try again later')
+
+export const internalError = (requestId: string) =>
+  new ApiError(500, GRPC.internal, 'Internal error', {
+    detail: { code: DETAIL.general, message: 'internal error', inner: requestId },
+  })
+
+/** A client's text within an error: quoted, and cut if it is long. */
+export function quoted(text: string): string {
+  const shown = text.length > 100 ? `${text.slice(0, 100)}...` : text
+  return JSON.stringify(shown.toWellFormed())
+}
+
+/** Only an operator can mend a damaged store. */
+const DAMAGE_RETRY_S = 600
+
+/** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
+export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
+
+export function createExplainError(log: Logger, onDamage: () => void): ExplainError {
+  // While a database is unreachable, every request fails.
+  const noteUnavailable = countedNotice((message) => log.warn(message))
+  const noteDamage = countedNotice((message) => log.error(message))
+  return (error, name) => {
+    if (error instanceof ApiError) return error
+    if (error instanceof StoreUnavailableError && error.isDamaged) {
+      onDamage()
+      noteDamage(`store damaged: ${error.message}`)
+      return unavailable('the store is damaged, and cannot give this answer; see /ready', DAMAGE_RETRY_S)
+    }
+    if (error instanceof StoreUnavailableError) {
+      noteUnavailable(`store unavailable: ${error.message}`)
+      return unavailable('the store is temporarily unavailable; try again')
+    }
+    log.error({ err: error, ...name }, 'a request failed')
+    return internalError(Object.values(name)[0]!)
+  }
+}

@@ -1,0 +1,24 @@
+import type { Resource } from '#core/model/resource'
+
+export const DOCUMENT_PATH = '/openapi.json'
+/** The same as OpenAPI 3.0. */
+export const DOCUMENT_30_PATH = '/openapi-3.0.json'
+
+/** A data node's information about itself. */
+export const INFO_PATH = '/api/v2/info'
+export const TIME_PATH = '/api/v2/vega/time'
+
+/** The stream of a resource's new rows. */
+export function streamPath({ kebabName }: Resource): string {
+  return `/api/v2/stream/${kebabName}`
+}
+
+/** Where all rows of a resource are, of all markets; in a format that the address ends in, or that a parameter names. */
+export function exportPath({ kebabName }: Resource, ending: string | null = null): string {
+  return `/api/v2/export/${kebabName}${ending === null ? '' : `.${ending}`}`
+}
+
+/** The explorer, the API reference and their assets. */
+export const EXPLORER_PATH = '/'
+export const REFERENCE_PATH = '/docs'
+export const ASSETS_PATH = '/assets/:name'

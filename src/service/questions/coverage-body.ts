@@ -1,0 +1,70 @@
+import {
+  byFrom,
+  type Coverage,
+  type GapText,
+  gapText,
+  type HeightRange,
+  type ImportedText,
+  type InText,
+  importedText,
+  inText,
+  without,
+} from '#core/domain/coverage'
+import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '#core/store/queries/holdings'
+import { encodeCoverageCursor } from './coverage-cursor.ts'
+
+export const COVERAGE_PATH = '/api/v2/coverage'
+
+/** The body of `GET /api/v2/coverage`; numbers are text. */
+export type CoverageBody = {
+  coverage: {
+    chainId: string
+    blocks: {
+      /** Blocks that are held whole. */
+      ranges: InText<HeightRange>[]
+      /** Missing blocks between the first and the last one, and incomplete ones. */
+      gaps: GapText[]
+      /** Imported blocks: some of their events are missing, and all rows of the resources in `lacks`. */
+      imported: ImportedText[]
+      lastTimestamp: string
+    }
+    /** Resources that versions before did not know: the height from which on the store has them. */
+    since: { resource: string; height: string; start: string | null }[]
+    /** What to ask for the rest with, if there are more gaps or markets; null if this is all. */
+    next: string | null
+  } & Omit<Holdings, 'coverage' | 'next'>
+}
+
+/**
+ * Describes the requested part of a store's coverage. Over all parts, every height from the first to the last is in
+ * exactly one range, gap or imported range.
+ */
+export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
+  const { coverage, next, ...rows } = holdings
+  return {
+    coverage: {
+      chainId: coverage.chainId,
+      blocks: {
+        ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
+        gaps: coverage.gaps.map(gapText),
+        imported: coverage.imported.map(importedText),
+        lastTimestamp: coverage.timestamp.toString(),
+      },
+      since: coverage.since.map(({ resource, height, start }) => ({
+        ...{ resource, height: height.toString(), start: start?.toString() ?? null },
+      })),
+      ...rows,
+      next: next === null ? null : encodeCoverageCursor(next),
+    },
+  }
+}
+
+/** What lies between gaps and imported ranges, from a height on, and before another one if the rest is asked for later. */
+function wholeRanges(
+  { first, height, gaps, imported }: Coverage,
+  start: bigint,
+  end: bigint | null,
+): InText<HeightRange>[] {
+  const asked = { from: start > first ? start : first, to: end === null ? height : end - 1n }
+  return without([asked], [...gaps, ...imported].sort(byFrom)).map(inText)
+}

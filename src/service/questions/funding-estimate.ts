@@ -1,0 +1,40 @@
+import { fundingEstimate } from '#core/resources/funding-estimates'
+import { readEstimate } from '#core/store/queries/market-data'
+import { cellsOfNode, columnsOfFields } from '../formats/columns.ts'
+import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { nullable, objectOf, reference } from './node-schemas.ts'
+import { marketIdOfPath } from './page-request.ts'
+import { madeOf, type Question } from './question.ts'
+
+const BODY = objectOf({
+  fundingEstimate: {
+    ...nullable(reference(fundingEstimate.nodeName)),
+    description:
+      "Null if the market's latest data contain no estimate, if the latest stored period is another one or has ended, or if the market is rejected, cancelled, terminated, closed or settled.",
+  },
+})
+
+const ESTIMATE_COLUMNS = columnsOfFields(fundingEstimate.fields)
+
+/** The payment of a market's running period if it ended at the second of the last block. */
+export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOptions | null }> = {
+  path: '/api/v2/funding-estimates/:marketId',
+  parameters: [],
+  check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), file: fileOptionsOf(values, []) }),
+  make: async ({ marketId, file }, { reader }) => {
+    const found = await reader.read(() => readEstimate(marketId))
+    if (found === null) return null
+    const { estimate, position, version } = found
+    if (file === null) return madeOf({ fundingEstimate: estimate }, position, version)
+    const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
+    return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
+  },
+  lane: () => 'report',
+  keptUntil: () => 'the next commit',
+  description: {
+    operationId: 'getFundingEstimate',
+    summary: "Get the estimated payment of a market's running funding period",
+    body: BODY,
+    isFile: true,
+  },
+}

@@ -1,0 +1,44 @@
+import { marketSummaries } from '#core/resources/market-summaries'
+import { MarketSummaries } from '#core/store/queries/market-summaries'
+import type { Reader } from '#core/store/store'
+import { exportTableOf } from '../formats/columns.ts'
+import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
+import { pageQuestion } from './page.ts'
+import { pageBody } from './page-body.ts'
+import type { AskedPage } from './page-request.ts'
+import { MAX_PAGE_SIZE } from './parameter-types.ts'
+import { PAGINATION_PARAMETERS } from './parameters.ts'
+import { madeOf, type Question } from './question.ts'
+
+/** What each reader keeps of the markets. */
+const summariesOf = new WeakMap<Reader, MarketSummaries>()
+
+const { columns, cells } = exportTableOf(marketSummaries)
+
+type AskedSummaries = AskedPage & { file: FileOptions | null }
+
+const PAGES = pageQuestion(marketSummaries)
+
+/** A page of markets, each with its current nodes from other operations. */
+export const marketSummariesQuestion: Question<AskedSummaries> = {
+  ...PAGES,
+  check: (values, pathId) => {
+    const asked = PAGES.check(values, pathId)
+    const file = fileOptionsOf(values, PAGINATION_PARAMETERS)
+    return file === null ? { ...asked, file } : { ...asked, file, limit: MAX_PAGE_SIZE }
+  },
+  make: async ({ file, ...asked }, { reader }) => {
+    const summaries = summariesOf.get(reader) ?? new MarketSummaries()
+    summariesOf.set(reader, summaries)
+    const query = { ...asked, resource: marketSummaries }
+    const page = await reader.read(() => summaries.read(query))
+    const { position, version, more } = page
+    if (position === null) return null
+    if (file === null) return madeOf(pageBody(query, page), position, version)
+    const rows = page.rows.map((row) => cells(row, query.selection))
+    return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { position, version })
+  },
+  lane: () => 'report',
+  keptUntil: () => 'the next commit',
+  description: { list: marketSummaries, isFile: true },
+}

@@ -1,0 +1,118 @@
+import { crc32 } from 'node:zlib'
+import { onOneLine } from '#core/model/field'
+import type { Resource } from '#core/model/resource'
+import type { Change, StoreVersion } from '#core/store/changes'
+import type { Position } from '#core/store/pages/page'
+import type { Reader } from '#core/store/store'
+import type { Parameter, ParameterValues } from './parameters.ts'
+
+/** How a body is written: compact JSON, or the message that a method of gRPC answers with. */
+export type BodyForm = 'json' | 'protobuf'
+
+/** The body of an answer, from one snapshot of the store. */
+export type Made = {
+  body: Buffer
+  /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: the sender makes it. */
+  checkSum: string | null
+  position: Position
+  /** The commit that the snapshot shows; null if that is not known: the answer is not kept. */
+  version: StoreVersion | null
+  /** Why the request is refused: only the store could tell. */
+  refusal?: string
+  /** The name of the file that the body is, as CSV; none for JSON. */
+  file?: string
+}
+
+/** Tools for generating a body. */
+export type Making = {
+  reader: Reader
+  form: BodyForm
+  /** When it was asked for, by `process.hrtime`, which all threads share. */
+  askedAt?: bigint
+}
+
+/**
+ * The queue of a question: usual pages, long pages, or reports, which take several statements. No queue waits for
+ * another.
+ */
+export type Lane = 'usual' | 'long' | 'report'
+
+/** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
+export type KeptUntil = Change | 'the next commit'
+
+/**
+ * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
+ */
+export type Question<Asked = unknown> = {
+  /** `/api/v2/series/:marketId`; the only parameter of a path is its last part. */
+  path: string
+  /** The query parameters. */
+  parameters: readonly Parameter[]
+  /**
+   * Checks a request, in the order of docs/api.md's table of errors.
+   *
+   * @param pathId the last part of the path, if the path has a parameter
+   * @throws {ApiError} 400
+   */
+  check(values: ParameterValues, pathId: string | null): Asked
+  /** Makes the body; null while the store holds no block. Rejects with {@link StoreUnavailableError}. */
+  make(asked: Asked, making: Making): Promise<Made | null>
+  lane(asked: Asked): Lane
+  /** For how long an answer is the one that the store would give; null: it is not kept. */
+  keptUntil(asked: Asked): KeptUntil | null
+  /** Its description in the OpenAPI document and the client. */
+  description: ({ list: Resource } | Report) & IsFile
+}
+
+/** Whether an answer is given as a CSV file, too (csv-file.ts). */
+type IsFile = { isFile?: true }
+
+/** A question whose answer is one object, not a page of a list. */
+export type Report = {
+  operationId: string
+  summary: string
+  /**
+   * The schema of the body: an object with one field, after which the client names its method and its answer. A schema
+   * with a `title` is a type of the client, and a component of the OpenAPI document if it is an object (`named`).
+   */
+  body: JsonSchema
+  /** Two parameters of which one may be given. */
+  alternatives?: readonly [string, string]
+}
+
+/** As much of JSON Schema as descriptions of bodies use. */
+export type JsonSchema = {
+  title?: string
+  description?: string
+  type?: string
+  properties?: Readonly<Record<string, JsonSchema>>
+  required?: readonly string[]
+  items?: JsonSchema
+  oneOf?: readonly JsonSchema[]
+  enum?: readonly (string | number)[]
+  'x-enum-varnames'?: readonly string[]
+  pattern?: string
+  const?: string
+  minItems?: number
+  maxItems?: number
+  $ref?: string
+}
+
+/** The check sum of a longer body is not to take the time of the thread that sends it: of so much it takes 15 us. */
+const SUMMED_BYTES = 64 * 1024
+
+/**
+ * A fingerprint of a body: its length, and checksums of both halves. An added or removed row changes both; a change of
+ * one number is detected by either.
+ */
+export function checkSumOf(body: Buffer): string {
+  const middle = body.length >> 1
+  const sums = [body.subarray(0, middle), body.subarray(middle)].map((half) => crc32(half).toString(36))
+  return `${body.length.toString(36)}-${sums.join('-')}`
+}
+
+/** An answer of JSON. */
+export function madeOf(body: object | Buffer, position: Position, version: StoreVersion | null): Made {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(onOneLine(JSON.stringify(body)))
+  return { body: bytes, checkSum: bytes.length > SUMMED_BYTES ? checkSumOf(bytes) : null, position, version }
+}

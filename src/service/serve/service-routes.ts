@@ -1,0 +1,124 @@
+import type { Logger } from 'pino'
+import type { Position } from '#core/store/pages/page'
+import type { Reader } from '#core/store/store'
+import { createNodeAnswers, type NodeAnswers } from '../answers/node-answers.ts'
+import { sendMade } from '../answers/question-route.ts'
+import { type Exchange, JSON_TYPE } from '../http/exchange.ts'
+import { acceptsGzip } from '../http/negotiation.ts'
+import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
+import {
+  forwardReport,
+  type IngestionState,
+  liveReport,
+  type StoreHealth,
+  standbyReport,
+  unreadiness,
+  upgradeReport,
+} from '../http/readiness.ts'
+import type { Route } from '../http/router.ts'
+import { throttled } from '../http/throttled.ts'
+import type { Metrics } from '../metrics.ts'
+import { openApiDocument } from '../openapi/openapi.ts'
+import { asOpenApi30 } from '../openapi/openapi-3-0.ts'
+import { checkSumOf, type Made } from '../questions/question.ts'
+
+export type ServiceRoutesOptions = {
+  reader: Reader
+  ingestion: IngestionState
+  metrics: Metrics
+  version: string
+  storeName: string | undefined
+  /** What answers have found out about the store. */
+  health: StoreHealth
+  clusterFaults: () => Promise<string[]>
+  log: Logger
+}
+
+const NOT_STORED = { 'cache-control': 'no-store' }
+
+/** The routes that report on the service and describe its API. */
+export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
+  const { reader, ingestion, metrics, version, storeName, health, clusterFaults, log } = options
+  const document = () => openApiDocument(version)
+  /** What kept the store from being read when that was last asked. */
+  let lastFault: string | null = null
+  // They count open files and handles, of which clients make as many as they like.
+  const gather = throttled(metrics.text)
+  const { info, vegaTime } = createNodeAnswers(reader)
+  return [
+    { path: INFO_PATH, answer: (exchange) => sendOfNode(exchange, info) },
+    { path: TIME_PATH, answer: (exchange) => sendOfNode(exchange, vegaTime) },
+    documentRoute(DOCUMENT_PATH, document),
+    documentRoute(DOCUMENT_30_PATH, () => asOpenApi30(document())),
+    {
+      path: '/health',
+      isUnlimited: true,
+      answer: async (exchange) => sendState(exchange, 200, { status: 'ok' }),
+    },
+    {
+      path: '/ready',
+      isUnlimited: true,
+      answer: async (exchange) => {
+        const [{ reasons, storeFault }, cluster] = await Promise.all([
+          unreadiness(reader, ingestion, health),
+          clusterFaults(),
+        ])
+        const beside = {
+          ...(cluster.length > 0 ? { cluster } : {}),
+          ...liveReport(ingestion),
+          ...standbyReport(ingestion),
+          ...upgradeReport(ingestion),
+          ...forwardReport(ingestion),
+        }
+        if (storeFault !== null && storeFault !== lastFault) log.error(`store unreachable: ${storeFault}`)
+        lastFault = storeFault
+        const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
+        const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
+        if (reasons.length === 0) sendState(exchange, 200, { status: 'ready', ...beside })
+        else sendState(exchange, 503, { status: 'not ready', reasons, ...store, ...beside })
+      },
+    },
+    {
+      path: '/metrics',
+      isUnlimited: true,
+      answer: async (exchange) => {
+        const text = Buffer.from(await gather())
+        const headers = { ...NOT_STORED, 'content-type': metrics.contentType }
+        exchange.send(200, { headers }, text)
+      },
+    },
+  ]
+}
+
+/** The document is made when it is first requested: a tenth of a start's time. */
+function documentRoute(path: string, document: () => object): Route {
+  let made: JsonBody | null = null
+  return {
+    path,
+    answer: async (exchange) => {
+      made ??= jsonOf(document())
+      await sendJson(exchange, made, null)
+    },
+  }
+}
+
+async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {
+  const { message, position } = await answer()
+  await sendJson(exchange, jsonOf(message), position)
+}
+
+type JsonBody = Pick<Made, 'body' | 'checkSum'>
+
+function jsonOf(value: object): JsonBody {
+  const body = Buffer.from(JSON.stringify(value))
+  return { body, checkSum: checkSumOf(body) }
+}
+
+async function sendJson(exchange: Exchange, made: JsonBody, position: Position | null): Promise<void> {
+  await sendMade(exchange, { ...made, position }, acceptsGzip(exchange.request))
+}
+
+function sendState(exchange: Exchange, status: number, state: object): void {
+  const headers = { ...NOT_STORED, 'content-type': JSON_TYPE }
+  exchange.send(status, { headers }, Buffer.from(JSON.stringify(state)))
+}

@@ -1,0 +1,156 @@
+import type { Logger } from 'pino'
+import { moduleBeside } from '#core/concurrency/module-beside'
+import type { ResourceName } from '#core/model/resource'
+import type { Position } from '#core/store/pages/page'
+import { type ArrivalQuery, readArrivals } from '#core/store/queries/arrivals'
+import { type ChangedSummaries, MarketSummaries } from '#core/store/queries/market-summaries'
+import type { Reader } from '#core/store/store'
+import type { ThreadsOptions } from '../answers/making-threads.ts'
+import { startThread } from '../answers/thread-calls.ts'
+import { type BytesOptions, type ExportFormat, exportBytes } from '../formats/export-bytes.ts'
+import type { ExportQuery, LineSource, RowSource } from '../formats/export-rows.ts'
+import { type Chunk, chunkOf, type ReadChunk } from './chunk.ts'
+import { createReadingTurns, type ReadingLane } from './reading-turns.ts'
+import type { ReadSummaries } from './summary-feed.ts'
+
+/** Concurrent reads of a database server: the other connections are left for pages. */
+const READS_AT_ONCE = 3
+
+/** A row group of a database server's rows is written by the main thread, within milliseconds. */
+const PARQUET: BytesOptions = {
+  groupRows: 4_096,
+  remedy: 'add numbers=text',
+}
+
+/** An export in progress: one snapshot of the store, which lasts until it is closed. */
+export type OpenExport = {
+  /** The last block of the snapshot; null in an empty store. */
+  position: Position | null
+  /** The bytes that follow; null at the end. */
+  next(): Promise<Uint8Array | null>
+  close(): Promise<void>
+}
+
+/** What reads for longer than a page takes: streams and exports, which take turns with each other. */
+export type LongReads = {
+  readChunk: ReadChunk
+  readSummaries: ReadSummaries
+  openExport(query: ExportQuery, format: ExportFormat): Promise<OpenExport>
+  /** Empties the store's WAL, if it is long and no old snapshot is being read. */
+  shortenLog(): Promise<void>
+  /** Whether everything that reads is loaded and runs. */
+  isRunning(): boolean
+  close(): Promise<void>
+}
+
+/**
+ * Reads here, from a reader that stays its owner's to close: of a database that does the reading itself.
+ *
+ * @param atOnce reads at a time
+ */
+export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
+  const turns = createReadingTurns(atOnce)
+  const summaries = new MarketSummaries()
+  return {
+    readChunk: (query, lane) =>
+      turns(lane, async () => {
+        const arrivals = await reader.read(() => readArrivals(query))
+        return arrivals === null ? null : chunkOf(query, arrivals)
+      }),
+    readSummaries: (known) => turns('live', () => reader.read(() => summaries.changed(known))),
+    openExport: async (query, format) => {
+      const snapshot = await turns('export', () => reader.openSnapshot())
+      const { lines } = snapshot
+      const source: RowSource & LineSource = {
+        page: (page) => turns('export', () => snapshot.page(page)),
+        read: (reading) => turns('export', () => snapshot.read(reading)),
+        ...(lines === undefined ? {} : { lines: (asked) => turns('export', () => lines(asked)) }),
+      }
+      const pieces = exportBytes(query, format, source, PARQUET)
+      const read = () => {
+        const piece = pieces.next().then(({ done, value }) => {
+          if (done) return null
+          return typeof value === 'string' ? Buffer.from(value) : value
+        })
+        // Reported to the waiting reader, if the client is still connected.
+        piece.catch(() => {})
+        return piece
+      }
+      /** The piece after the one that has been given last: it is read while that one is sent. */
+      let coming: Promise<Uint8Array | null> | null = null
+      return {
+        position: snapshot.position,
+        next: async () => {
+          const piece = await (coming ?? read())
+          if (piece !== null) coming = read()
+          return piece
+        },
+        close: () => snapshot.close(),
+      }
+    },
+    isRunning: () => true,
+    shortenLog: () => turns('export', async () => reader.log?.shorten()),
+    close: async () => {},
+  }
+}
+
+/** Requests to the thread. */
+export type LongReadAsked =
+  | { type: 'chunk'; query: SentQuery<ArrivalQuery>; lane: ReadingLane }
+  | { type: 'summaries'; known: string | null }
+  | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
+  | { type: 'next'; id: number }
+  | { type: 'close'; id: number }
+  | { type: 'shorten log' }
+
+/** A query as it is sent between threads. */
+export type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
+
+/** Its answers: a stream's next events, summaries, an export's position, its next bytes; nothing for the others. */
+export type LongReadAnswer = SentChunk | ChangedSummaries | Position | Uint8Array | null
+
+export type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
+
+/** Start data of the thread. */
+export type LongReadTask = { store: string; isReadOnly: boolean }
+
+/** Reads an embedded store in a separate thread, so that nothing else waits for it. */
+export function startLongReads(
+  store: string,
+  log: Logger,
+  { isReadOnly = false, isLate = false }: Pick<ThreadsOptions, 'isReadOnly' | 'isLate'> = {},
+): LongReads {
+  let count = 0
+  const thread = startThread<LongReadAsked, LongReadAnswer>({
+    module: moduleBeside(import.meta.url, 'long-read-thread'),
+    task: { store, isReadOnly } satisfies LongReadTask,
+    log,
+    what: 'the thread that reads for streams and exports',
+    isLate,
+  })
+
+  return {
+    readChunk: async ({ resource, ...query }, lane) => {
+      const sent = { ...query, resource: resource.name }
+      const chunk = (await thread.ask({ type: 'chunk', query: sent, lane })) as SentChunk | null
+      return chunk && { ...chunk, bytes: Buffer.from(chunk.bytes.buffer) }
+    },
+    readSummaries: (known) => thread.ask({ type: 'summaries', known }) as Promise<ChangedSummaries | null>,
+    openExport: async ({ resource, ...query }, format) => {
+      const id = count++
+      const sent = { ...query, resource: resource.name }
+      return {
+        position: (await thread.ask({ type: 'export', id, query: sent, format })) as Position | null,
+        next: () => thread.ask({ type: 'next', id }) as Promise<Uint8Array | null>,
+        close: async () => {
+          await thread.ask({ type: 'close', id }).catch(() => {})
+        },
+      }
+    },
+    shortenLog: async () => {
+      await thread.ask({ type: 'shorten log' })
+    },
+    isRunning: thread.isRunning,
+    close: thread.close,
+  }
+}

@@ -1,0 +1,119 @@
+import { hash } from 'node:crypto'
+import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
+import { type Lacks, MAX_GAPS, type PlaceRange } from '#core/domain/lacks'
+import type { Place } from '#core/domain/place'
+import { fingerprintOf } from '#core/model/fingerprint'
+import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
+import { idColumns } from '#core/store/queries/arrived-rows'
+
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id, or `a` behind the tag for all markets; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
+
+const RADIX = 36
+const CHECK_CHARACTERS = 4
+
+/** The cursor of a follower with these missing ranges. */
+export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
+  const parts = streamCursorHead(resource, selection)
+  const { first, tail, gaps } = lacks
+  parts.push(
+    digitsOf(first),
+    [...[tail.height, BigInt(tail.index)].map(digitsOf), ...(tail.within ?? [])].join('-'),
+  )
+  for (const { height, index, to, within = [] } of gaps) {
+    parts.push([...[height, BigInt(index), to - height].map(digitsOf), ...within].join('-'))
+  }
+  const text = parts.join('_')
+  return `${text}_${checkSum(text)}`
+}
+
+/**
+ * The missing ranges in a cursor; null if it is not a valid cursor of the stream. A checksum is no secret: anyone can
+ * compute it, so a cursor is only accepted if this service could have written it.
+ */
+export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
+  const end = text.length - CHECK_CHARACTERS - 1
+  if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
+  const head = `${streamCursorHead(resource, selection).join('_')}_`
+  if (!text.startsWith(head)) return null
+  return lacksOf(text.slice(head.length, end).split('_'), idColumns({ resource, selection }).length)
+}
+
+function streamCursorHead(resource: Resource, selection: Selection): string[] {
+  const { scope } = resource
+  const tag = `s${resource.tag}`
+  // No tag ends with a letter: the other ids of the resource begin otherwise, whatever their market.
+  if (isOfAllMarkets(resource, selection)) return [`${tag}a`]
+  return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
+}
+
+/** @param idCount how many ids tell the rows of an event apart */
+function lacksOf(parts: string[], idCount: number): Lacks | null {
+  const [firstText, tailText, ...gaps] = parts
+  const first = numbers(firstText ?? '')
+  const tail = positionOf(tailText ?? '', 2, idCount)
+  if (first?.length !== 1 || tail === null) return null
+  const ranges: PlaceRange[] = []
+  for (const text of gaps) {
+    const isHad = WAS_IMPORTED.test(text)
+    const gap = positionOf(isHad ? text.slice(0, -2) : text, 3, idCount)
+    if (gap === null) return null
+    const [height, , length] = gap.values as [bigint, bigint, bigint]
+    ranges.push({ ...gap.place, to: height + length })
+  }
+  const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: tail.place }
+  if (!isSound(lacks)) return null
+  return { ...lacks, gaps: ranges.filter((_, at) => !WAS_IMPORTED.test(gaps[at]!)) }
+}
+
+/** The flag of imported blocks that 0.2 gave. */
+const WAS_IMPORTED = /^[^-]+-[^-]+-[^-]+-1$/
+
+/** A place that a part begins with: so many numbers, of which the first two are its height and index, and ids or none. */
+function positionOf(text: string, count: number, idCount: number): { place: Place; values: bigint[] } | null {
+  const parts = text.split('-')
+  const values = numbers(parts.slice(0, count).join('-'))
+  const within = parts.slice(count)
+  if (values?.length !== count) return null
+  const place = { height: values[0]!, index: Number(values[1]!) }
+  if (within.length === 0) return { place, values }
+  if (within.length !== idCount || !within.every((id) => STORED_ID.test(id))) return null
+  return { place: { ...place, within }, values }
+}
+
+const STORED_ID = /^(?:[0-9a-f]{64}|network)$/
+
+/**
+ * Whether gaps and tail can result from following a stream: no more gaps than are followed, in order and all before the
+ * tail, every number in the range of rows.
+ */
+function isSound({ first, gaps, tail }: Lacks): boolean {
+  if (gaps.length > MAX_GAPS) return false
+  // The tail after the last possible block has the next height.
+  if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false
+  let end = first - 1n
+  for (const { height, index, to } of gaps) {
+    if (height <= end || index > MAX_INT32) return false
+    end = to
+  }
+  return end < tail.height
+}
+
+function digitsOf(value: bigint): string {
+  return value.toString(RADIX)
+}
+
+/** Numbers joined by `-`; null if a part is none, or has more digits than 64 bits do. */
+function numbers(text: string): bigint[] | null {
+  const values: bigint[] = []
+  for (const part of text.split('-')) {
+    if (!/^[0-9a-z]{1,13}$/.test(part)) return null
+    let value = 0n
+    for (const digit of part) value = value * BigInt(RADIX) + BigInt(Number.parseInt(digit, RADIX))
+    values.push(value)
+  }
+  return values
+}
+
+function checkSum(text: string): string {
+  return hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, CHECK_CHARACTERS)
+}

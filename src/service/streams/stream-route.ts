@@ -1,0 +1,177 @@
+import type { Logger } from 'pino'
+import type { Counter } from 'prom-client'
+import type { Resource } from '#core/model/resource'
+import { marketSummaries } from '#core/resources/market-summaries'
+import { LISTS, RESOURCES } from '#core/resources/resources'
+import type { Position } from '#core/store/pages/page'
+import { type Reader, StoreUnavailableError } from '#core/store/store'
+import { listenForCommits } from '../commits.ts'
+import type { Backlog } from '../http/backlog.ts'
+import { ApiError, emptyStore, unavailable } from '../http/errors.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { Limits } from '../http/limits.ts'
+import { streamPath } from '../http/paths.ts'
+import { parseQuery, queryOf } from '../http/query-string.ts'
+import type { Route } from '../http/router.ts'
+import type { Turns } from '../http/turns.ts'
+import type { Metrics } from '../metrics.ts'
+import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
+import type { Account } from '../shares.ts'
+import { createArrivalFeed } from './arrival-feed.ts'
+import type { Follower } from './follower.ts'
+import { createHub } from './hub.ts'
+import type { LongReads } from './long-reads.ts'
+import { createStreamPlaces, type StreamPlaces, selectionKey } from './stream-places.ts'
+import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
+import { streamParametersOf, streamRequest } from './stream-route-request.ts'
+import { SummaryFeed } from './summary-feed.ts'
+
+export const STREAM_TYPE = 'text/event-stream'
+
+export type StreamRoutesOptions = {
+  reader: Reader
+  /** The reads that precede the acceptance of a request take turns with pages. */
+  turns: Turns
+  /** Reads what followers are sent. */
+  longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
+  commitsTo: string
+  backlog: Backlog
+  metrics: Metrics
+  limits: Pick<Limits, 'streams' | 'selections'>
+  log: Logger
+  account: Account
+}
+
+/** The routes on which rows are sent as they come. */
+export type Streams = {
+  routes: Route[]
+  /** Ends the streams that are open. */
+  end(): void
+}
+
+/** A stream that is asked for. */
+type AskedStream = {
+  /** Streams of the same key share one reading. */
+  key: string
+  position: Position
+  /** Resolves once the missing events have been sent to the follower, or later. */
+  follow(follower: Follower): Promise<void>
+}
+
+/** A stream that clients can ask for. */
+type OfferedStream = {
+  resource: Resource
+  parameters: Parameters<typeof parameterReader>[0]
+  /** @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none */
+  ask(values: ParameterValues, lastIdHeader: string): Promise<AskedStream>
+}
+
+export function createStreams(options: StreamRoutesOptions): Streams {
+  const { reader, turns, longReads, backlog, metrics, limits, log, account } = options
+  const hub = createHub({ reader, onNotice: (message) => log.warn(message) })
+  const summaryFeed = new SummaryFeed(longReads.readSummaries)
+  const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
+  const places = createStreamPlaces(limits, account)
+  const open = new Set<StreamFollower>()
+  const dropped = addStreamMetrics(metrics, places)
+
+  async function answer(exchange: Exchange, resource: Resource, asked: AskedStream): Promise<void> {
+    const { request, response, address } = exchange
+    const { key, position } = asked
+    if (response.destroyed) return
+    let follower: StreamFollower | null = null
+    const leave = places.take({ resource, key, address, end: () => follower?.end() })
+    if (leave === null) throw unavailable('too many streams are open; try again later')
+    response.once('close', leave)
+    const headers = {
+      'content-type': STREAM_TYPE,
+      'cache-control': 'no-store',
+      // Proxies that gather answers before they pass them on are asked not to.
+      'x-accel-buffering': 'no',
+    }
+    exchange.begin(200, { position, headers })
+    if (request.method === 'HEAD' || response.destroyed) {
+      response.end()
+      return
+    }
+    response.write(RETRY)
+    const created = createStreamFollower(response, backlog, address, () => dropped.inc())
+    follower = created
+    open.add(created)
+    response.once('close', () => {
+      open.delete(created)
+      hub.leave(created)
+    })
+    // The server keeps a connection whose client has ended its side: here that client is gone.
+    response.socket?.once('end', () => response.destroy())
+    asked.follow(created).catch((error: unknown) => {
+      // The client reconnects automatically, and the status of that answer gives the reason.
+      if (error instanceof StoreUnavailableError || error instanceof ApiError) {
+        log.warn(`a stream ends: ${error.message}`)
+      } else log.error({ err: error, requestId: exchange.id }, 'a stream failed')
+      created.end()
+    })
+  }
+
+  const rowsOf = (resource: Resource): OfferedStream => ({
+    resource,
+    parameters: streamParametersOf(resource),
+    ask: async (values, lastIdHeader) => {
+      const { selection, start, position } = await streamRequest(resource, values, lastIdHeader, reader)
+      const key = selectionKey(resource, selection)
+      const feed = () => createArrivalFeed(resource, selection, longReads.readChunk)
+      const follow = (follower: Follower) =>
+        hub.follow(key, feed, follower, (rows) => rows.join(follower, start))
+      return { key, position, follow }
+    },
+  })
+
+  const summaries: OfferedStream = {
+    resource: marketSummaries,
+    parameters: [],
+    ask: async () => {
+      const { position } = await reader.freshness(null)
+      if (position === null) throw emptyStore()
+      // One reading serves all followers.
+      const key = marketSummaries.name
+      const follow = (follower: Follower) =>
+        hub.follow(
+          key,
+          () => summaryFeed,
+          follower,
+          (feed) => feed.join(follower),
+        )
+      return { key, position, follow }
+    },
+  }
+
+  return {
+    routes: [...RESOURCES.map(rowsOf), summaries].map(({ resource, parameters, ask }) => {
+      const readParameters = parameterReader(parameters, 'refused')
+      return {
+        path: streamPath(resource),
+        answer: async (exchange) => {
+          const values = readParameters(parseQuery(queryOf(exchange.target)))
+          const lastIdHeader = String(exchange.request.headers['last-event-id'] ?? '')
+          const { address, request } = exchange
+          const asked = await turns(() => ask(values, lastIdHeader), address, request.socket)
+          await answer(exchange, resource, asked)
+        },
+      }
+    }),
+    end: () => {
+      stopListening()
+      hub.close()
+      for (const follower of open) follower.end()
+    },
+  }
+}
+
+/** Adds the figures of streams; the counter returned is of those that the client read too slowly. */
+function addStreamMetrics(metrics: Metrics, places: StreamPlaces): Counter {
+  metrics.gauge('lyra_streams', 'Open streams, by resource.', ['resource'], (streams) => {
+    for (const { name } of LISTS) streams.set({ resource: name }, 0)
+    for (const [resource, count] of places.counts()) streams.set({ resource }, count)
+  })
+  return metrics.counter('lyra_streams_dropped_total', 'Streams ended because the client read too slowly.')
+}
