@@ -1,4 +1,4 @@
-import { sharedRuns } from '../concurrency/shared-runs.ts'
+import { singleFlight } from '../concurrency/single-flight.ts'
 import { asUnavailable, type Reader, type ReaderOptions, type Store } from './store.ts'
 
 /**
@@ -9,7 +9,7 @@ export function openWaitingReader(store: Store, options: ReaderOptions): Reader 
   let opened: Reader | null = null
   let isClosed = false
 
-  const attempts = sharedRuns(async (): Promise<Reader> => {
+  const attempts = singleFlight(async (): Promise<Reader> => {
     if (opened !== null) return opened
     const reader = await store.openReader(options)
     opened = reader

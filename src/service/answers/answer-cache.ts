@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { sharedRuns } from '#core/concurrency/shared-runs'
+import { singleFlight } from '#core/concurrency/single-flight'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { Freshness, Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
@@ -84,7 +84,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
     state = found
     return found
   }
-  const refreshes = sharedRuns(refresh)
+  const refreshes = singleFlight(refresh)
 
   function findIn(key: string, { position, version }: Freshness): FoundAnswer | null {
     const answer = answers.get(key)

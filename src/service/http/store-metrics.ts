@@ -1,4 +1,4 @@
-import { sharedRuns } from '#core/concurrency/shared-runs'
+import { singleFlight } from '#core/concurrency/single-flight'
 import { readMissingBlocks, readPosition } from '#core/store/queries/coverage'
 import { readLastTimes } from '#core/store/queries/last-times'
 import type { Reader } from '#core/store/store'
@@ -38,7 +38,7 @@ export function addStoreMetrics({ gauge }: Metrics, reader: Reader): void {
     )
   }
   // A service that is current may still get no points of a market.
-  const lastTimes = sharedRuns(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
+  const lastTimes = singleFlight(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
   gauge(
     'lyra_market_point_timestamp_seconds',
     'Time of the last data point of a market that is not closed, by market and source.',

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sharedRuns } from '#core/concurrency/shared-runs'
+import { singleFlight } from '#core/concurrency/single-flight'
 import type { Coverage } from '#core/domain/coverage'
 import { advance, heldOf, type Lacks, lacksAfter, lacksAfterAll } from '#core/domain/lacks'
 import { BEGINNING, isBefore } from '#core/domain/place'
@@ -35,8 +35,8 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
   const followers = new Set<Follower>()
   let level: FeedProgress | null = null
   /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
-  const pulls = sharedRuns(pullAll)
-  const laterPulls = sharedRuns(() => sleep(LAG_WAIT_MS).then(pulls.fresh))
+  const pulls = singleFlight(pullAll)
+  const laterPulls = singleFlight(() => sleep(LAG_WAIT_MS).then(pulls.fresh))
   /** Followers that are ahead of the store here wait for the feed to advance: one reading serves all. */
   const waiting = new Map<Follower, () => void>()
   let limit = STREAM_CHUNK_ROWS

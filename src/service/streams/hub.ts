@@ -1,4 +1,4 @@
-import { type SharedRuns, sharedRuns } from '#core/concurrency/shared-runs'
+import { type SingleFlight, singleFlight } from '#core/concurrency/single-flight'
 import type { Reader } from '#core/store/store'
 import type { Follower } from './follower.ts'
 
@@ -31,7 +31,7 @@ export type HubOptions = {
 /** A feed with followers. */
 type FollowedFeed = {
   feed: Feed
-  pulls: SharedRuns<void>
+  pulls: SingleFlight<void>
   followers: Set<Follower>
   /** The position of the store when the feed was last read. */
   height: string | null
@@ -46,7 +46,7 @@ export function createHub({ reader, onNotice }: HubOptions) {
   const byKey = new Map<string, FollowedFeed>()
   /** Runs while anyone follows. */
   let timer: NodeJS.Timeout | null = null
-  const polls = sharedRuns(() => poll().catch(reportFault))
+  const polls = singleFlight(() => poll().catch(reportFault))
   /** When a commit was last reported, and when the store was last asked. */
   let reportedAt = Number.NEGATIVE_INFINITY
   let polledAt = Number.NEGATIVE_INFINITY
@@ -102,7 +102,7 @@ export function createHub({ reader, onNotice }: HubOptions) {
   function followFirst(key: string, feed: Feed): FollowedFeed {
     const followed: FollowedFeed = {
       feed,
-      pulls: sharedRuns(() => pull(followed)),
+      pulls: singleFlight(() => pull(followed)),
       followers: new Set(),
       height: null,
       isFailing: false,

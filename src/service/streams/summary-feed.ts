@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sharedRuns } from '#core/concurrency/shared-runs'
+import { singleFlight } from '#core/concurrency/single-flight'
 import { nodeWriter } from '#core/model/field'
 import type { Row } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
@@ -44,7 +44,7 @@ export class SummaryFeed implements Feed {
   /** All summaries as text; null until a new follower needs it. */
   #whole: readonly Buffer[] | null = null
   #sentAt = Number.NEGATIVE_INFINITY
-  readonly #updates = sharedRuns(() => this.#update())
+  readonly #updates = singleFlight(() => this.#update())
 
   constructor(read: ReadSummaries, paceMs = PACE_MS) {
     this.#read = read

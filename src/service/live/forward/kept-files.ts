@@ -2,7 +2,7 @@ import { readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { sharedRuns } from '#core/concurrency/shared-runs'
+import { singleFlight } from '#core/concurrency/single-flight'
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import { type BufferPosition, bufferPath, PIECE_BYTES, PRIVATE_FILE, readFileRange } from '../event-buffer.ts'
@@ -43,7 +43,7 @@ export type Trimmed = { files: number[]; lost: Dropped | null }
 export function createKeptFiles(folder: string, limitBytes: number, log: Logger) {
   const stretches = createBlockStretches()
   const kept: KeptFile[] = []
-  const scans = sharedRuns(scanAll)
+  const scans = singleFlight(scanAll)
 
   function grown(number: number, safeBytes: number): void {
     const file = kept.find((known) => known.number === number)

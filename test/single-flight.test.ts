@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { sharedRuns } from '#core/concurrency/shared-runs'
+import { singleFlight } from '#core/concurrency/single-flight'
 
 /** Work that ends on request: each run's number, and how to end it. */
 function stepwise() {
   const ends: PromiseWithResolvers<number>[] = []
-  const runs = sharedRuns(() => {
+  const runs = singleFlight(() => {
     const end = Promise.withResolvers<number>()
     ends.push(end)
     return end.promise
@@ -13,7 +13,7 @@ function stepwise() {
   return { runs, ends }
 }
 
-describe('shared runs', () => {
+describe('single flight', () => {
   test('give every caller during a run the next one, which they share', async () => {
     const { runs, ends } = stepwise()
     const first = runs.fresh()

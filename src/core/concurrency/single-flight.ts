@@ -1,5 +1,5 @@
-/** Runs of one piece of work, one at a time, for everybody who asks. */
-export type SharedRuns<T> = {
+/** One piece of work, done once at a time for all who want its result. */
+export type SingleFlight<T> = {
   /** The result of a run that starts from now on: callers during a run share the next one. */
   fresh(): Promise<T>
   /** The result of the run in progress; of a new one if there is none. */
@@ -9,7 +9,8 @@ export type SharedRuns<T> = {
   readonly isRunning: boolean
 }
 
-export function sharedRuns<T>(work: () => Promise<T>): SharedRuns<T> {
+/** Makes concurrent callers of some work share its execution. A failed one fails for all its callers; the next call starts anew. */
+export function singleFlight<T>(work: () => Promise<T>): SingleFlight<T> {
   let running: Promise<T> | null = null
   let next: Promise<T> | null = null
 
