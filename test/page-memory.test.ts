@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
 import { type Asking, createAnswers, type SentAnswer } from '#service/answers/answers'
 import { createMetrics } from '#service/metrics'
-import type { Made, Question } from '#service/questions/question'
+import type { Question, RenderedBody } from '#service/questions/question'
 
 const BYTES = 100_000
 
@@ -14,13 +14,18 @@ const bodyOf = (bytes: number) => Buffer.from(new ArrayBuffer(bytes))
 async function answer(
   body: Buffer,
   response: EventEmitter | null,
-  send: (made: Made) => SentAnswer | null,
+  send: (made: RenderedBody) => SentAnswer | null,
 ): Promise<void> {
   const question = { lane: () => 'usual', keptUntil: () => null } as unknown as Question<null>
   const run = async <T>(work: () => Promise<T>) => work()
   const answers = createAnswers({
-    maker: {
-      make: async () => ({ body, checkSum: null, position: { height: '1', timestamp: '1' }, version: null }),
+    renderer: {
+      render: async () => ({
+        body,
+        checkSum: null,
+        position: { height: '1', timestamp: '1' },
+        version: null,
+      }),
       isSerial: false,
       isRunning: () => true,
       close: async () => {},
@@ -37,12 +42,12 @@ async function answer(
     connection: Object.assign(new EventEmitter(), { destroyed: false }),
     response,
     sendKept: () => {},
-    sendMade: async (made) => send(made),
+    sendRendered: async (made) => send(made),
   }
   await answers(question, asking)
 }
 
-const asSent = ({ body }: Made): SentAnswer => ({ body, tag: '"tag"', isGzipped: false })
+const asSent = ({ body }: RenderedBody): SentAnswer => ({ body, tag: '"tag"', isGzipped: false })
 
 describe('The memory of a page', () => {
   test('is given back once the response that sends it has closed, and not before', async () => {
@@ -54,7 +59,7 @@ describe('The memory of a page', () => {
   })
 
   test('is given back at once if something else is sent, or nothing', async () => {
-    for (const send of [() => null, () => asSent({ body: bodyOf(10) } as Made)]) {
+    for (const send of [() => null, () => asSent({ body: bodyOf(10) } as RenderedBody)]) {
       const [body, response] = [bodyOf(BYTES), new EventEmitter()]
       await answer(body, response, send)
       assert.equal(body.length, 0)

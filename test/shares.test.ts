@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Maker, makerOf } from '#service/answers/maker'
+import { type Renderer, rendererOf } from '#service/answers/renderer'
 import { createTurns } from '#service/http/turns'
 import { auctionsQuestion } from '#service/questions/auctions'
 import { createAccount } from '#service/shares'
@@ -87,16 +87,16 @@ test('A flood of refusals is sent one in each round of the event loop', async (t
 test('Reports only wait for reports, in turns of addresses', async (t) => {
   const store = await storeOf(t, sqlite, SAMPLE)
   const reader = await openReader(t, store)
-  const maker = makerOf(reader)
+  const renderer = rendererOf(reader)
   /** Reports in progress, by the end of their range, with the function that finishes them. */
   const inMaking: [end: bigint, finish: () => void][] = []
-  const make: Maker['make'] = async (question, asked, form) => {
-    if (question.path !== auctionsQuestion.path) return maker.make(question, asked, form)
+  const render: Renderer['render'] = async (question, asked, form) => {
+    if (question.path !== auctionsQuestion.path) return renderer.render(question, asked, form)
     const { end } = asked as { end: bigint }
     await new Promise<void>((resolve) => inMaking.push([end, resolve]))
-    return maker.make(question, asked, form)
+    return renderer.render(question, asked, form)
   }
-  const base = await serve(t, store, { reader, maker: { ...maker, make }, trustProxy: true })
+  const base = await serve(t, store, { reader, renderer: { ...renderer, render }, trustProxy: true })
   const auctions = (address: string, end: number) =>
     ask(base, `GET /api/v2/auctions/${MARKET}?dateRange.endTimestamp=${end}`, forwarded(address))
   const asked = Array.from({ length: 17 }, (_, index) => auctions('10.0.0.1', 100 + index))

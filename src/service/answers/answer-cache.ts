@@ -23,7 +23,7 @@ export type KeptAnswer = {
   body: Buffer | string
   tag: string
   isGzipped: boolean
-  /** As in {@link Made}. */
+  /** As in {@link RenderedBody}. */
   file?: string | undefined
   until: KeptUntil
   /** The commit that it shows. */
@@ -41,7 +41,7 @@ export type AnswerCache = {
   find(key: string): Promise<FoundAnswer | null>
   /** As {@link AnswerCache.find}, if the store was checked just now; null if it must be checked. */
   findAtOnce(key: string): FoundAnswer | null
-  /** Caches an answer, if it is still current; a large one only when it is made again. */
+  /** Caches an answer, if it is still current; a large one only when it is rendered again. */
   put(key: string, answer: KeptAnswer): Promise<void>
 }
 

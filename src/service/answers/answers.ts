@@ -2,9 +2,9 @@ import type { Position } from '#core/store/pages/page'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Closing, Turns } from '../http/turns.ts'
 import type { Metrics } from '../metrics.ts'
-import type { BodyForm, Lane, Made, Question } from '../questions/question.ts'
+import type { BodyForm, Lane, Question, RenderedBody } from '../questions/question.ts'
 import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
-import type { Maker } from './maker.ts'
+import type { Renderer } from './renderer.ts'
 
 /** The bytes of an answer as they were sent. */
 export type SentAnswer = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
@@ -27,25 +27,25 @@ export type Asking<Asked> = {
   response: Closing | null
   sendKept(kept: KeptAnswer, position: Position): void
   /** Sends an answer; returns the part to cache, or null. */
-  sendMade(made: Made): Promise<SentAnswer | null>
+  sendRendered(rendered: RenderedBody): Promise<SentAnswer | null>
 }
 
 /**
- * Answers a question: from memory, at once if possible, or made in its turn and cached. The only way to an answer.
+ * Answers a question: from memory, at once if possible, or rendered in its turn and cached. The only way to an answer.
  *
  * Rejects with {@link ApiError} for a refused request, and with the fault that keeps the store from being read.
  */
 export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
 
 export type AnswersOptions = {
-  maker: Maker
+  renderer: Renderer
   turns: Record<Lane, Turns>
   /** Null without a cache. */
   cache: AnswerCache | null
   metrics: Metrics
 }
 
-export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions): Answers {
+export function createAnswers({ renderer, turns, cache, metrics }: AnswersOptions): Answers {
   const fromMemory = metrics.counter(
     'lyra_pages_from_memory_total',
     'Pages answered from memory because their rows had not changed.',
@@ -79,24 +79,24 @@ export function createAnswers({ maker, turns, cache, metrics }: AnswersOptions):
     if (await isSent) return
     const asked = asking.ask()
 
-    const makeAndSend = async (): Promise<void> => {
+    const renderAndSend = async (): Promise<void> => {
       if (asking.connection.destroyed) return
-      // If many clients request the same at once, as after a block, another turn may have made it meanwhile.
+      // If many clients request the same at once, as after a block, another turn may have rendered it meanwhile.
       if (await sendKeptAtOnce(asking)) return
-      const made = await maker.make(question, asked, asking.form)
-      if (made === null) throw emptyStore()
-      if (made.refusal !== undefined) throw invalidParameter(made.refusal)
-      const sent = await asking.sendMade(made)
-      if (sent?.body === made.body) asking.response?.once('close', () => giveBack(made.body))
-      else if (asking.response !== null) giveBack(made.body)
+      const rendered = await renderer.render(question, asked, asking.form)
+      if (rendered === null) throw emptyStore()
+      if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
+      const sent = await asking.sendRendered(rendered)
+      if (sent?.body === rendered.body) asking.response?.once('close', () => giveBack(rendered.body))
+      else if (asking.response !== null) giveBack(rendered.body)
       const until = question.keptUntil(asked)
-      if (sent !== null && until !== null && made.version !== null) {
+      if (sent !== null && until !== null && rendered.version !== null) {
         // Not waited for: the answer is sent, and others wait for the turn.
-        void cache?.put(asking.key, { ...sent, until, version: made.version })
+        void cache?.put(asking.key, { ...sent, until, version: rendered.version })
       }
     }
 
-    return turns[question.lane(asked)](makeAndSend, asking.address, asking.connection)
+    return turns[question.lane(asked)](renderAndSend, asking.address, asking.connection)
   }
 
   return (question, asking) => {

@@ -7,7 +7,7 @@ import type { Route } from '../http/router.ts'
 import { timeNamesOfAnswer } from '../questions/answer-times.ts'
 import { restParametersOf } from '../questions/csv-file.ts'
 import { parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
-import { checkSumOf, type Made, type Question } from '../questions/question.ts'
+import { checkSumOf, type Question, type RenderedBody } from '../questions/question.ts'
 import type { KeptAnswer } from './answer-cache.ts'
 import type { Answers, SentAnswer } from './answers.ts'
 
@@ -21,10 +21,10 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
   const readParameters = parameterReader(restParametersOf(question), isOfReference ? 'ignored' : 'refused')
   const timeNames = timeNamesOfAnswer(description)
   /** With its times as the request wants them, which has been checked. */
-  const withTimes = (made: Made, target: string): Made =>
-    made.file === undefined && hasName(queryOf(target), TIMES_PARAMETER.name)
-      ? { ...made, body: Buffer.from(withIsoTimes(made.body.toString(), timeNames)), checkSum: null }
-      : made
+  const withTimes = (rendered: RenderedBody, target: string): RenderedBody =>
+    rendered.file === undefined && hasName(queryOf(target), TIMES_PARAMETER.name)
+      ? { ...rendered, body: Buffer.from(withIsoTimes(rendered.body.toString(), timeNames)), checkSum: null }
+      : rendered
   return {
     path: question.path,
     answer: (exchange) => {
@@ -38,21 +38,21 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
         connection: request.socket,
         response,
         sendKept: (kept, position) => sendBody(exchange, kept, position),
-        sendMade: (made) => sendMade(exchange, withTimes(made, exchange.target), isGzipped),
+        sendRendered: (rendered) => sendRendered(exchange, withTimes(rendered, exchange.target), isGzipped),
       })
     },
   }
 }
 
 /** Sends a body that a question's answer has not. */
-export async function sendMade(
+export async function sendRendered(
   exchange: Exchange,
-  answer: Pick<Made, 'body' | 'checkSum' | 'file'> & { position: Made['position'] | null },
+  answer: Pick<RenderedBody, 'body' | 'checkSum' | 'file'> & { position: RenderedBody['position'] | null },
   isGzipped: boolean,
 ): Promise<SentAnswer | null> {
-  const { body: made, checkSum, file, position } = answer
-  const plain = file === undefined ? exchange.pretty(made) : made
-  const sum = plain === made && checkSum !== null ? checkSum : checkSumOf(plain)
+  const { body: rendered, checkSum, file, position } = answer
+  const plain = file === undefined ? exchange.pretty(rendered) : rendered
+  const sum = plain === rendered && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
   const isKnown = matchesTag(exchange.request.headers['if-none-match'], tag)
   const body = isGzipped && !isKnown ? await compressed(plain) : plain
@@ -63,7 +63,7 @@ export async function sendMade(
 function sendBody(
   exchange: Exchange,
   { body, tag, isGzipped, file }: Pick<KeptAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
-  position: Made['position'] | null,
+  position: RenderedBody['position'] | null,
 ): void {
   const headers: Record<string, string> = { 'cache-control': CACHE_CONTROL, etag: tag }
   if (matchesTag(exchange.request.headers['if-none-match'], tag)) {

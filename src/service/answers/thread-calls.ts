@@ -22,7 +22,7 @@ export type ThreadOptions = {
   module: URL
   task: unknown
   log: Logger
-  /** Name of the thread in the log: `a thread that makes pages`. */
+  /** Name of the thread in the log: `a thread that renders answers`. */
   what: string
   /** Whether the thread is started with the first question: a process with very many services needs few of their threads. */
   isLate?: boolean
@@ -133,7 +133,7 @@ export function answerCalls<Asked, Answer>(
     }
     const { id, asked } = message
     answer(asked).then(
-      (made) => say({ type: 'answer', id, answer: made.answer }, made.bytes),
+      (rendered) => say({ type: 'answer', id, answer: rendered.answer }, rendered.bytes),
       (error: Error) => {
         const { name, message: text, stack } = error
         const isUnavailable = error instanceof StoreUnavailableError

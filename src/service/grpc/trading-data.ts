@@ -62,7 +62,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
           withPosition(metadata, position, known)
           answer = body
         },
-        sendMade: async ({ body: message, position }) => {
+        sendRendered: async ({ body: message, position }) => {
           withPosition(metadata, position, known)
           // In the form that is sent, so that it is not encoded again.
           const body = framed(message)

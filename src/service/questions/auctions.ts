@@ -3,7 +3,7 @@ import { type AuctionsQuery, MAX_AUCTION_EVENTS, readAuctions } from '#core/stor
 import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { dateRangeOf, dateRangeParameters } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 const BODY = objectOf({
   auctions: objectOf({
@@ -39,7 +39,7 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
     'Auctions that began before this time, Unix nanoseconds.',
   ),
   check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), ...dateRangeOf(values) }),
-  make: async (query, { reader }) => {
+  render: async (query, { reader }) => {
     const found = await reader.read(() => readAuctions(query))
     if (found === null) return null
     const { position, completeFrom, auctions } = found
@@ -50,7 +50,7 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
         ...(end === null ? {} : { end: end.toString() }),
       })),
     }
-    return madeOf({ auctions: node }, position, null)
+    return renderedBody({ auctions: node }, position, null)
   },
   lane: () => 'report',
   keptUntil: () => null,

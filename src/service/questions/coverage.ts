@@ -8,7 +8,7 @@ import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.t
 import { checkedId } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
-import { type JsonSchema, madeOf, type Question } from './question.ts'
+import { type JsonSchema, type Question, renderedBody } from './question.ts'
 
 /** Gaps in one answer at most, and markets in each of its lists. */
 const MAX_COVERAGE_ROWS = 1_000
@@ -160,12 +160,12 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     }
     return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
   },
-  make: async (query, { reader }) => {
+  render: async (query, { reader }) => {
     const holdings = await reader.read(() => readHoldings(query))
     if (holdings === null) return null
     const { height, timestamp } = holdings.coverage
     const position = { height: height.toString(), timestamp: timestamp.toString() }
-    return madeOf(coverageBody(holdings, query), position, null)
+    return renderedBody(coverageBody(holdings, query), position, null)
   },
   lane: () => 'report',
   keptUntil: () => null,

@@ -5,7 +5,7 @@ import { csvWriter } from '../formats/text-formats.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { byName, type Parameter, type ParameterValues, TIMES_PARAMETER } from './parameters.ts'
-import { type Made, madeOf, type Question } from './question.ts'
+import { type Question, type RenderedBody, renderedBody } from './question.ts'
 
 /** Rows of a file, at most: it is made in memory. A request for more is refused. */
 export const MAX_FILE_ROWS = 100_000
@@ -50,13 +50,13 @@ export function madeFile(
   columns: readonly FileColumn[],
   { rows, more }: { rows: readonly (readonly CellValue[])[]; more: boolean },
   { position, version }: { position: Position; version: StoreVersion | null },
-): Made {
+): RenderedBody {
   if (more) {
     const refusal =
       'the answer has more rows than a CSV file may have: select a market or a shorter range, or page through the JSON'
-    return { ...madeOf({}, position, null), refusal }
+    return { ...renderedBody({}, position, null), refusal }
   }
   const { head, line } = csvWriter(columns, times)
   const text = [head, ...rows.map(line)].map((one) => `${one}\r\n`).join('')
-  return { ...madeOf(Buffer.from(text), position, version), file: `${name}.csv` }
+  return { ...renderedBody(Buffer.from(text), position, version), file: `${name}.csv` }
 }

@@ -4,7 +4,7 @@ import { cellsOfNode, columnsOfFields } from '../formats/columns.ts'
 import { type FileOptions, fileOptionsOf, madeFile } from './csv-file.ts'
 import { nullable, objectOf, reference } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 const BODY = objectOf({
   fundingEstimate: {
@@ -21,11 +21,11 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
   path: '/api/v2/funding-estimates/:marketId',
   parameters: [],
   check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), file: fileOptionsOf(values, []) }),
-  make: async ({ marketId, file }, { reader }) => {
+  render: async ({ marketId, file }, { reader }) => {
     const found = await reader.read(() => readEstimate(marketId))
     if (found === null) return null
     const { estimate, position, version } = found
-    if (file === null) return madeOf({ fundingEstimate: estimate }, position, version)
+    if (file === null) return renderedBody({ fundingEstimate: estimate }, position, version)
     const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
     return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
   },

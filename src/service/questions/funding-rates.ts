@@ -15,7 +15,7 @@ import {
   PAGINATION_PARAMETERS,
   parametersOf,
 } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 /** The markets in pages: those of their summaries, with cursors of their own, and rows of a market and its node. */
 const LIST: Resource = {
@@ -83,7 +83,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
       usualLength: RATE_INTERVALS.get(name)!,
     }
   },
-  make: async (asked, { reader }) => {
+  render: async (asked, { reader }) => {
     const { interval } = asked
     const page = { ...asked.page, resource: LIST }
     const found = await reader.read(() => readFundingRates({ ...asked, page }))
@@ -91,7 +91,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     const { position, version, markets, isTooLong } = found
     if (isTooLong) {
       const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}: use a shorter range or a longer interval`
-      return { ...madeOf({}, position, null), refusal }
+      return { ...renderedBody({}, position, null), refusal }
     }
     if (asked.file !== null) {
       const rows = markets.flatMap(({ marketId, buckets }) =>
@@ -103,7 +103,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
       const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))
       return [marketId, JSON.stringify({ marketId, interval: interval.name, buckets: shown })]
     })
-    return madeOf(pageBody(page, { ...found, rows, edges: null }), position, version)
+    return renderedBody(pageBody(page, { ...found, rows, edges: null }), position, version)
   },
   lane: () => 'report',
   keptUntil: () => 'the next commit',

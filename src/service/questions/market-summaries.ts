@@ -8,7 +8,7 @@ import { pageBody } from './page-body.ts'
 import type { AskedPage } from './page-request.ts'
 import { MAX_PAGE_SIZE } from './parameter-types.ts'
 import { PAGINATION_PARAMETERS } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 /** What each reader keeps of the markets. */
 const summariesOf = new WeakMap<Reader, MarketSummaries>()
@@ -27,14 +27,14 @@ export const marketSummariesQuestion: Question<AskedSummaries> = {
     const file = fileOptionsOf(values, PAGINATION_PARAMETERS)
     return file === null ? { ...asked, file } : { ...asked, file, limit: MAX_PAGE_SIZE }
   },
-  make: async ({ file, ...asked }, { reader }) => {
+  render: async ({ file, ...asked }, { reader }) => {
     const summaries = summariesOf.get(reader) ?? new MarketSummaries()
     summariesOf.set(reader, summaries)
     const query = { ...asked, resource: marketSummaries }
     const page = await reader.read(() => summaries.read(query))
     const { position, version, more } = page
     if (position === null) return null
-    if (file === null) return madeOf(pageBody(query, page), position, version)
+    if (file === null) return renderedBody(pageBody(query, page), position, version)
     const rows = page.rows.map((row) => cells(row, query.selection))
     return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { position, version })
   },

@@ -2,7 +2,7 @@ import type { Resource } from '#core/model/resource'
 import { pageBody } from './page-body.ts'
 import { type AskedPage, isLong, pageRequest } from './page-request.ts'
 import { parametersOf } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 /** The question for a page of a resource's rows. */
 export function pageQuestion(resource: Resource): Question<AskedPage> {
@@ -10,13 +10,13 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
     path: resource.path,
     parameters: parametersOf(resource),
     check: (values, pathId) => pageRequest(resource, pathId, values),
-    make: async (asked, { reader, form, askedAt }) => {
+    render: async (asked, { reader, form, askedAt }) => {
       const query = { ...asked, resource, askedAt }
       const page = await reader.page(query)
       const { position, version } = page
       if (position === null) return null
       const json = pageBody(query, page)
-      if (form === 'json') return madeOf(json, position, version)
+      if (form === 'json') return renderedBody(json, position, version)
       // Loaded by those that speak gRPC: most services do not.
       const { pageMessage } = await import('./page-message.ts')
       return { body: pageMessage(resource, json), checkSum: null, position, version }

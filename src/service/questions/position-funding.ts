@@ -6,7 +6,7 @@ import { listOf, named, nullable, objectOf, valueSchema } from './node-schemas.t
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { DEFAULT_PAGE_SIZE, PARAMETER_TYPES } from './parameter-types.ts'
 import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 const decimalSchema = (description: string) => ({
   type: 'string',
@@ -123,7 +123,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
       after: key === null ? null : { start: key[0] as bigint, seq: key[1] as bigint },
     }
   },
-  make: async (query, { reader }) => {
+  render: async (query, { reader }) => {
     const found = await reader.read(() => readPositionFunding(query))
     if (found === null) return null
     const { marketId, units } = query
@@ -152,7 +152,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
           ? encodeCursor(fundingPeriods, { marketId }, [last.start, last.seq])
           : null,
     }
-    return madeOf({ positionFunding: node }, position, version)
+    return renderedBody({ positionFunding: node }, position, version)
   },
   lane: () => 'report',
   // Data points and market data may name a period whose own event is missing.

@@ -10,7 +10,7 @@ import type { Parameter, ParameterValues } from './parameters.ts'
 export type BodyForm = 'json' | 'protobuf'
 
 /** The body of an answer, from one snapshot of the store. */
-export type Made = {
+export type RenderedBody = {
   body: Buffer
   /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: the sender makes it. */
   checkSum: string | null
@@ -24,7 +24,7 @@ export type Made = {
 }
 
 /** Tools for generating a body. */
-export type Making = {
+export type Rendering = {
   reader: Reader
   form: BodyForm
   /** When it was asked for, by `process.hrtime`, which all threads share. */
@@ -56,7 +56,7 @@ export type Question<Asked = unknown> = {
    */
   check(values: ParameterValues, pathId: string | null): Asked
   /** Makes the body; null while the store holds no block. Rejects with {@link StoreUnavailableError}. */
-  make(asked: Asked, making: Making): Promise<Made | null>
+  render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
   lane(asked: Asked): Lane
   /** For how long an answer is the one that the store would give; null: it is not kept. */
   keptUntil(asked: Asked): KeptUntil | null
@@ -112,7 +112,11 @@ export function checkSumOf(body: Buffer): string {
 }
 
 /** An answer of JSON. */
-export function madeOf(body: object | Buffer, position: Position, version: StoreVersion | null): Made {
+export function renderedBody(
+  body: object | Buffer,
+  position: Position,
+  version: StoreVersion | null,
+): RenderedBody {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(onOneLine(JSON.stringify(body)))
   return { body: bytes, checkSum: bytes.length > SUMMED_BYTES ? checkSumOf(bytes) : null, position, version }
 }

@@ -11,7 +11,7 @@ import { listOf, named, objectOf, valueSchema } from './node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
 import { DATE_RANGE_PARAMETERS, dateRangeOf, filterParameter, type Parameter } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type Question, renderedBody } from './question.ts'
 
 const SERIES_PARAMETERS: readonly Parameter[] = [
   {
@@ -137,12 +137,12 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
           : { interval: interval as string },
     }
   },
-  make: async (query, { reader }) => {
+  render: async (query, { reader }) => {
     const found = await reader.read(() => readSeries(query))
     if (found === null) return null
     const { position, series, tooShort } = found
     if (tooShort === null) {
-      if (query.file === null) return madeOf(seriesBody(query.marketId, series), position, null)
+      if (query.file === null) return renderedBody(seriesBody(query.marketId, series), position, null)
       const rows = series === null ? [] : seriesRows(series)
       return madeFile(
         { name: 'series', ...query.file },
@@ -153,7 +153,7 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
     }
     const asked = 'interval' in query.by ? query.by.interval : ''
     const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_TOUCHED_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
-    return { ...madeOf({}, position, null), refusal }
+    return { ...renderedBody({}, position, null), refusal }
   },
   lane: () => 'report',
   keptUntil: () => null,

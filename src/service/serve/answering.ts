@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 import { findStore } from '#core/store/open-store'
 import { type Reader, type Store, StoreAwayError, StoreOutdatedError } from '#core/store/store'
 import { openWaitingReader } from '#core/store/waiting-reader'
-import { makerOf } from '../answers/maker.ts'
-import { startMakingThreads } from '../answers/making-threads.ts'
+import { startRenderThreads } from '../answers/render-threads.ts'
+import { rendererOf } from '../answers/renderer.ts'
 import type { GrpcServer } from '../grpc/grpc-server.ts'
 import type { IngestionState } from '../http/readiness.ts'
 import { longReadsOf, startLongReads } from '../streams/long-reads.ts'
@@ -35,9 +35,9 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   const isReadOnly = isReader(settings)
   const reader = await openOrAwaitReader(settings, warn)
   const speaksGrpc = settings.grpc !== null
-  const maker = store.isEmbedded
-    ? startMakingThreads(store.name, log, { isReadOnly, speaksGrpc })
-    : makerOf(reader)
+  const renderer = store.isEmbedded
+    ? startRenderThreads(store.name, log, { isReadOnly, speaksGrpc })
+    : rendererOf(reader)
   const longReads = store.isEmbedded ? startLongReads(store.name, log, { isReadOnly }) : longReadsOf(reader)
   const publicFault = hidePaths(store)
   /** Whether the thread that ingests and prunes has loaded its code, if there is one. */
@@ -48,7 +48,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
     live: null,
     maxBehindSeconds: settings.maxBehind,
     threadsRun: () => {
-      const allRun = ingestionRuns && maker.isRunning() && longReads.isRunning()
+      const allRun = ingestionRuns && renderer.isRunning() && longReads.isRunning()
       haveAllRun ||= allRun
       return allRun
     },
@@ -69,7 +69,7 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
   try {
     const app = createApp({
       reader,
-      maker,
+      renderer,
       longReads,
       log,
       ingestion: state,
@@ -97,12 +97,12 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
       checkSchema: reader.checkSchema,
       stop: async () => {
         await Promise.all([closeServer(app), grpc?.close(STOP_TIMEOUT_MS)])
-        await Promise.all([maker.close(), longReads.close()])
+        await Promise.all([renderer.close(), longReads.close()])
         await reader.close()
       },
     }
   } catch (error) {
-    await Promise.all([grpc?.close(0), maker.close(), longReads.close()])
+    await Promise.all([grpc?.close(0), renderer.close(), longReads.close()])
     await reader.close()
     throw error
   }

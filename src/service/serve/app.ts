@@ -5,8 +5,8 @@ import { RESOURCES } from '#core/resources/resources'
 import type { Reader } from '#core/store/store'
 import { createAnswerCache } from '../answers/answer-cache.ts'
 import { createAnswers } from '../answers/answers.ts'
-import type { Maker } from '../answers/maker.ts'
 import { questionRoute } from '../answers/question-route.ts'
+import type { Renderer } from '../answers/renderer.ts'
 import { createExports } from '../exports/export-route.ts'
 import type { GrpcOptions } from '../grpc/options.ts'
 import { createBacklog } from '../http/backlog.ts'
@@ -38,7 +38,7 @@ import { serviceRoutes } from './service-routes.ts'
 const PAGES_AT_ONCE = 8
 
 /**
- * Reports, and long pages, made at the same time: two, so that their maker never waits. With more, the next address
+ * Reports, and long pages, made at the same time: two, so that their renderer never waits. With more, the next address
  * would have to wait for all those of one.
  */
 const REPORTS_AT_ONCE = 2
@@ -46,7 +46,7 @@ const REPORTS_AT_ONCE = 2
 export type AppOptions = {
   reader: Reader
   /** Makes answers, from the store that `reader` reads. */
-  maker: Maker
+  renderer: Renderer
   /** Reads for streams and exports, of the same store. */
   longReads: LongReads
   log: Logger
@@ -83,7 +83,7 @@ export type App = {
 }
 
 export function createApp(options: AppOptions): App {
-  const { reader, maker, longReads, log, ingestion, corsOrigins } = options
+  const { reader, renderer, longReads, log, ingestion, corsOrigins } = options
   const metrics = createMetrics()
   const clusterFaults = watchCluster(reader, log, metrics)
   addStoreMetrics(metrics, reader)
@@ -113,10 +113,10 @@ export function createApp(options: AppOptions): App {
   const cache = createAnswerCache(reader, options.cacheBytes)
   const turns = {
     usual: createTurns(account, PAGES_AT_ONCE),
-    long: createTurns(account, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+    long: createTurns(account, renderer.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
     report: createTurns(account, REPORTS_AT_ONCE),
   }
-  const answers = createAnswers({ maker, turns, cache, metrics })
+  const answers = createAnswers({ renderer, turns, cache, metrics })
 
   // A store without a log is that of a database server.
   const places = reader.log === undefined ? limits.serverExports : limits.exports

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Position } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import { createNodeAnswers, type NodeAnswers } from '../answers/node-answers.ts'
-import { sendMade } from '../answers/question-route.ts'
+import { sendRendered } from '../answers/question-route.ts'
 import { type Exchange, JSON_TYPE } from '../http/exchange.ts'
 import { acceptsGzip } from '../http/negotiation.ts'
 import { DOCUMENT_30_PATH, DOCUMENT_PATH, INFO_PATH, TIME_PATH } from '../http/paths.ts'
@@ -20,7 +20,7 @@ import { throttled } from '../http/throttled.ts'
 import type { Metrics } from '../metrics.ts'
 import { openApiDocument } from '../openapi/openapi.ts'
 import { asOpenApi30 } from '../openapi/openapi-3-0.ts'
-import { checkSumOf, type Made } from '../questions/question.ts'
+import { checkSumOf, type RenderedBody } from '../questions/question.ts'
 
 export type ServiceRoutesOptions = {
   reader: Reader
@@ -107,7 +107,7 @@ async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Prom
   await sendJson(exchange, jsonOf(message), position)
 }
 
-type JsonBody = Pick<Made, 'body' | 'checkSum'>
+type JsonBody = Pick<RenderedBody, 'body' | 'checkSum'>
 
 function jsonOf(value: object): JsonBody {
   const body = Buffer.from(JSON.stringify(value))
@@ -115,7 +115,7 @@ function jsonOf(value: object): JsonBody {
 }
 
 async function sendJson(exchange: Exchange, made: JsonBody, position: Position | null): Promise<void> {
-  await sendMade(exchange, { ...made, position }, acceptsGzip(exchange.request))
+  await sendRendered(exchange, { ...made, position }, acceptsGzip(exchange.request))
 }
 
 function sendState(exchange: Exchange, status: number, state: object): void {

@@ -7,9 +7,9 @@ import { liquidityProviders } from '#core/resources/liquidity-providers/descript
 import type { PageQuery } from '#core/store/pages/page'
 import { ALL_HOLDINGS, readHoldings } from '#core/store/queries/holdings'
 import { StoreUnavailableError } from '#core/store/store'
-import { type Maker, makerOf } from '#service/answers/maker'
-import { startMakingThreads } from '#service/answers/making-threads'
-import type { Made } from '#service/questions/question'
+import { startRenderThreads } from '#service/answers/render-threads'
+import { type Renderer, rendererOf } from '#service/answers/renderer'
+import type { RenderedBody } from '#service/questions/question'
 import { questionAt } from '#service/questions/question-at'
 import { assertSays } from './fixtures/assert-says.ts'
 import { send } from './fixtures/http.ts'
@@ -38,20 +38,23 @@ function points(limit: number, change: Partial<PageQuery> = {}): PageQuery {
 }
 
 /** Pages of a store made here and in threads, until the test ends. */
-async function openMakers(t: TestContext, store: string) {
+async function openRenderers(t: TestContext, store: string) {
   const reader = await openReader(t, store)
-  const threads = startMakingThreads(store, SILENT)
+  const threads = startRenderThreads(store, SILENT)
   t.after(() => threads.close())
-  return { reader, here: makerOf(reader), threads }
+  return { reader, here: rendererOf(reader), threads }
 }
 
-function make(maker: Maker, { resource, ...asked }: PageQuery): Promise<Made | null> {
-  return maker.make(questionAt(resource.path), asked, 'json')
+function make(renderer: Renderer, { resource, ...asked }: PageQuery): Promise<RenderedBody | null> {
+  return renderer.render(questionAt(resource.path), asked, 'json')
 }
 
 /** The content of a page. */
-async function contentOf(maker: Maker, asked: PageQuery): Promise<Omit<Made, 'body'> & { text: string }> {
-  const { body, ...content } = (await make(maker, asked))!
+async function contentOf(
+  renderer: Renderer,
+  asked: PageQuery,
+): Promise<Omit<RenderedBody, 'body'> & { text: string }> {
+  const { body, ...content } = (await make(renderer, asked))!
   return { ...content, text: body.toString() }
 }
 
@@ -59,7 +62,7 @@ test(
   'Pages generated in threads, many at a time, equal those generated without threads',
   options,
   async (t) => {
-    const { here, threads } = await openMakers(t, await storeOf(t, SQLITE!, SAMPLE))
+    const { here, threads } = await openRenderers(t, await storeOf(t, SQLITE!, SAMPLE))
     const asked = [
       points(1),
       points(50),
@@ -77,7 +80,7 @@ test(
 )
 
 test('Long pages, which are read in pieces, equal those read at once', options, async (t) => {
-  const { here, threads, reader } = await openMakers(t, await storeOfGenerated(t, SQLITE!, POINTS))
+  const { here, threads, reader } = await openRenderers(t, await storeOfGenerated(t, SQLITE!, POINTS))
   const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read(() =>
     readHoldings(ALL_HOLDINGS),
   ))!.fundingPeriodDataPoints[0]!
@@ -152,7 +155,7 @@ test(
 
 test('An unreachable store is reported, and read again once it is back', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
-  const { threads } = await openMakers(t, store)
+  const { threads } = await openRenderers(t, store)
   const before = await contentOf(threads, points(5))
   renameSync(store, `${store}.away`)
   // The long page's thread starts while the store is missing: it must not create one.
@@ -167,11 +170,11 @@ test('An unreachable store is reported, and read again once it is back', options
 
 test('An internal error is reported as one', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
-  const { threads } = await openMakers(t, store)
+  const { threads } = await openRenderers(t, store)
   const unknown = { ...questionAt(checkpoints.path), path: '/nothing', lane: () => 'usual' as const }
-  await assert.rejects(threads.make(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
+  await assert.rejects(threads.render(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))
-    assert.match(error.stack!, /there is no question \/nothing[\s\S]*making-thread/)
+    assert.match(error.stack!, /there is no question \/nothing[\s\S]*render-thread/)
     return true
   })
   assert.notEqual(await make(threads, points(3)), null)
@@ -179,9 +182,9 @@ test('An internal error is reported as one', options, async (t) => {
 
 test('A failed thread is reported, and started again', async () => {
   const { log, lines } = keptLog('error')
-  const threads = startMakingThreads('', log)
+  const threads = startRenderThreads('', log)
   await assert.rejects(make(threads, points(3)), StoreUnavailableError)
-  assertSays(lines[0]!, 'a thread that makes answers failed')
+  assertSays(lines[0]!, 'a thread that renders answers failed')
   assertSays(lines[0]!, 'the store has no name')
   assert.equal(threads.isRunning(), false)
   await until(() => lines.length > 3, 'the three threads are started again')

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { AskedPage } from '../questions/page-request.ts'
-import type { BodyForm, Made, Question } from '../questions/question.ts'
-import type { Maker } from './maker.ts'
+import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
+import type { Renderer } from './renderer.ts'
 import { startThread } from './thread-calls.ts'
 
 /** Threads for pages of the usual size. One of 1,000 rows takes the thread that sends it a quarter of the time. */
@@ -12,19 +12,19 @@ const USUAL_THREADS = 2
 const ROWS_AHEAD = 1_000
 
 /** Start data of a thread: the store's name, and whether it generates long answers. */
-export type MakingThreadTask = ThreadsOptions & { store: string; isLong: boolean }
+export type RenderThreadTask = ThreadsOptions & { store: string; isLong: boolean }
 
 export type ThreadsOptions = {
   /** Whether the store is opened by a service that writes nothing. */
   isReadOnly?: boolean
-  /** Whether answers are made for gRPC too, the code of which is then loaded at the start. */
+  /** Whether answers are rendered for gRPC too, the code of which is then loaded at the start. */
   speaksGrpc?: boolean
   /** As in {@link startThread}. */
   isLate?: boolean
 }
 
 /** A question to answer: its path, and the checked request. */
-export type ToMake = {
+export type ToRender = {
   path: string
   asked: unknown
   form: BodyForm
@@ -32,24 +32,24 @@ export type ToMake = {
 }
 
 /** An answer as it is sent between threads. */
-export type TransferredAnswer = Omit<Made, 'body'> & { body: Uint8Array<ArrayBuffer> }
+export type TransferredAnswer = Omit<RenderedBody, 'body'> & { body: Uint8Array<ArrayBuffer> }
 
-/** Makes in a thread. */
-type MakingThread = Pick<Maker, 'make' | 'isRunning' | 'close'>
+/** Renders in a thread. */
+type RenderThread = Pick<Renderer, 'render' | 'isRunning' | 'close'>
 
 /**
- * Makes the answers of a store that is embedded in threads beside the one that asks, so that nothing else waits for
+ * Renders the answers of a store that is embedded in threads beside the one that asks, so that nothing else waits for
  * them: {@link USUAL_THREADS} for pages of the usual size, and one for all else, for which those would have to wait.
  */
-export function startMakingThreads(store: string, log: Logger, options: ThreadsOptions = {}): Maker {
+export function startRenderThreads(store: string, log: Logger, options: ThreadsOptions = {}): Renderer {
   const usualThreads = Array.from({ length: USUAL_THREADS }, () =>
-    startMakingThread({ ...options, store, isLong: false }, log),
+    startRenderThread({ ...options, store, isLong: false }, log),
   )
   const usual = sharedAmong(usualThreads)
-  const long = startMakingThread({ ...options, store, isLong: true }, log)
+  const long = startRenderThread({ ...options, store, isLong: true }, log)
   return {
-    make: (question, asked, form) =>
-      (question.lane(asked) === 'usual' ? usual : long).make(question, asked, form),
+    render: (question, asked, form) =>
+      (question.lane(asked) === 'usual' ? usual : long).render(question, asked, form),
     isSerial: true,
     isRunning: () => [...usualThreads, long].every((thread) => thread.isRunning()),
     close: async () => {
@@ -58,18 +58,18 @@ export function startMakingThreads(store: string, log: Logger, options: ThreadsO
   }
 }
 
-/** Has each page made by the first of the threads that have few rows to read, or else by the one that has the fewest. */
-function sharedAmong(threads: readonly MakingThread[]): Pick<Maker, 'make'> {
+/** Has each page rendered by the first of the threads that have few rows to read, or else by the one that has the fewest. */
+function sharedAmong(threads: readonly RenderThread[]): Pick<Renderer, 'render'> {
   const shares = threads.map((thread) => ({ thread, rows: 0 }))
   return {
-    make: async (question, asked, form) => {
+    render: async (question, asked, form) => {
       const { limit } = asked as AskedPage
       const share =
         shares.find(({ rows }) => rows + limit <= ROWS_AHEAD) ??
         shares.reduce((least, other) => (other.rows < least.rows ? other : least))
       share.rows += limit
       try {
-        return await share.thread.make(question, asked, form)
+        return await share.thread.render(question, asked, form)
       } finally {
         share.rows -= limit
       }
@@ -77,21 +77,21 @@ function sharedAmong(threads: readonly MakingThread[]): Pick<Maker, 'make'> {
   }
 }
 
-function startMakingThread(task: MakingThreadTask, log: Logger): MakingThread {
-  const thread = startThread<ToMake, TransferredAnswer | null>({
-    module: moduleBeside(import.meta.url, 'making-thread'),
+function startRenderThread(task: RenderThreadTask, log: Logger): RenderThread {
+  const thread = startThread<ToRender, TransferredAnswer | null>({
+    module: moduleBeside(import.meta.url, 'render-thread'),
     task,
     log,
-    what: 'a thread that makes answers',
+    what: 'a thread that renders answers',
     isLate: task.isLate ?? false,
   })
 
   return {
-    make: async ({ path }: Pick<Question, 'path'>, asked, form) => {
-      const made = await thread.ask({ path, asked, form, askedAt: process.hrtime.bigint() })
-      if (made === null) return null
-      const { buffer, byteOffset, length } = made.body
-      return { ...made, body: Buffer.from(buffer, byteOffset, length) }
+    render: async ({ path }: Pick<Question, 'path'>, asked, form) => {
+      const rendered = await thread.ask({ path, asked, form, askedAt: process.hrtime.bigint() })
+      if (rendered === null) return null
+      const { buffer, byteOffset, length } = rendered.body
+      return { ...rendered, body: Buffer.from(buffer, byteOffset, length) }
     },
     isRunning: thread.isRunning,
     close: thread.close,

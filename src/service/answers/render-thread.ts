@@ -1,13 +1,13 @@
-// Makes answers from one store, one after another; making-threads.ts starts it and asks.
+// Renders answers from one store, one after another; render-threads.ts starts it and asks.
 import { parentPort, workerData } from 'node:worker_threads'
 import { yieldToOthers } from '#core/concurrency/yield-to-others'
 import { findStore } from '#core/store/open-store'
 import { asUnavailable, type Reader } from '#core/store/store'
 import { questionAt } from '../questions/question-at.ts'
-import type { MakingThreadTask, ToMake, TransferredAnswer } from './making-threads.ts'
+import type { RenderThreadTask, ToRender, TransferredAnswer } from './render-threads.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
-const { store: name, isLong, isReadOnly = false, speaksGrpc } = workerData as MakingThreadTask
+const { store: name, isLong, isReadOnly = false, speaksGrpc } = workerData as RenderThreadTask
 // Answers that take long are waited for anyway; the others are not to wait for them.
 if (isLong) yieldToOthers()
 if (speaksGrpc) await import('../questions/page-message.ts')
@@ -27,22 +27,22 @@ async function answer({
   asked,
   form,
   askedAt,
-}: ToMake): Promise<ThreadAnswer<TransferredAnswer | null>> {
+}: ToRender): Promise<ThreadAnswer<TransferredAnswer | null>> {
   reader ??= await openReader()
-  const made = await questionAt(path).make(asked, { reader, form, askedAt })
-  if (made === null) return { answer: null }
+  const rendered = await questionAt(path).render(asked, { reader, form, askedAt })
+  if (rendered === null) return { answer: null }
   // A short buffer may share its memory with others.
   const body =
-    made.body.length < Buffer.poolSize
-      ? new Uint8Array(made.body)
-      : new Uint8Array(made.body.buffer as ArrayBuffer, made.body.byteOffset, made.body.length)
-  return { answer: { ...made, body }, bytes: [body.buffer] }
+    rendered.body.length < Buffer.poolSize
+      ? new Uint8Array(rendered.body)
+      : new Uint8Array(rendered.body.buffer as ArrayBuffer, rendered.body.byteOffset, rendered.body.length)
+  return { answer: { ...rendered, body }, bytes: [body.buffer] }
 }
 
 let last: Promise<unknown> = Promise.resolve()
 answerCalls(
   parentPort!,
-  (asked: ToMake) => {
+  (asked: ToRender) => {
     const answered = last.then(() => answer(asked))
     last = answered.catch(() => {})
     return answered
