@@ -12,7 +12,7 @@ import type { ReadChunk } from '#service/streams/chunk'
 import type { Follower, Start } from '#service/streams/follower'
 import { createHub } from '#service/streams/hub'
 import { longReadsOf, startLongReads } from '#service/streams/long-reads'
-import { createReadingTurns, type ReadingLane } from '#service/streams/reading-turns'
+import { createReadQueue, type ReadClass } from '#service/streams/read-queue'
 import { selectionKey } from '#service/streams/stream-places'
 import { createStreamFollower } from '#service/streams/stream-route-follower'
 import { send } from './fixtures/http.ts'
@@ -223,10 +223,10 @@ describe('the reader for streams and exports', () => {
   })
 
   test('takes turns: new rows first, then lagging followers and exports alternately', async () => {
-    const turns = createReadingTurns(1)
+    const queue = createReadQueue(1)
     const order: string[] = []
-    const run = (lane: ReadingLane, name: string) =>
-      turns(lane, async () => {
+    const run = (readClass: ReadClass, name: string) =>
+      queue(readClass, async () => {
         order.push(name)
         await nextTurn()
       })

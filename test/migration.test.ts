@@ -291,7 +291,7 @@ async function distributeNewTables(kind: StoreKind, store: string): Promise<void
   if (kind.name === 'citus') await openStore(store).distribute!()
 }
 
-/** Turns a store into one from before schedules and SLA parameters were stored. */
+/** Queue a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
   await beforeFinalImports(kind, store, 12)
   // The history of providers and accepted gaps were added later.

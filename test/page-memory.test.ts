@@ -16,7 +16,7 @@ async function answer(
   response: EventEmitter | null,
   send: (made: RenderedBody) => SentAnswer | null,
 ): Promise<void> {
-  const question = { lane: () => 'usual', keptUntil: () => null } as unknown as Question<null>
+  const question = { queueClass: () => 'short', keptUntil: () => null } as unknown as Question<null>
   const run = async <T>(work: () => Promise<T>) => work()
   const answers = createAnswers({
     renderer: {
@@ -30,7 +30,7 @@ async function answer(
       isRunning: () => true,
       close: async () => {},
     },
-    turns: { usual: run, long: run, report: run },
+    queues: { short: run, long: run, report: run },
     cache: null,
     metrics: createMetrics(),
   })

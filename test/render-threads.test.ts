@@ -171,7 +171,7 @@ test('An unreachable store is reported, and read again once it is back', options
 test('An internal error is reported as one', options, async (t) => {
   const store = await storeOf(t, SQLITE!, SAMPLE)
   const { threads } = await openRenderers(t, store)
-  const unknown = { ...questionAt(checkpoints.path), path: '/nothing', lane: () => 'usual' as const }
+  const unknown = { ...questionAt(checkpoints.path), path: '/nothing', queueClass: () => 'short' as const }
   await assert.rejects(threads.render(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))
     assert.match(error.stack!, /there is no question \/nothing[\s\S]*render-thread/)

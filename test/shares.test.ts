@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
-import { createTurns } from '#service/http/turns'
+import { createQueue } from '#service/http/queue'
 import { auctionsQuestion } from '#service/questions/auctions'
 import { createAccount } from '#service/shares'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -121,7 +121,7 @@ test('Reports only wait for reports, in turns of addresses', async (t) => {
 })
 
 test('A request whose connection closes while it waits leaves the queue, and uses no turn', async () => {
-  const turns = createTurns(createAccount(), 8)
+  const turns = createQueue(createAccount(), 8)
   const ends: (() => void)[] = []
   let left = 0
   const ask = (connection: PassThrough) =>

@@ -1,8 +1,8 @@
 import type { Position } from '#core/store/pages/page'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
-import type { Closing, Turns } from '../http/turns.ts'
+import type { Closing, Queue } from '../http/queue.ts'
 import type { Metrics } from '../metrics.ts'
-import type { BodyForm, Lane, Question, RenderedBody } from '../questions/question.ts'
+import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
 import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
 import type { Renderer } from './renderer.ts'
 
@@ -31,7 +31,7 @@ export type Asking<Asked> = {
 }
 
 /**
- * Answers a question: from memory, at once if possible, or rendered in its turn and cached. The only way to an answer.
+ * Answers a question: from memory, at once if possible, or rendered in its queue and cached. The only way to an answer.
  *
  * Rejects with {@link ApiError} for a refused request, and with the fault that keeps the store from being read.
  */
@@ -39,13 +39,13 @@ export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) 
 
 export type AnswersOptions = {
   renderer: Renderer
-  turns: Record<Lane, Turns>
+  queues: Record<QueueClass, Queue>
   /** Null without a cache. */
   cache: AnswerCache | null
   metrics: Metrics
 }
 
-export function createAnswers({ renderer, turns, cache, metrics }: AnswersOptions): Answers {
+export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptions): Answers {
   const fromMemory = metrics.counter(
     'lyra_pages_from_memory_total',
     'Pages answered from memory because their rows had not changed.',
@@ -81,7 +81,7 @@ export function createAnswers({ renderer, turns, cache, metrics }: AnswersOption
 
     const renderAndSend = async (): Promise<void> => {
       if (asking.connection.destroyed) return
-      // If many clients request the same at once, as after a block, another turn may have rendered it meanwhile.
+      // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
       if (await sendKeptAtOnce(asking)) return
       const rendered = await renderer.render(question, asked, asking.form)
       if (rendered === null) throw emptyStore()
@@ -91,12 +91,12 @@ export function createAnswers({ renderer, turns, cache, metrics }: AnswersOption
       else if (asking.response !== null) giveBack(rendered.body)
       const until = question.keptUntil(asked)
       if (sent !== null && until !== null && rendered.version !== null) {
-        // Not waited for: the answer is sent, and others wait for the turn.
+        // Not waited for: the answer is sent, and others wait in the queue.
         void cache?.put(asking.key, { ...sent, until, version: rendered.version })
       }
     }
 
-    return turns[question.lane(asked)](renderAndSend, asking.address, asking.connection)
+    return queues[question.queueClass(asked)](renderAndSend, asking.address, asking.connection)
   }
 
   return (question, asking) => {

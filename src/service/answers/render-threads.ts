@@ -5,8 +5,8 @@ import type { BodyForm, Question, RenderedBody } from '../questions/question.ts'
 import type { Renderer } from './renderer.ts'
 import { startThread } from './thread-calls.ts'
 
-/** Threads for pages of the usual size. One of 1,000 rows takes the thread that sends it a quarter of the time. */
-const USUAL_THREADS = 2
+/** Threads for short pages. One of 1,000 rows takes the thread that sends it a quarter of the time. */
+const SHORT_THREADS = 2
 
 /** Rows given to one thread before another one is woken. For few rows, waking another gains nothing. */
 const ROWS_AHEAD = 1_000
@@ -39,21 +39,21 @@ type RenderThread = Pick<Renderer, 'render' | 'isRunning' | 'close'>
 
 /**
  * Renders the answers of a store that is embedded in threads beside the one that asks, so that nothing else waits for
- * them: {@link USUAL_THREADS} for pages of the usual size, and one for all else, for which those would have to wait.
+ * them: {@link SHORT_THREADS} for short pages, and one for all else, for which those would have to wait.
  */
 export function startRenderThreads(store: string, log: Logger, options: ThreadsOptions = {}): Renderer {
-  const usualThreads = Array.from({ length: USUAL_THREADS }, () =>
+  const shortThreads = Array.from({ length: SHORT_THREADS }, () =>
     startRenderThread({ ...options, store, isLong: false }, log),
   )
-  const usual = sharedAmong(usualThreads)
+  const short = sharedAmong(shortThreads)
   const long = startRenderThread({ ...options, store, isLong: true }, log)
   return {
     render: (question, asked, form) =>
-      (question.lane(asked) === 'usual' ? usual : long).render(question, asked, form),
+      (question.queueClass(asked) === 'short' ? short : long).render(question, asked, form),
     isSerial: true,
-    isRunning: () => [...usualThreads, long].every((thread) => thread.isRunning()),
+    isRunning: () => [...shortThreads, long].every((thread) => thread.isRunning()),
     close: async () => {
-      await Promise.all([...usualThreads, long].map((thread) => thread.close()))
+      await Promise.all([...shortThreads, long].map((thread) => thread.close()))
     },
   }
 }

@@ -10,7 +10,7 @@ import { unavailable } from '../http/errors.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 // Loaded before the first call asks for it.
 import '../questions/page-message.ts'
-import { createAnswerTurns } from './answer-turns.ts'
+import { createAnswerSlots } from './answer-slots.ts'
 import type { MethodHandler } from './call.ts'
 import { healthMethods } from './health.ts'
 import { type Calls, closeUnread, createOpenCall, type OpenCall, REQUEST_IS_LATE } from './open-call.ts'
@@ -76,7 +76,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     ...options,
     shares,
     open: openCalls,
-    answerTurns: createAnswerTurns(),
+    answerSlots: createAnswerSlots(),
     countCall,
     mayGoOn,
   }

@@ -14,7 +14,7 @@ import {
   unknownMethod,
 } from '../http/errors.ts'
 import type { Shares } from '../shares.ts'
-import type { AnswerTurns } from './answer-turns.ts'
+import type { AnswerSlots } from './answer-slots.ts'
 import {
   drained,
   framed,
@@ -40,7 +40,7 @@ const OK = { 'grpc-status': '0' }
 export type Calls = GrpcOptions & {
   shares: Shares<OpenCall>
   open: Set<OpenCall>
-  answerTurns: AnswerTurns
+  answerSlots: AnswerSlots
   countCall(seconds: number, method: string, code: string): void
   /** Whether an address may continue after calls that cost more than they are worth. */
   mayGoOn(address: string): boolean
@@ -70,7 +70,7 @@ export type OpenCall = {
 
 export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
   const { stream, session, socket, address, path, method } = caller
-  const { shares, open, answerTurns, countCall, mayGoOn } = calls
+  const { shares, open, answerSlots, countCall, mayGoOn } = calls
   const { countRequest, backlog, trustProxy, known, explainError } = calls
   const startedAt = performance.now()
   const metadata = [':status', '200', 'content-type', 'application/grpc']
@@ -127,7 +127,7 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
       finish(GRPC.ok, OK)
     } else {
       const request = await readRequest(stream)
-      const endTurn = await answerTurns(session)
+      const endTurn = await answerSlots(session)
       if (isGone()) endTurn()
       else {
         holds.add(endTurn)

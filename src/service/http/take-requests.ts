@@ -6,10 +6,10 @@ import { ALLOWED_METHODS, ApiError, type ExplainError, methodNotAllowed } from '
 import { Exchange, type Exchanges } from './exchange.ts'
 import { answerPreflight } from './preflight.ts'
 import { checkTarget, pathOf } from './query-string.ts'
+import type { Queue } from './queue.ts'
 import type { CountRequest } from './rate-limit.ts'
 import { checkHead } from './request-head.ts'
 import type { FindRoute } from './router.ts'
-import type { Turns } from './turns.ts'
 
 export type RequestTakerOptions = {
   connections: Connections
@@ -17,7 +17,7 @@ export type RequestTakerOptions = {
   explainError: ExplainError
   findRoute: FindRoute
   /** Of errors. */
-  turns: Turns
+  queue: Queue
   trustProxy: boolean
   exchanges: Exchanges
 }
@@ -26,7 +26,7 @@ export type RequestTakerOptions = {
 export function requestTaker(
   options: RequestTakerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { connections, countRequest, explainError, findRoute, turns, trustProxy, exchanges } = options
+  const { connections, countRequest, explainError, findRoute, queue, trustProxy, exchanges } = options
 
   function answer(exchange: Exchange): void {
     try {
@@ -44,7 +44,7 @@ export function requestTaker(
       return
     }
     const send = () => exchange.sendError(fault, isUnlimited(exchange) ? null : undefined)
-    turns(async () => send(), address, response).catch(send)
+    queue(async () => send(), address, response).catch(send)
   }
 
   /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */

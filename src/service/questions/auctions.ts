@@ -52,7 +52,7 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
     }
     return renderedBody({ auctions: node }, position, null)
   },
-  lane: () => 'report',
+  queueClass: () => 'report',
   keptUntil: () => null,
   description: { operationId: 'getAuctions', summary: 'List the auctions of a market', body: BODY },
 }

@@ -167,7 +167,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     const position = { height: height.toString(), timestamp: timestamp.toString() }
     return renderedBody(coverageBody(holdings, query), position, null)
   },
-  lane: () => 'report',
+  queueClass: () => 'report',
   keptUntil: () => null,
   description: {
     operationId: 'getCoverage',

@@ -105,7 +105,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     })
     return renderedBody(pageBody(page, { ...found, rows, edges: null }), position, version)
   },
-  lane: () => 'report',
+  queueClass: () => 'report',
   keptUntil: () => 'the next commit',
   description: {
     operationId: 'getFundingRates',

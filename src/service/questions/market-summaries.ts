@@ -38,7 +38,7 @@ export const marketSummariesQuestion: Question<AskedSummaries> = {
     const rows = page.rows.map((row) => cells(row, query.selection))
     return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { position, version })
   },
-  lane: () => 'report',
+  queueClass: () => 'report',
   keptUntil: () => 'the next commit',
   description: { list: marketSummaries, isFile: true },
 }

@@ -21,7 +21,7 @@ export type AskedPage = Omit<PageQuery, 'resource'>
 /** More rows than a page has by default make a long page. */
 const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
 
-/** Whether pages of the usual size are not to wait for this one. */
+/** Whether short pages are not to wait for this one. */
 export function isLong({ limit }: Pick<AskedPage, 'limit'>): boolean {
   return limit > LONG_PAGE_ROWS
 }

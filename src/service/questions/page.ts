@@ -21,7 +21,7 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
       const { pageMessage } = await import('./page-message.ts')
       return { body: pageMessage(resource, json), checkSum: null, position, version }
     },
-    lane: (asked) => (isLong(asked) ? 'long' : 'usual'),
+    queueClass: (asked) => (isLong(asked) ? 'long' : 'short'),
     keptUntil: ({ selection }) => ({ resource: resource.name, scope: selection.marketId ?? null }),
     description: { list: resource },
   }

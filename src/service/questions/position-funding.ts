@@ -154,7 +154,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
     }
     return renderedBody({ positionFunding: node }, position, version)
   },
-  lane: () => 'report',
+  queueClass: () => 'report',
   // Data points and market data may name a period whose own event is missing.
   keptUntil: () => 'the next commit',
   description: {

@@ -32,10 +32,10 @@ export type Rendering = {
 }
 
 /**
- * The queue of a question: usual pages, long pages, or reports, which take several statements. No queue waits for
+ * The queue that an answer waits in: short pages, long pages, or reports, which take several statements. No queue waits for
  * another.
  */
-export type Lane = 'usual' | 'long' | 'report'
+export type QueueClass = 'short' | 'long' | 'report'
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
 export type KeptUntil = Change | 'the next commit'
@@ -57,7 +57,7 @@ export type Question<Asked = unknown> = {
   check(values: ParameterValues, pathId: string | null): Asked
   /** Makes the body; null while the store holds no block. Rejects with {@link StoreUnavailableError}. */
   render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
-  lane(asked: Asked): Lane
+  queueClass(asked: Asked): QueueClass
   /** For how long an answer is the one that the store would give; null: it is not kept. */
   keptUntil(asked: Asked): KeptUntil | null
   /** Its description in the OpenAPI document and the client. */

@@ -19,13 +19,13 @@ import { addAnswerMetrics, type KnownPosition } from '../http/exchange.ts'
 import { createHttpServer } from '../http/http-server.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
 import { createParserErrors } from '../http/parser-errors.ts'
+import { createQueue, createRefusalQueue } from '../http/queue.ts'
 import { createRequestCount } from '../http/rate-limit.ts'
 import { addReadinessMetrics, type IngestionState, type StoreHealth } from '../http/readiness.ts'
 import { createRouter } from '../http/router.ts'
 import { staticRoutes } from '../http/static-routes.ts'
 import { addStoreMetrics } from '../http/store-metrics.ts'
 import { requestTaker } from '../http/take-requests.ts'
-import { createRefusalTurns, createTurns } from '../http/turns.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { QUESTIONS } from '../questions/questions.ts'
 import { createAccount } from '../shares.ts'
@@ -111,12 +111,12 @@ export function createApp(options: AppOptions): App {
     health.isDamaged = true
   })
   const cache = createAnswerCache(reader, options.cacheBytes)
-  const turns = {
-    usual: createTurns(account, PAGES_AT_ONCE),
-    long: createTurns(account, renderer.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
-    report: createTurns(account, REPORTS_AT_ONCE),
+  const queues = {
+    short: createQueue(account, PAGES_AT_ONCE),
+    long: createQueue(account, renderer.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+    report: createQueue(account, REPORTS_AT_ONCE),
   }
-  const answers = createAnswers({ renderer, turns, cache, metrics })
+  const answers = createAnswers({ renderer, queues, cache, metrics })
 
   // A store without a log is that of a database server.
   const places = reader.log === undefined ? limits.serverExports : limits.exports
@@ -128,7 +128,7 @@ export function createApp(options: AppOptions): App {
   })
   const streams = createStreams({
     reader,
-    turns: turns.usual,
+    queue: queues.short,
     longReads,
     commitsTo: options.commitsTo,
     backlog,
@@ -160,7 +160,7 @@ export function createApp(options: AppOptions): App {
   let isClosing = false
   const take = requestTaker({
     ...{ connections, countRequest, explainError, findRoute },
-    turns: createRefusalTurns(account),
+    queue: createRefusalQueue(account),
     trustProxy: options.trustProxy,
     exchanges: {
       known,

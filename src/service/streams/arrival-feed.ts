@@ -17,7 +17,7 @@ import {
   sendToAll,
 } from './follower.ts'
 import type { Feed } from './hub.ts'
-import type { ReadingLane } from './reading-turns.ts'
+import type { ReadClass } from './read-queue.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
@@ -86,12 +86,12 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
    * @param asOf the coverage to which the pass belongs, if one is continued
    */
   async function read(
-    lane: ReadingLane,
+    readClass: ReadClass,
     lacks: Lacks,
     asOf: Coverage | null,
     pass: Pass | null,
   ): Promise<Chunk | null> {
-    const chunk = await readChunk({ resource, selection, lacks, asOf, limit, pass }, lane)
+    const chunk = await readChunk({ resource, selection, lacks, asOf, limit, pass }, readClass)
     if (chunk !== null) limit = chunk.limit
     return chunk
   }

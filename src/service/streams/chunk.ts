@@ -5,14 +5,14 @@ import type { ArrivalQuery, Arrivals } from '#core/store/queries/arrivals'
 import { isSameEvent, placeWithin } from '#core/store/queries/arrived-rows'
 import type { Pass } from '#core/store/queries/point-arrivals'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
-import type { ReadingLane } from './reading-turns.ts'
+import type { ReadClass } from './read-queue.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** Rows that are sent at a time, at most; fewer if they are long. */
 export const STREAM_CHUNK_ROWS = 500
 
 /** Reads the next events of a stream, once it is their turn; null if the store does not hold as much. */
-export type ReadChunk = (query: ArrivalQuery, lane: ReadingLane) => Promise<Chunk | null>
+export type ReadChunk = (query: ArrivalQuery, readClass: ReadClass) => Promise<Chunk | null>
 
 /** The next events of a stream. */
 export type Chunk = {

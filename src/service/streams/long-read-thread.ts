@@ -44,7 +44,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
     case 'chunk': {
       const { reads } = await open()
       const query = { ...asked.query, resource: resourceNamed(asked.query.resource) }
-      const chunk = await reads.readChunk(query, asked.lane)
+      const chunk = await reads.readChunk(query, asked.readClass)
       if (chunk === null) return { answer: null }
       const bytes = new Uint8Array(chunk.bytes)
       return { answer: { ...chunk, bytes }, bytes: [bytes.buffer] }

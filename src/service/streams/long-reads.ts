@@ -10,7 +10,7 @@ import { startThread } from '../answers/thread-calls.ts'
 import { type BytesOptions, type ExportFormat, exportBytes } from '../formats/export-bytes.ts'
 import type { ExportQuery, LineSource, RowSource } from '../formats/export-rows.ts'
 import { type Chunk, chunkOf, type ReadChunk } from './chunk.ts'
-import { createReadingTurns, type ReadingLane } from './reading-turns.ts'
+import { createReadQueue, type ReadClass } from './read-queue.ts'
 import type { ReadSummaries } from './summary-feed.ts'
 
 /** Concurrent reads of a database server: the other connections are left for pages. */
@@ -49,22 +49,22 @@ export type LongReads = {
  * @param atOnce reads at a time
  */
 export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
-  const turns = createReadingTurns(atOnce)
+  const queue = createReadQueue(atOnce)
   const summaries = new MarketSummaries()
   return {
-    readChunk: (query, lane) =>
-      turns(lane, async () => {
+    readChunk: (query, readClass) =>
+      queue(readClass, async () => {
         const arrivals = await reader.read(() => readArrivals(query))
         return arrivals === null ? null : chunkOf(query, arrivals)
       }),
-    readSummaries: (known) => turns('live', () => reader.read(() => summaries.changed(known))),
+    readSummaries: (known) => queue('live', () => reader.read(() => summaries.changed(known))),
     openExport: async (query, format) => {
-      const snapshot = await turns('export', () => reader.openSnapshot())
+      const snapshot = await queue('export', () => reader.openSnapshot())
       const { lines } = snapshot
       const source: RowSource & LineSource = {
-        page: (page) => turns('export', () => snapshot.page(page)),
-        read: (reading) => turns('export', () => snapshot.read(reading)),
-        ...(lines === undefined ? {} : { lines: (asked) => turns('export', () => lines(asked)) }),
+        page: (page) => queue('export', () => snapshot.page(page)),
+        read: (reading) => queue('export', () => snapshot.read(reading)),
+        ...(lines === undefined ? {} : { lines: (asked) => queue('export', () => lines(asked)) }),
       }
       const pieces = exportBytes(query, format, source, PARQUET)
       const read = () => {
@@ -89,14 +89,14 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
       }
     },
     isRunning: () => true,
-    shortenLog: () => turns('export', async () => reader.log?.shorten()),
+    shortenLog: () => queue('export', async () => reader.log?.shorten()),
     close: async () => {},
   }
 }
 
 /** Requests to the thread. */
 export type LongReadAsked =
-  | { type: 'chunk'; query: SentQuery<ArrivalQuery>; lane: ReadingLane }
+  | { type: 'chunk'; query: SentQuery<ArrivalQuery>; readClass: ReadClass }
   | { type: 'summaries'; known: string | null }
   | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
   | { type: 'next'; id: number }
@@ -130,9 +130,9 @@ export function startLongReads(
   })
 
   return {
-    readChunk: async ({ resource, ...query }, lane) => {
+    readChunk: async ({ resource, ...query }, readClass) => {
       const sent = { ...query, resource: resource.name }
-      const chunk = (await thread.ask({ type: 'chunk', query: sent, lane })) as SentChunk | null
+      const chunk = (await thread.ask({ type: 'chunk', query: sent, readClass })) as SentChunk | null
       return chunk && { ...chunk, bytes: Buffer.from(chunk.bytes.buffer) }
     },
     readSummaries: (known) => thread.ask({ type: 'summaries', known }) as Promise<ChangedSummaries | null>,

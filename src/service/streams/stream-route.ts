@@ -12,8 +12,8 @@ import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
 import { streamPath } from '../http/paths.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
+import type { Queue } from '../http/queue.ts'
 import type { Route } from '../http/router.ts'
-import type { Turns } from '../http/turns.ts'
 import type { Metrics } from '../metrics.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import type { Account } from '../shares.ts'
@@ -30,8 +30,8 @@ export const STREAM_TYPE = 'text/event-stream'
 
 export type StreamRoutesOptions = {
   reader: Reader
-  /** The reads that precede the acceptance of a request take turns with pages. */
-  turns: Turns
+  /** That of short pages: the reads that precede the acceptance of a request wait in it, too. */
+  queue: Queue
   /** Reads what followers are sent. */
   longReads: Pick<LongReads, 'readChunk' | 'readSummaries'>
   commitsTo: string
@@ -67,7 +67,7 @@ type OfferedStream = {
 }
 
 export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, turns, longReads, backlog, metrics, limits, log, account } = options
+  const { reader, queue, longReads, backlog, metrics, limits, log, account } = options
   const hub = createHub({ reader, onNotice: (message) => log.warn(message) })
   const summaryFeed = new SummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
@@ -154,7 +154,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
           const values = readParameters(parseQuery(queryOf(exchange.target)))
           const lastIdHeader = String(exchange.request.headers['last-event-id'] ?? '')
           const { address, request } = exchange
-          const asked = await turns(() => ask(values, lastIdHeader), address, request.socket)
+          const asked = await queue(() => ask(values, lastIdHeader), address, request.socket)
           await answer(exchange, resource, asked)
         },
       }

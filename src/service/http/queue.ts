@@ -12,13 +12,13 @@ const MAX_TURN_WAIT_MS = 10_000
 export type Closing = Pick<EventEmitter, 'once' | 'off'>
 
 /**
- * Runs `work` once it is its turn. One whose connection is closed while it waits is run at once, and is to see that
+ * A queue for a limited resource: runs `work` once it is its turn. One whose connection is closed while it waits is run at once, and is to see that
  * its client is gone: what waits is never more than there are connections.
  *
  * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 if its turn does not come in time.
  */
-export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
+export type Queue = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
 
 /**
  * Generates pages a few at a time, and lets the event loop run in between. However many connections ask at once, few
@@ -29,15 +29,15 @@ export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: C
  *
  * @param atOnce maximum number of pages being generated
  */
-export const createTurns = (account: Account, atOnce: number): Turns => turnsOf(account, atOnce, PAGES_MS)
+export const createQueue = (account: Account, atOnce: number): Queue => queueOf(account, atOnce, PAGES_MS)
 
 /**
  * Sends refusals, one in each round of the event loop: an answer, which takes several rounds, must not wait for a
  * thousand refusals in each.
  */
-export const createRefusalTurns = (account: Account): Turns => turnsOf(account, Infinity, 0)
+export const createRefusalQueue = (account: Account): Queue => queueOf(account, Infinity, 0)
 
-function turnsOf(account: Account, atOnce: number, sliceMs: number): Turns {
+function queueOf(account: Account, atOnce: number, sliceMs: number): Queue {
   /** What waits, by address; the address whose turn is next comes first. */
   const waiting = new Map<string, Set<() => void>>()
   let running = 0

@@ -1,11 +1,11 @@
-/** Answers of a connection that are made or sent at a time: more would be kept until its client has read these. */
+/** Answers of a connection that are rendered or sent at a time: more would be in memory until its client has read these. */
 const AT_ONCE = 8
 
-/** Waits until a connection's turn to answer has come; the function returned ends the turn, and is called once. */
-export type AnswerTurns = (connection: object) => Promise<() => void>
+/** Waits for one of a connection's slots for an answer; the function returned gives it back, and is called once. */
+export type AnswerSlots = (connection: object) => Promise<() => void>
 
 /** Lets calls of each connection be answered a few at a time, in the order in which they arrived. */
-export function createAnswerTurns(): AnswerTurns {
+export function createAnswerSlots(): AnswerSlots {
   const byConnection = new WeakMap<object, { running: number; waiting: (() => void)[] }>()
   return async (connection) => {
     const own = byConnection.get(connection) ?? { running: 0, waiting: [] }
