@@ -5,7 +5,7 @@ import { LONG_LOG_BYTES, megabytes } from '#core/store/long-log'
 import type { StoreLog } from '#core/store/store'
 import { unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
-import type { Account, Shares } from '../shares.ts'
+import type { Account, Quota } from '../quotas.ts'
 import type { LongReads } from '../streams/long-reads.ts'
 import { ReadingPace, sampleInterval } from './export-pace.ts'
 
@@ -13,10 +13,10 @@ import { ReadingPace, sampleInterval } from './export-pace.ts'
 const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
 
-/** When a client may retry if all places are taken: by then many slow readers in them have been told from fast ones. */
+/** When a client may retry if all slots are taken: by then many slow readers in them have been told from fast ones. */
 const PLACE_RETRY_SECONDS = 60
 
-/** For how many times the time of the least pace an address that was the slowest takes nobody's place, and how many are kept. */
+/** For how many times the time of the least pace an address that was the slowest takes nobody's slot, and how many are kept. */
 const SLOW_TIMES = 5
 const MAX_SLOW_ADDRESSES = 4_096
 
@@ -27,7 +27,7 @@ export type ExportOptions = {
   log: Logger
   account: Account
   /** Exports at a time. */
-  places: number
+  slots: number
   /** How fast their clients must read. */
   leastPace: Limits['exportPace']
 }
@@ -46,13 +46,13 @@ export type RunningExport = {
  * The exports in progress: they are limited in number, in the growth of the WAL that their snapshots cause, and in how
  * slowly they may be read.
  *
- * An export that waits for its client costs its snapshot and one piece, so many may wait. Once all places are taken, an
+ * An export that waits for its client costs its snapshot and one piece, so many may wait. Once all slots are taken, an
  * address without an export takes that of the slowest reader; not an address whose export was ended so itself a while
  * ago, or many slow readers would drive each other out, and everybody else.
  */
 export class RunningExports {
   readonly #options: ExportOptions
-  readonly #shares: Shares<RunningExport>
+  readonly #quota: Quota<RunningExport>
   /** In the order in which they began. */
   readonly #running = new Set<RunningExport>()
   /** Files that are being sent. */
@@ -64,9 +64,9 @@ export class RunningExports {
 
   constructor(options: ExportOptions) {
     this.#options = options
-    const { account, places, leastPace } = options
-    this.#shares = account.shares({
-      places,
+    const { account, slots, leastPace } = options
+    this.#quota = account.quota({
+      slots,
       // The one that was begun last has the least to do again.
       choose: (holders) => [...holders].at(-1)!,
     })
@@ -79,12 +79,12 @@ export class RunningExports {
   /**
    * Begins an export, which lasts until {@link RunningExports.end}.
    *
-   * @throws {ApiError} 503 while the WAL is long, or if there is no place.
+   * @throws {ApiError} 503 while the WAL is long, or if there is no slot.
    */
   async begin(address: string, response: ServerResponse | null): Promise<RunningExport> {
     await this.#refuseLongLog()
     const begun = this.#newExport(address, response)
-    const result = this.#shares.take(address, begun)
+    const result = this.#quota.take(address, begun)
     if (result === 'refused') this.#takeFromSlowest(begun)
     else result?.stop.abort(new Error('its client has the most exports open, and another client needs one'))
     this.#running.add(begun)
@@ -92,7 +92,7 @@ export class RunningExports {
     return begun
   }
 
-  /** Begins to send a file, which takes no place: only its client is measured. Lasts until {@link RunningExports.end}. */
+  /** Begins to send a file, which takes no slot: only its client is measured. Lasts until {@link RunningExports.end}. */
   beginFile(address: string, response: ServerResponse): RunningExport {
     const begun = this.#newExport(address, response)
     this.#files.add(begun)
@@ -112,7 +112,7 @@ export class RunningExports {
   end(ended: RunningExport): void {
     this.#running.delete(ended)
     this.#files.delete(ended)
-    this.#shares.release(ended)
+    this.#quota.release(ended)
     if (this.#running.size + this.#files.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
     this.#timer = null
@@ -128,8 +128,8 @@ export class RunningExports {
     }
     this.#slowAddresses.set(slowest.address, true)
     slowest.stop.abort(new Error('its client reads the slowest, and another client needs its place'))
-    this.#shares.release(slowest)
-    this.#shares.take(address, begun)
+    this.#quota.release(slowest)
+    this.#quota.take(address, begun)
   }
 
   /** The export whose client reads the slowest; null if none has been measured long enough. */
@@ -191,7 +191,7 @@ export class RunningExports {
     const bytes = this.#logBytes()
     if (bytes <= LONG_LOG_BYTES) this.#breakAt = LONG_LOG_BYTES
     if (bytes <= this.#breakAt) return
-    this.#breakAt = bytes + LONG_LOG_BYTES / this.#options.places
+    this.#breakAt = bytes + LONG_LOG_BYTES / this.#options.slots
     const oldest = [...this.#running].find(({ stop }) => !stop.signal.aborted)
     const ended = this.#slowest() ?? oldest
     ended?.stop.abort(

@@ -62,7 +62,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   ])
   const sessions = new Map<Socket, ServerHttp2Session>()
   const openCalls = new Set<OpenCall>()
-  const shares = account.shares<OpenCall>({ places: MAX_ALL_CALLS })
+  const quota = account.quota<OpenCall>({ slots: MAX_ALL_CALLS })
   const countCost = createRateLimiter(COSTS_PER_SECOND)
 
   /** Whether an address may continue after calls that cost more than they are worth. A proxy must limit its own clients. */
@@ -74,7 +74,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   )
   const calls: Calls = {
     ...options,
-    shares,
+    quota,
     open: openCalls,
     answerSlots: createAnswerSlots(),
     countCall,

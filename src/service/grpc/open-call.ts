@@ -13,7 +13,7 @@ import {
   tooManyCalls,
   unknownMethod,
 } from '../http/errors.ts'
-import type { Shares } from '../shares.ts'
+import type { Quota } from '../quotas.ts'
 import type { AnswerSlots } from './answer-slots.ts'
 import {
   drained,
@@ -38,7 +38,7 @@ const OK = { 'grpc-status': '0' }
 
 /** State shared by all calls of a server. */
 export type Calls = GrpcOptions & {
-  shares: Shares<OpenCall>
+  quota: Quota<OpenCall>
   open: Set<OpenCall>
   answerSlots: AnswerSlots
   countCall(seconds: number, method: string, code: string): void
@@ -70,7 +70,7 @@ export type OpenCall = {
 
 export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
   const { stream, session, socket, address, path, method } = caller
-  const { shares, open, answerSlots, countCall, mayGoOn } = calls
+  const { quota, open, answerSlots, countCall, mayGoOn } = calls
   const { countRequest, backlog, trustProxy, known, explainError } = calls
   const startedAt = performance.now()
   const metadata = [':status', '200', 'content-type', 'application/grpc']
@@ -110,7 +110,7 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
   async function answer(encoding: string): Promise<void> {
     for (const [name, value] of Object.entries(countRequest(address)))
       metadata.push(name.toLowerCase(), value)
-    const result = shares.take(address, call)
+    const result = quota.take(address, call)
     if (result === 'refused') {
       refuse()
       return
@@ -201,7 +201,7 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
 
   function close(): void {
     open.delete(call)
-    shares.release(call)
+    quota.release(call)
     for (const release of holds) release()
     const seconds = (performance.now() - startedAt) / 1000
     const code = codeName(finalCode ?? GRPC.cancelled)

@@ -7,7 +7,7 @@ import type { KnownPosition } from '../http/exchange.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState, StoreHealth } from '../http/readiness.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Account } from '../shares.ts'
+import type { Account } from '../quotas.ts'
 
 /** State shared by REST and gRPC: both serve the same pages, and count clients together. */
 export type GrpcOptions = {

@@ -5,7 +5,7 @@ import { isIPv4, isIPv6, type Socket } from 'node:net'
 const MAX_OTHER_TEXT = 100
 
 /**
- * The address by which a client is counted, for rates and for shares: that of its connection, or, behind a proxy
+ * The address by which a client is counted, for rates and for quotas: that of its connection, or, behind a proxy
  * that is trusted, the last one of `X-Forwarded-For`, which that proxy has seen. See {@link countedAddress}.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Account } from '../shares.ts'
+import type { Account } from '../quotas.ts'
 import type { Backlog } from './backlog.ts'
 import { countedAddress } from './client-address.ts'
 import type { ApiError } from './errors.ts'
@@ -53,15 +53,15 @@ type ClientConnection = {
 export type ConnectionsOptions = {
   backlog: Backlog
   /** Connections at a time. */
-  places: number
+  slots: number
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
   account: Account
 }
 
-export function createConnections({ backlog, places, addressOf, account }: ConnectionsOptions): Connections {
+export function createConnections({ backlog, slots, addressOf, account }: ConnectionsOptions): Connections {
   const known = new WeakMap<Duplex, ClientConnection>()
-  const shares = account.shares<Socket>({ places, choose: idlest })
+  const quota = account.quota<Socket>({ slots, choose: idlest })
 
   function idlest(sockets: ReadonlySet<Socket>): Socket {
     const [oldest] = sockets
@@ -106,11 +106,11 @@ export function createConnections({ backlog, places, addressOf, account }: Conne
 
   return {
     admit: (socket) => {
-      const result = shares.take(countedAddress(socket.remoteAddress ?? ''), socket)
+      const result = quota.take(countedAddress(socket.remoteAddress ?? ''), socket)
       if (result === 'refused') socket.destroy()
       else {
         result?.destroy()
-        socket.once('close', () => shares.release(socket))
+        socket.once('close', () => quota.release(socket))
       }
     },
     takeTurn: async (request, response) => {

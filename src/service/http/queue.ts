@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import type { Account } from '../shares.ts'
+import type { Account } from '../quotas.ts'
 import { unavailable } from './errors.ts'
 
 /** Milliseconds of generating pages before the event loop gets its turn. */

@@ -28,7 +28,7 @@ import { addStoreMetrics } from '../http/store-metrics.ts'
 import { requestTaker } from '../http/take-requests.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { QUESTIONS } from '../questions/questions.ts'
-import { createAccount } from '../shares.ts'
+import { createAccount } from '../quotas.ts'
 import type { LongReads } from '../streams/long-reads.ts'
 import { createStreams } from '../streams/stream-route.ts'
 import { commit } from '../version.ts'
@@ -103,7 +103,7 @@ export function createApp(options: AppOptions): App {
     )
   })
   const connections = createConnections({
-    ...{ backlog, account, places: limits.connections },
+    ...{ backlog, account, slots: limits.connections },
     addressOf: (request) => clientAddress(request, options.trustProxy),
   })
   const countRequest = createRequestCount(options.rateLimit)
@@ -119,9 +119,9 @@ export function createApp(options: AppOptions): App {
   const answers = createAnswers({ renderer, queues, cache, metrics })
 
   // A store without a log is that of a database server.
-  const places = reader.log === undefined ? limits.serverExports : limits.exports
+  const slots = reader.log === undefined ? limits.serverExports : limits.exports
   const exports = createExports({
-    ...{ longReads, places, log, account },
+    ...{ longReads, slots, log, account },
     storeLog: reader.log,
     leastPace: limits.exportPace,
     fileLimits: limits.exportFiles,

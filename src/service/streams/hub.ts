@@ -40,7 +40,7 @@ type FollowedFeed = {
 
 /**
  * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. Its
- * user limits the number of streams (stream-places.ts).
+ * user limits the number of streams (stream-slots.ts).
  */
 export function createHub({ reader, onNotice }: HubOptions) {
   const byKey = new Map<string, FollowedFeed>()

@@ -16,14 +16,14 @@ import type { Queue } from '../http/queue.ts'
 import type { Route } from '../http/router.ts'
 import type { Metrics } from '../metrics.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
-import type { Account } from '../shares.ts'
+import type { Account } from '../quotas.ts'
 import { createArrivalFeed } from './arrival-feed.ts'
 import type { Follower } from './follower.ts'
 import { createHub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
-import { createStreamPlaces, type StreamPlaces, selectionKey } from './stream-places.ts'
 import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
+import { createStreamSlots, type StreamSlots, selectionKey } from './stream-slots.ts'
 import { SummaryFeed } from './summary-feed.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
@@ -71,16 +71,16 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   const hub = createHub({ reader, onNotice: (message) => log.warn(message) })
   const summaryFeed = new SummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
-  const places = createStreamPlaces(limits, account)
+  const slots = createStreamSlots(limits, account)
   const open = new Set<StreamFollower>()
-  const dropped = addStreamMetrics(metrics, places)
+  const dropped = addStreamMetrics(metrics, slots)
 
   async function answer(exchange: Exchange, resource: Resource, asked: AskedStream): Promise<void> {
     const { request, response, address } = exchange
     const { key, position } = asked
     if (response.destroyed) return
     let follower: StreamFollower | null = null
-    const leave = places.take({ resource, key, address, end: () => follower?.end() })
+    const leave = slots.take({ resource, key, address, end: () => follower?.end() })
     if (leave === null) throw unavailable('too many streams are open; try again later')
     response.once('close', leave)
     const headers = {
@@ -168,10 +168,10 @@ export function createStreams(options: StreamRoutesOptions): Streams {
 }
 
 /** Adds the figures of streams; the counter returned is of those that the client read too slowly. */
-function addStreamMetrics(metrics: Metrics, places: StreamPlaces): Counter {
+function addStreamMetrics(metrics: Metrics, slots: StreamSlots): Counter {
   metrics.gauge('lyra_streams', 'Open streams, by resource.', ['resource'], (streams) => {
     for (const { name } of LISTS) streams.set({ resource: name }, 0)
-    for (const [resource, count] of places.counts()) streams.set({ resource }, count)
+    for (const [resource, count] of slots.counts()) streams.set({ resource }, count)
   })
   return metrics.counter('lyra_streams_dropped_total', 'Streams ended because the client read too slowly.')
 }

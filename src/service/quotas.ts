@@ -1,13 +1,13 @@
-export type SharesOptions<Holder> = {
-  /** How many places there are. */
-  places: number
+export type QuotaOptions<Holder> = {
+  /** How many slots there are. */
+  slots: number
   /** Which of an address's holders gives way, of those given, the first to come first. */
   choose?(holders: ReadonlySet<Holder>): Holder
 }
 
 /** Accounts for the resources that clients use, by address. */
 export type Account = {
-  shares<Holder extends object>(options: SharesOptions<Holder>): Shares<Holder>
+  quota<Holder extends object>(options: QuotaOptions<Holder>): Quota<Holder>
   /** Notes that one address holds all of something and asks for more. */
   reportAlone(address: string): void
 }
@@ -19,30 +19,30 @@ export function createAccount(onAlone: (address: string) => void = () => {}): Ac
     if (!hasReported) onAlone(address)
     hasReported = true
   }
-  return { shares: (options) => createShares(options, reportAlone), reportAlone }
+  return { quota: (options) => createQuota(options, reportAlone), reportAlone }
 }
 
 /**
- * A limited number of places, such as connections, given in order of arrival. Once all are taken, an address that asks
+ * A limited number of slots, such as connections, given in order of arrival. Once all are taken, an address that asks
  * for another one takes it from the address with the most, if it would still have fewer. So one address may use every
- * place without excluding others.
+ * slot without excluding others.
  */
-export type Shares<Holder> = {
+export type Quota<Holder> = {
   /**
-   * Takes a place for a holder, until {@link Shares.release}.
+   * Takes a slot for a holder, until {@link Quota.release}.
    *
-   * @returns who gives way, which has no place any more and is to be ended; null if none must; `refused` if
-   *   the newcomer gets no place
+   * @returns who gives way, which has no slot any more and is to be ended; null if none must; `refused` if
+   *   the newcomer gets no slot
    */
   take(address: string, holder: Holder): Holder | null | 'refused'
-  /** Gives a place back; returns whether the holder had one still. */
+  /** Gives a slot back; returns whether the holder had one still. */
   release(holder: Holder): boolean
 }
 
-function createShares<Holder extends object>(
-  { places, choose = (holders) => holders.values().next().value! }: SharesOptions<Holder>,
+function createQuota<Holder extends object>(
+  { slots, choose = (holders) => holders.values().next().value! }: QuotaOptions<Holder>,
   reportAlone: (address: string) => void,
-): Shares<Holder> {
+): Quota<Holder> {
   const byAddress = new Map<string, Set<Holder>>()
   const addressOf = new Map<Holder, string>()
 
@@ -65,7 +65,7 @@ function createShares<Holder extends object>(
 
   return {
     take: (address, holder) => {
-      if (addressOf.size < places) {
+      if (addressOf.size < slots) {
         add(address, holder)
         return null
       }

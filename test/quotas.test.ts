@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Renderer, rendererOf } from '#service/answers/renderer'
 import { createQueue } from '#service/http/queue'
 import { auctionsQuestion } from '#service/questions/auctions'
-import { createAccount } from '#service/shares'
+import { createAccount } from '#service/quotas'
 import { assertSays } from './fixtures/assert-says.ts'
 import { coverageOf } from './fixtures/coverage.ts'
 import { storeOfGenerated } from './fixtures/large-stream.ts'
@@ -31,9 +31,9 @@ async function open(base: string, target: string, address: string) {
 
 test('At the limit the address with the most places loses one to an address with fewer', () => {
   const alone: string[] = []
-  const shares = createAccount((address) => alone.push(address)).shares<{ name: string }>({ places: 4 })
+  const quota = createAccount((address) => alone.push(address)).quota<{ name: string }>({ slots: 4 })
   const take = (address: string, name: string) => {
-    const result = shares.take(address, { name })
+    const result = quota.take(address, { name })
     return result === null || result === 'refused' ? result : result.name
   }
   for (const name of ['a1', 'a2', 'a3', 'a4']) assert.equal(take('a', name), null)

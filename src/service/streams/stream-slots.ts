@@ -1,5 +1,5 @@
 import type { Resource, Selection } from '#core/model/resource'
-import type { Account } from '../shares.ts'
+import type { Account } from '../quotas.ts'
 
 /** A stream that is open. */
 export type OpenStream = {
@@ -12,8 +12,8 @@ export type OpenStream = {
   end(): void
 }
 
-/** The places of streams, and of the selections that they follow. */
-export type StreamPlaces = {
+/** The slots of streams, and of the selections that they follow. */
+export type StreamSlots = {
   /**
    * Accepts another stream. At the limit of streams or selections, one of the address with the most is ended for it.
    *
@@ -28,17 +28,17 @@ export type StreamPlaces = {
 type FollowedSelection = { key: string; resource: Resource; followers: Set<OpenStream>; owner: string }
 
 /** @param limits streams at a time, and different selections that they follow: each is read once for each commit */
-export function createStreamPlaces(
+export function createStreamSlots(
   limits: { streams: number; selections: number },
   account: Account,
-): StreamPlaces {
+): StreamSlots {
   const entries = new Map<string, FollowedSelection>()
   // The newest stream of an address is ended: it has received least.
-  const streams = account.shares<OpenStream>({
-    places: limits.streams,
+  const streams = account.quota<OpenStream>({
+    slots: limits.streams,
     choose: (followers) => [...followers].at(-1)!,
   })
-  const selections = account.shares<FollowedSelection>({ places: limits.selections, choose: leastFollowed })
+  const selections = account.quota<FollowedSelection>({ slots: limits.selections, choose: leastFollowed })
 
   function leave(entry: FollowedSelection, stream: OpenStream): void {
     if (!entry.followers.delete(stream)) return
