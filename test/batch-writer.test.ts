@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Coverage } from '#core/domain/coverage'
-import { createBatchWriter } from '#core/ingest/batch-writer'
+import { BatchWriter } from '#core/ingest/batch-writer'
 import type { GainedRows } from '#core/store/queries-protocol'
 
 /** More bytes than a batch may contain. */
@@ -33,7 +33,7 @@ function createSlowWriter() {
 function createBatches() {
   const { writer, commits } = createSlowWriter()
   const committed: bigint[] = []
-  const batches = createBatchWriter(writer, ({ height }) => committed.push(height))
+  const batches = new BatchWriter(writer, ({ height }) => committed.push(height))
   const add = () =>
     batches.change(HEAVY, (batch) => {
       batch.blocks++

@@ -162,7 +162,7 @@ const TAKEN_BY_TOOLS: Record<string, string> = {
   'core/funding/point-list': 'carriedOver',
   'core/funding/running-sum': 'createRunningSum',
   'core/funding/whole-second': 'wholeSecond',
-  'core/ingest/batch-writer': 'createBatchWriter',
+  'core/ingest/batch-writer': 'BatchWriter',
   'core/ingest/ingest-files': 'ingestFiles leftOutLogger missingBelow',
   'core/ingest/report': 'reportOfCoverage',
   'core/records/event-paths': 'explainPathError',

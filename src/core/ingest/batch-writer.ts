@@ -11,64 +11,78 @@ const MAX_BATCH_ROWS = 20_000
 const MAX_BATCH_WEIGHT = 32 * 1024 * 1024
 const MAX_BATCH_MS = 400
 
-/**
- * Gathers complete blocks and commits many at once; gathers the next ones during a commit.
- *
- * @param onCommit called after each commit
- */
-export function createBatchWriter(writer: Writer, onCommit: (coverage: Coverage) => void = () => {}) {
-  let batch = createBatch()
-  let batchWeight = 0
-  let startedAt = 0
+/** Gathers complete blocks and commits many at once; gathers the next ones during a commit. */
+export class BatchWriter {
+  /** Rows gained by commits. */
+  readonly rows = noRows()
+  readonly #writer: Writer
+  readonly #onCommit: (coverage: Coverage) => void
+  #batch = createBatch()
+  #weight = 0
+  #startedAt = 0
+  #committed: Coverage | null = null
+  #committedBlocks = 0
   /** The last commit started. If it fails, the next caller gets its error. */
-  let underWay: Promise<void> = Promise.resolve()
-  let isUnderWay = false
+  #underWay: Promise<void> = Promise.resolve()
+  #isUnderWay = false
 
-  function add(block: Block): void {
-    change(block.weight, (batch) => projectBlock(batch, block))
+  /** @param onCommit called after each commit */
+  constructor(writer: Writer, onCommit: (coverage: Coverage) => void = () => {}) {
+    this.#writer = writer
+    this.#onCommit = onCommit
+  }
+
+  /** The coverage at the last commit; null before the first. */
+  get committed(): Coverage | null {
+    return this.#committed
+  }
+
+  get committedBlocks(): number {
+    return this.#committedBlocks
+  }
+
+  add(block: Block): void {
+    this.change(block.weight, (batch) => projectBlock(batch, block))
   }
 
   /** Adds something of about `weight` bytes of memory to the batch. */
-  function change(weight: number, apply: (batch: Batch) => void): void {
-    if (isEmpty()) startedAt = performance.now()
-    batchWeight += weight
-    apply(batch)
-  }
-
-  function isEmpty(): boolean {
-    return batch.blocks === 0 && batchRows(batch) === 0
+  change(weight: number, apply: (batch: Batch) => void): void {
+    if (this.#isEmpty()) this.#startedAt = performance.now()
+    this.#weight += weight
+    apply(this.#batch)
   }
 
   /** Whether the batch must be committed before more is added. */
-  function isDue(): boolean {
+  isDue(): boolean {
     return (
-      !isEmpty() &&
-      (batchRows(batch) >= MAX_BATCH_ROWS ||
-        batchWeight >= MAX_BATCH_WEIGHT ||
-        performance.now() - startedAt >= MAX_BATCH_MS)
+      !this.#isEmpty() &&
+      (batchRows(this.#batch) >= MAX_BATCH_ROWS ||
+        this.#weight >= MAX_BATCH_WEIGHT ||
+        performance.now() - this.#startedAt >= MAX_BATCH_MS)
     )
   }
 
   /**
    * Starts to commit the gathered rows, if due. The coverage is only requested then, since it may be a long list of
-   * gaps. Waits only for the previous commit. Call it often: it also processes the database's answers.
+   * gaps. Waits only for the previous commit, whose failure it rejects with. Call it often: it also processes the
+   * database's answers.
    */
-  async function commitIfDue(held: { readonly coverage: Coverage | null }): Promise<void> {
-    const coverage = isDue() ? held.coverage : null
-    if (coverage !== null) await begin(coverage)
-    if (isUnderWay) await nextTurn()
+  async commitIfDue(source: { readonly coverage: Coverage | null }): Promise<void> {
+    const coverage = this.isDue() ? source.coverage : null
+    if (coverage !== null) await this.#begin(coverage)
+    if (this.#isUnderWay) await nextTurn()
   }
 
-  /** Commits the gathered rows with the resulting `coverage`. */
-  async function commit(coverage: Coverage | null): Promise<void> {
-    if (!isEmpty() && coverage !== null) await begin(coverage)
-    await underWay
+  /** Commits the gathered rows with the resulting `coverage`, and waits for it. */
+  async commit(coverage: Coverage | null): Promise<void> {
+    if (!this.#isEmpty() && coverage !== null) await this.#begin(coverage)
+    await this.#underWay
   }
 
   /** As {@link commit}, even if nothing was gathered: the coverage itself may have changed. */
-  async function commitAll(coverage: Coverage): Promise<void> {
-    await begin(coverage)
-    await underWay
+  async commitAll(coverage: Coverage): Promise<void> {
+    await this.#begin(coverage)
+    await this.#underWay
   }
 
   /**
@@ -78,50 +92,43 @@ export function createBatchWriter(writer: Writer, onCommit: (coverage: Coverage)
    * @param isOfInput whether the failure is an error in the input
    * @param signal stops making series; the next writer makes the rest
    */
-  async function finish(
+  async finish(
     failure: Error | null,
     isOfInput: boolean,
     coverage: Coverage | null,
     signal?: AbortSignal,
   ): Promise<Error | null> {
     try {
-      await commit(failure === null || isOfInput ? coverage : null)
-      await writer.makeSeries('all', signal)
+      await this.commit(failure === null || isOfInput ? coverage : null)
+      await this.#writer.makeSeries('all', signal)
       return failure
     } catch (error) {
       return error as Error
     }
   }
 
-  async function begin(coverage: Coverage): Promise<void> {
-    await underWay
-    const gathered = batch
-    batch = createBatch()
-    batchWeight = 0
-    isUnderWay = true
-    underWay = write(gathered, coverage).finally(() => {
-      isUnderWay = false
+  #isEmpty(): boolean {
+    return this.#batch.blocks === 0 && batchRows(this.#batch) === 0
+  }
+
+  async #begin(coverage: Coverage): Promise<void> {
+    await this.#underWay
+    const gathered = this.#batch
+    this.#batch = createBatch()
+    this.#weight = 0
+    this.#isUnderWay = true
+    this.#underWay = this.#write(gathered, coverage).finally(() => {
+      this.#isUnderWay = false
     })
-    underWay.catch(() => {})
+    this.#underWay.catch(() => {})
   }
 
-  async function write(gathered: Batch, coverage: Coverage): Promise<void> {
-    const gained = await writer.commit(gathered, coverage)
-    self.committedBlocks += gathered.blocks
-    countRows(self.rows, gained)
-    self.committed = coverage
-    onCommit(coverage)
-    await writer.makeSeries('due')
+  async #write(gathered: Batch, coverage: Coverage): Promise<void> {
+    const gained = await this.#writer.commit(gathered, coverage)
+    this.#committedBlocks += gathered.blocks
+    countRows(this.rows, gained)
+    this.#committed = coverage
+    this.#onCommit(coverage)
+    await this.#writer.makeSeries('due')
   }
-
-  const self = {
-    rows: noRows(),
-    /** The coverage at the last commit; null before the first. */
-    committed: null as Coverage | null,
-    committedBlocks: 0,
-    ...{ add, change, isDue, commitIfDue, commit, commitAll, finish },
-  }
-  return self
 }
-
-export type BatchWriter = ReturnType<typeof createBatchWriter>

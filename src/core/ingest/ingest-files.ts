@@ -7,7 +7,7 @@ import { type EventInput, EventPathError } from '../records/event-paths.ts'
 import { type FilesRead, readEventFiles } from '../records/read-records.ts'
 import { describePosition, EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import type { Writer } from '../store/store.ts'
-import { createBatchWriter } from './batch-writer.ts'
+import { BatchWriter } from './batch-writer.ts'
 import { type IngestionReport, reportOfCoverage } from './report.ts'
 
 /** Log lines for each reason of skipped events; the report counts all. */
@@ -47,7 +47,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   const { input, writer, log, signal } = options
   const startedAt = performance.now()
   const before = await writer.coverage()
-  const batches = createBatchWriter(writer, options.onCommit)
+  const batches = new BatchWriter(writer, options.onCommit)
   const assembler = new BlockAssembler({
     coverage: before,
     onBlock: (block) => batches.add(block),

@@ -5,7 +5,7 @@ import { ChainError, GapError, StrictError } from '#core/blocks/block'
 import { BlockAssembler } from '#core/blocks/block-assembler'
 import type { Coverage } from '#core/domain/coverage'
 import type { LeftOutReason } from '#core/events/left-out'
-import { createBatchWriter } from '#core/ingest/batch-writer'
+import { BatchWriter } from '#core/ingest/batch-writer'
 import { RecordFramer, type RecordSink } from '#core/records/record-framer'
 import { EventStreamError, type RecordPosition } from '#core/records/record-position'
 import { readAcceptedGaps, readCoverage } from '#core/store/queries/coverage'
@@ -161,7 +161,7 @@ export function createBufferCommitter(
 
   /** Commits from a buffer position on, until the signal is aborted, nothing is left to do for long, or an error occurs. */
   async function commitFrom(from: BufferPosition, writer: Writer): Promise<Lapse> {
-    const batches = createBatchWriter(writer, listener.onCommit)
+    const batches = new BatchWriter(writer, listener.onCommit)
     const held = await writer.coverage()
     opened(held)
     const accepted = await readStore(store, readAcceptedGaps)

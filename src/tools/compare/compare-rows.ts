@@ -1,4 +1,4 @@
-import { createRowQueue } from '../import/row-queue.ts'
+import { RowQueue } from '../import/row-queue.ts'
 
 /** Two rows of one key that differ in fields, or a row that only one side has. */
 export type Pair<Row> = {
@@ -38,7 +38,7 @@ export async function* compareRows<Row, Of>(
   { order, fieldsOf, describe, allowances }: RowRules<Row, Of>,
   counts: PairCounts,
 ): AsyncGenerator<Of, void, undefined> {
-  const [ofA, ofB] = [createRowQueue(a), createRowQueue(b)]
+  const [ofA, ofB] = [new RowQueue(a), new RowQueue(b)]
   let [hasA, hasB] = [false, false]
   const names = Object.keys(allowances)
   try {

@@ -1,7 +1,7 @@
 import { type Coverage, importedText } from '#core/domain/coverage'
 import { getOrInsert } from '#core/domain/get-or-insert'
 import { formatTime } from '#core/domain/time'
-import { createBatchWriter } from '#core/ingest/batch-writer'
+import { BatchWriter } from '#core/ingest/batch-writer'
 import { type IngestionProgress, missingBelow } from '#core/ingest/ingest-files'
 import { reportOfCoverage } from '#core/ingest/report'
 import type { Writer } from '#core/store/store'
@@ -10,10 +10,10 @@ import { ImportError } from './import-error.ts'
 import type { ImportReport } from './import-report.ts'
 import { takeRows } from './read-by-block.ts'
 import { fromMicroseconds } from './reference-values.ts'
-import { createRowQueue } from './row-queue.ts'
+import { RowQueue } from './row-queue.ts'
 import type { HistoryPart, ImportSource, SourceBlock, SourceRow, TableQuery } from './source.ts'
 import { HISTORY, OF_STATE, PAYMENTS_WITHOUT_LOSSES } from './tables.ts'
-import { createImportTally } from './tally.ts'
+import { ImportTally } from './tally.ts'
 import { type BlockRows, writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
@@ -53,8 +53,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const startedAt = performance.now()
   const before = await writer.coverage()
   const held = createImportCoverage(before, source.chainId, options.allowGap)
-  const tally = createImportTally()
-  const batches = createBatchWriter(writer, options.onCommit)
+  const tally = new ImportTally()
+  const batches = new BatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)
   let heldBlocks = 0
   let failure: Error | null = null
@@ -89,7 +89,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     const tables = (Object.entries(HISTORY) as [keyof BlockRows, TableQuery][]).map(([name, ofAll]) => {
       const query = name === 'payments' && part.lacks(ofAll) !== null ? PAYMENTS_WITHOUT_LOSSES : ofAll
       const rows = () => part.history(query, from, (height) => held.wants(BigInt(height)))
-      return { name, queue: part.lacks(query) === null ? createRowQueue(rows()) : null }
+      return { name, queue: part.lacks(query) === null ? new RowQueue(rows()) : null }
     })
     try {
       for await (const blocks of part.blocks(from)) {

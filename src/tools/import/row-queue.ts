@@ -1,24 +1,34 @@
 /** Rows that come many at a time, taken one by one. */
-export function createRowQueue<Row>(chunks: AsyncGenerator<readonly Row[]>) {
-  let rows: readonly Row[] = []
-  let at = 0
+export class RowQueue<Row> {
+  readonly #chunks: AsyncGenerator<readonly Row[]>
+  #rows: readonly Row[] = []
+  #at = 0
+
+  constructor(chunks: AsyncGenerator<readonly Row[]>) {
+    this.#chunks = chunks
+  }
+
   /** The next row; null if it has not come yet. */
-  const head = (): Row | null => rows[at] ?? null
-  return {
-    head,
-    /** Waits for the next row; null if none follows. */
-    async next(): Promise<Row | null> {
-      while (head() === null) {
-        const { done, value } = await chunks.next()
-        if (done) return null
-        rows = value
-        at = 0
-      }
-      return head()
-    },
-    drop: () => void at++,
-    close: () => chunks.return(undefined),
+  head(): Row | null {
+    return this.#rows[this.#at] ?? null
+  }
+
+  /** Waits for the next row, which stays the next one until it is dropped; null if none follows. */
+  async next(): Promise<Row | null> {
+    while (this.head() === null) {
+      const { done, value } = await this.#chunks.next()
+      if (done) return null
+      this.#rows = value
+      this.#at = 0
+    }
+    return this.head()
+  }
+
+  drop(): void {
+    this.#at++
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.return(undefined)
   }
 }
-
-export type RowQueue<Row> = ReturnType<typeof createRowQueue<Row>>

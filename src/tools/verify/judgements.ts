@@ -57,33 +57,55 @@ export type Judgement<Kind, Reason, Difference> = {
 const MAX_REPORTED_DIFFERENCES = 1_000
 
 /** Counts judgements, and keeps the first that differs of each market, period and group. */
-export function createJudgements<
-  Kind extends string,
-  Reason extends string,
-  Difference extends { further: number },
->(filter: VerifyFilter, kinds: readonly Kind[]) {
-  const counts = kinds.map((kind): [Kind, Counts] => [kind, { agree: 0, differ: 0, unknown: 0 }])
-  const report: JudgedReport<Kind, Reason, Difference> = {
-    ...(Object.fromEntries(counts) as Record<Kind, Counts>),
-    ...{ unknownReasons: {}, differences: [], differenceCount: 0 },
-  }
-  const { differences, unknownReasons } = report
+export class Judgements<Kind extends string, Reason extends string, Difference extends { further: number }> {
+  readonly report: JudgedReport<Kind, Reason, Difference>
+  readonly #filter: VerifyFilter
   /** Of each market the last period that differs: events come in the order of the periods. */
-  const periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
+  readonly #periods = new Map<string, { seq: bigint; first: Map<string, Difference> }>()
+
+  constructor(filter: VerifyFilter, kinds: readonly Kind[]) {
+    const counts = kinds.map((kind): [Kind, Counts] => [kind, { agree: 0, differ: 0, unknown: 0 }])
+    this.#filter = filter
+    this.report = {
+      ...(Object.fromEntries(counts) as Record<Kind, Counts>),
+      unknownReasons: {},
+      differences: [],
+      differenceCount: 0,
+    }
+  }
+
+  add(judgement: Judgement<Kind, Reason, Difference>): void {
+    const { kind, seq, agrees, doubt } = judgement
+    if (agrees === null || (!agrees && doubt !== null)) {
+      this.addUnknown(kind, seq, 1, doubt!)
+      return
+    }
+    if (!this.#includes(seq)) return
+    if (agrees) this.report[kind].agree++
+    else {
+      this.report[kind].differ++
+      this.#addDifference(judgement)
+    }
+  }
 
   /** Counts unknown values. */
-  function addUnknown(kind: Kind, seq: bigint, times: number, reason: Reason): void {
-    if (times === 0 || (filter.seq ?? seq) !== seq) return
-    report[kind].unknown += times
+  addUnknown(kind: Kind, seq: bigint, times: number, reason: Reason): void {
+    if (times === 0 || !this.#includes(seq)) return
+    const { unknownReasons } = this.report
+    this.report[kind].unknown += times
     unknownReasons[reason] = (unknownReasons[reason] ?? 0) + times
   }
 
-  function addDifference(judgement: Judgement<Kind, Reason, Difference>): void {
+  #includes(seq: bigint): boolean {
+    return this.#filter.seq === null || this.#filter.seq === seq
+  }
+
+  #addDifference(judgement: Judgement<Kind, Reason, Difference>): void {
     const { marketId, seq, timestamp, place, group, difference } = judgement
-    let period = periods.get(marketId)
+    let period = this.#periods.get(marketId)
     if (period?.seq !== seq) {
       period = { seq, first: new Map() }
-      periods.set(marketId, period)
+      this.#periods.set(marketId, period)
     }
     const known = period.first.get(group)
     if (known !== undefined) {
@@ -91,26 +113,17 @@ export function createJudgements<
       return
     }
     const first = {
-      ...{ marketId, seq: seq.toString(), timestamp: timestamp.toString() },
-      ...{ height: place.height.toString(), eventIndex: place.index },
+      marketId,
+      seq: seq.toString(),
+      timestamp: timestamp.toString(),
+      height: place.height.toString(),
+      eventIndex: place.index,
       ...difference(),
       further: 0,
     } as unknown as Difference
     period.first.set(group, first)
-    report.differenceCount++
+    this.report.differenceCount++
+    const { differences } = this.report
     if (differences.length < MAX_REPORTED_DIFFERENCES) differences.push(first)
   }
-
-  function add(judgement: Judgement<Kind, Reason, Difference>): void {
-    const { kind, seq, agrees, doubt } = judgement
-    if (agrees === null || (!agrees && doubt !== null)) addUnknown(kind, seq, 1, doubt!)
-    else if ((filter.seq ?? seq) !== seq) return
-    else if (agrees) report[kind].agree++
-    else {
-      report[kind].differ++
-      addDifference(judgement)
-    }
-  }
-
-  return { report, add, addUnknown }
 }

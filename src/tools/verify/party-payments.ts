@@ -27,59 +27,66 @@ type PaidAmounts = { party_id: string; amount: string; loss_amount: string }
 type FirstPayment = { marketId: string; seq: bigint; timestamp: bigint; place: Place }
 
 /** The payments of a market's parties for a period. */
-export function createPeriodPayments(first: FirstPayment) {
-  let [count, others] = [0, 0]
-  let sum: Decimal | null = ZERO
+export class PeriodPayments {
+  readonly first: FirstPayment
+  #count = 0
+  /** Payments other than 0. */
+  #others = 0
+  /** Of payments and losses; null once one is not a number. */
+  #sum: Decimal | null = ZERO
   /** What the network owes, 0 or negative: the insurance pool paid an unknown part of it, and no event says which. */
-  let owedByNetwork: Decimal = ZERO
+  #owedByNetwork: Decimal = ZERO
 
-  return {
-    first,
-    add({ party_id, amount, loss_amount }: PaidAmounts): void {
-      const [paid, lost] = [parseDecimal(amount), parseDecimal(loss_amount)]
-      count++
-      if (paid?.digits !== 0n) others++
-      if (party_id === NETWORK && paid !== null && paid.digits < 0n) owedByNetwork = add(owedByNetwork, paid)
-      sum = sum && paid && lost && add(add(sum, paid), lost)
-    },
+  constructor(first: FirstPayment) {
+    this.first = first
+  }
 
-    /**
-     * Judges them: receipts must equal payments, apart from a unit cut off each and from what the network did not pay; without a
-     * payment of the period, nobody pays.
-     *
-     * @param payment the period's, null if it is not known
-     */
-    judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
-      const values: FundingValue[] = []
-      if (sum !== null) {
-        const rounding = ofInteger(BigInt(count))
-        const least = subtract(owedByNetwork, rounding)
-        if (compareDecimals(sum, rounding) > 0 || compareDecimals(sum, least) < 0) {
-          const known =
-            owedByNetwork.digits === 0n ? '0' : `0 to ${textOfDecimal(owedByNetwork)}, which the network owes`
-          const expected = `${known}, or up to ${count} apart for rounding`
-          values.push({ name: 'sum of payments and losses', sent: textOfDecimal(sum), expected })
-        }
-        if (payment !== null && parseDecimal(payment)?.digits === 0n && others > 0)
-          values.push({
-            name: 'payments other than 0',
-            sent: `${others}`,
-            expected: 'none: the period pays 0',
-          })
+  add({ party_id, amount, loss_amount }: PaidAmounts): void {
+    const paid = parseDecimal(amount)
+    const lost = parseDecimal(loss_amount)
+    this.#count++
+    if (paid?.digits !== 0n) this.#others++
+    if (party_id === NETWORK && paid !== null && paid.digits < 0n) {
+      this.#owedByNetwork = add(this.#owedByNetwork, paid)
+    }
+    this.#sum = this.#sum && paid && lost && add(add(this.#sum, paid), lost)
+  }
+
+  /**
+   * Judges them: receipts must equal payments, apart from a unit cut off each and from what the network did not pay; without a
+   * payment of the period, nobody pays.
+   *
+   * @param payment the period's, null if it is not known
+   */
+  judge(tally: Tally, payment: string | null, doubt: FundingUnknownReason | null): void {
+    const values: FundingValue[] = []
+    const sum = this.#sum
+    const owed = this.#owedByNetwork
+    if (sum !== null) {
+      const rounding = ofInteger(BigInt(this.#count))
+      const least = subtract(owed, rounding)
+      if (compareDecimals(sum, rounding) > 0 || compareDecimals(sum, least) < 0) {
+        const known = owed.digits === 0n ? '0' : `0 to ${textOfDecimal(owed)}, which the network owes`
+        const expected = `${known}, or up to ${this.#count} apart for rounding`
+        values.push({ name: 'sum of payments and losses', sent: textOfDecimal(sum), expected })
       }
-      tally.funding.add({
-        ...first,
-        kind: 'partyPayments',
-        agrees: sum === null ? null : values.length === 0,
-        doubt: sum === null ? 'not a number' : doubt,
-        group: 'payments of parties',
-        difference: () => ({ of: 'payments of parties', values }),
-      })
-    },
+      if (payment !== null && parseDecimal(payment)?.digits === 0n && this.#others > 0)
+        values.push({
+          name: 'payments other than 0',
+          sent: `${this.#others}`,
+          expected: 'none: the period pays 0',
+        })
+    }
+    tally.funding.add({
+      ...this.first,
+      kind: 'partyPayments',
+      agrees: sum === null ? null : values.length === 0,
+      doubt: sum === null ? 'not a number' : doubt,
+      group: 'payments of parties',
+      difference: () => ({ of: 'payments of parties', values }),
+    })
   }
 }
-
-export type PeriodPayments = ReturnType<typeof createPeriodPayments>
 
 /** Judges the payments of a market's parties that a store holds, of all periods or of one. */
 export async function verifyStoredPayments(
@@ -99,7 +106,7 @@ export async function verifyStoredPayments(
       const seq = BigInt(named.seq!)
       if (only !== null && seq !== only) continue
       const first = { marketId, seq, timestamp: BigInt(named.timestamp!), place: placeOfRow(named) }
-      const period = getOrInsert(periods, seq, () => createPeriodPayments(first))
+      const period = getOrInsert(periods, seq, () => new PeriodPayments(first))
       period.add({ party_id: named.party_id!, amount: named.amount!, loss_amount: named.loss_amount! })
     }
   }

@@ -11,7 +11,7 @@ import type { PrunedBefore } from '#core/store/queries/holdings'
 import { rowsUnder, tableOf } from '#core/store/schema/tables'
 import type { TableReader } from '#core/store/table-reader'
 import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
-import { createRowQueue } from '../import/row-queue.ts'
+import { RowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
 import { createMarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
@@ -60,7 +60,7 @@ export async function verifyStoredMarket(
 ): Promise<void> {
   const { gaps, pruned } = stream
   const run = createMarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
-  const auctions = createRowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
+  const auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
   /** The period before; null if its end is not stored. */
   let ended: StoredPeriod | null = null
   /** The height of the last event; null before the first. */
@@ -217,8 +217,8 @@ export async function verifyStoredMarket(
     return points.sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
   }
 
-  const periods = createRowQueue(walkTable(reader, PERIODS, rowsUnder(marketId), signal))
-  const spans = createRowQueue(walkTable(reader, SPANS, rowsUnder(number ?? '-1'), signal))
+  const periods = new RowQueue(walkTable(reader, PERIODS, rowsUnder(marketId), signal))
+  const spans = new RowQueue(walkTable(reader, SPANS, rowsUnder(number ?? '-1'), signal))
   for (;;) {
     const periodRow = await periods.next()
     const spanRow = await spans.next()

@@ -1,9 +1,9 @@
 import type { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { StoreError } from '#core/store/store'
 import {
-  createJudgements,
   type DifferencePlace,
   type JudgedReport,
+  Judgements,
   type UnknownReason,
   type VerifyFilter,
 } from './judgements.ts'
@@ -75,21 +75,17 @@ export function severalMarkets(marketId: string, markets: number): StoreError {
 }
 
 /** Counts the judgements of a verification. */
-export function createTally(filter: VerifyFilter) {
-  const twaps = createJudgements<TwapKind, UnknownReason, TwapDifference>(
-    filter,
-    Object.keys(TWAPS) as TwapKind[],
-  )
-  const funding = createJudgements<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>(
-    filter,
-    FUNDING,
-  )
-  return {
-    ...{ markets: 0, twaps, funding },
-    report(): VerifyReport {
-      return { markets: this.markets, ...twaps.report, funding: funding.report }
-    },
+export class Tally {
+  markets = 0
+  readonly twaps: Judgements<TwapKind, UnknownReason, TwapDifference>
+  readonly funding: Judgements<(typeof FUNDING)[number], FundingUnknownReason, FundingDifference>
+
+  constructor(filter: VerifyFilter) {
+    this.twaps = new Judgements(filter, Object.keys(TWAPS) as TwapKind[])
+    this.funding = new Judgements(filter, FUNDING)
+  }
+
+  report(): VerifyReport {
+    return { markets: this.markets, ...this.twaps.report, funding: this.funding.report }
   }
 }
-
-export type Tally = ReturnType<typeof createTally>

@@ -12,8 +12,8 @@ import { paymentRowsOf } from '#core/resources/funding-payments/arrival'
 import type { VerifyFilter } from './judgements.ts'
 import { createMarketRun } from './market-run.ts'
 import { createMarketParameters, type GivenParameters, withGiven } from './parameters.ts'
-import { createPeriodPayments, type PeriodPayments } from './party-payments.ts'
-import { createTally, type VerifyProgress, type VerifyReport } from './tally.ts'
+import { PeriodPayments } from './party-payments.ts'
+import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyFilesOptions = {
   input: EventInput
@@ -50,7 +50,7 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
 /** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
   const { input, method, filter, log, signal } = options
-  const tally = createTally(filter)
+  const tally = new Tally(filter)
   const runs = new Map<string, ReturnType<typeof createMarketRun>>()
   const markets = createMarketParameters()
   const parametersOf = withGiven(markets.source, options.parameters ?? {})
@@ -92,7 +92,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       const { market_id: marketId, seq, timestamp, height, event_index: index } = row
       if (!marketId.startsWith(filter.marketId ?? '')) continue
       const start = { marketId, seq, timestamp, place: { height, index } }
-      getOrInsert(periods, `${marketId} ${seq}`, () => createPeriodPayments(start)).add(row)
+      getOrInsert(periods, `${marketId} ${seq}`, () => new PeriodPayments(start)).add(row)
     }
     for (const payments of periods.values()) {
       const { marketId, seq } = payments.first

@@ -14,7 +14,7 @@ import type { VerifyFilter } from './judgements.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { verifyStoredPayments } from './party-payments.ts'
 import { type StoredStream, verifyStoredMarket } from './stored-market.ts'
-import { createTally, severalMarkets, type VerifyProgress, type VerifyReport } from './tally.ts'
+import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
   method: TwapMethod
@@ -34,7 +34,7 @@ export type VerifyStoreOptions = {
 export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
   await refuseOldSchema(store)
   const { method, filter, signal, onProgress, parameters = {} } = options
-  const tally = createTally(filter)
+  const tally = new Tally(filter)
   await withOpen(store.openTableReader(), async (reader) => {
     const stream = await readStream(reader)
     if (stream === null) return
