@@ -3,7 +3,7 @@ import { asUnavailable, type Reader, type ReaderOptions, type Store } from './st
 
 /**
  * A reader of a store that cannot be opened yet: every read tries to, one at a time. Until one succeeds, all reject with
- * {@link StoreUnavailableError}.
+ * `StoreUnavailableError` (store.ts).
  */
 export function openWaitingReader(store: Store, options: ReaderOptions): Reader {
   let opened: Reader | null = null

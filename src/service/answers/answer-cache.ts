@@ -23,7 +23,7 @@ export type KeptAnswer = {
   body: Buffer | string
   tag: string
   isGzipped: boolean
-  /** As in {@link RenderedBody}. */
+  /** As in `RenderedBody`. */
   file?: string | undefined
   until: KeptUntil
   /** The commit that it shows. */

@@ -33,7 +33,7 @@ export type Asking<Asked> = {
 /**
  * Answers a question: from memory, at once if possible, or rendered in its queue and cached. The only way to an answer.
  *
- * Rejects with {@link ApiError} for a refused request, and with the fault that keeps the store from being read.
+ * Rejects with `ApiError` (http/errors.ts) for a refused request, and with the fault that keeps the store from being read.
  */
 export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
 

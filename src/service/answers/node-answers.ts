@@ -11,7 +11,7 @@ export type NodeAnswers = {
   ping(): Promise<NodeAnswer>
   /** The program: `version`, and `commitHash`, which is empty if it is not known. */
   info(): Promise<NodeAnswer>
-  /** The time of the last block, Unix nanoseconds. Rejects with {@link ApiError} 503 while the store is empty. */
+  /** The time of the last block, Unix nanoseconds. Rejects with `ApiError` (http/errors.ts) 503 while the store is empty. */
   vegaTime(): Promise<NodeAnswer>
 }
 

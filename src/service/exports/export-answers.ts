@@ -46,7 +46,7 @@ export class ExportAnswers {
    * Answers with all rows of a query in a format. A file has a length, a tag and ranges; what is compressed on the way
    * has none of these, so it is sent as it is read.
    *
-   * Rejects with {@link ApiError}, and with faults of the store.
+   * Rejects with `ApiError` (http/errors.ts), and with faults of the store.
    */
   async answer(query: ExportQuery, format: ExportFormat, exchange: Exchange): Promise<void> {
     const { method, headers } = exchange.request

@@ -55,7 +55,7 @@ export type Question<Asked = unknown> = {
    * @throws {ApiError} 400
    */
   check(values: ParameterValues, pathId: string | null): Asked
-  /** Makes the body; null while the store holds no block. Rejects with {@link StoreUnavailableError}. */
+  /** Makes the body; null while the store holds no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
   render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
   queueClass(asked: Asked): QueueClass
   /** For how long an answer is the one that the store would give; null: it is not kept. */

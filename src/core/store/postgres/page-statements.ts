@@ -26,7 +26,7 @@ export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withS
 }
 
 /**
- * As {@link pageStatement}, but each open column comes as one text of the values of all rows, in the order of the answer,
+ * As `pageStatement` (pages/scan-sql.ts), but each open column comes as one text of the values of all rows, in the order of the answer,
  * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null. Null
  * if there are no rows.
  */

@@ -12,7 +12,7 @@ import { type Slots, templateOf } from '../pages/statement-template.ts'
 /* The pages of SQLite, which writes their text. */
 
 /**
- * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text after {@link HEAD_ROOM} bytes,
+ * As `pageStatement` (pages/scan-sql.ts), but SQLite writes the rows as the API's edges: one row of one text after {@link HEAD_ROOM} bytes,
  * with commas between the edges (null for none), and their number.
  *
  * @param reversed whether the edges are to stand the other way round than they are read
