@@ -130,6 +130,22 @@ test('the map of funding hatches the days of which blocks are missing, and compa
   assert.match(await missingOn(page, 'section[aria-labelledby="compare-title"]'), /^Blocks 1,500/)
 })
 
+test('a height can be gone to once it is known which there are', async ({ openAt }) => {
+  const page = await openAt(base)
+  const coverage = Promise.withResolvers<void>()
+  await page.route('**/api/v2/coverage*', async (route) => {
+    await coverage.promise
+    await route.continue()
+  })
+  await page.goto(`${base}/?view=checkpoints`)
+  await page.getByLabel('Go to block').fill('1600')
+  const go = page.getByRole('button', { name: 'Go', exact: true })
+  assert.equal(await go.isDisabled(), true)
+  coverage.resolve()
+  await go.click()
+  await page.waitForURL('**height=1600**')
+})
+
 test('a checkpoint in missing blocks is not said not to be', async ({ openAt }) => {
   const page = await openAt(base)
   await page.goto(`${base}/?view=checkpoints`)

@@ -15,8 +15,9 @@ export function HeightForm({ height }: { height: string | null }) {
   const given = readHeight(text)
   const fault = given === null && text.trim() !== ''
 
+  // Which heights there are is not known at once: a search before that would be lost in silence.
+  const coverage = latestCoverage()
   const go = async () => {
-    const coverage = latestCoverage()
     if (given === null || coverage === null) return
     const stop = new AbortController()
     search.current = stop
@@ -66,7 +67,7 @@ export function HeightForm({ height }: { height: string | null }) {
           Stop
         </button>
       ) : (
-        <button type="submit" class="button" disabled={given === null}>
+        <button type="submit" class="button" disabled={given === null || coverage === null}>
           Go
         </button>
       )}
