@@ -18,7 +18,24 @@ const BUS_EVENT_VERSION = 1
  * Writes framed records: 4-byte big-endian size of the rest, 8-byte big-endian sequence number, BusEvent
  * (docs/events.md, event files). Numbers the records and, within a block, the events, as the core counts them.
  */
-export function createRecordWriter(chainId: string) {
+export type RecordWriter = {
+  /** Events from here on belong to this block; their ids count from 1. */
+  beginBlock(height: number, upperCaseHash: Uint8Array): void
+  /**
+   * Writes an event of the block. `txHash` null: the block's own hash, as events outside transactions have it.
+   *
+   * @param parts the event's fields: as such, or as bytes
+   */
+  write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void
+  /** Writes expired or cancelled orders as {@link write} does; they take as many ids as they have orders, so none if they have none. */
+  writeOrders(event: EventType, txHash: Uint8Array | null, body: Message, orders: number): void
+  /** Hands out the chunks that are full. */
+  takeFull(): Buffer[]
+  /** Hands out all that is written. */
+  takeAll(): Buffer[]
+}
+
+export function createRecordWriter(chainId: string): RecordWriter {
   const out = new ByteWriter(BUFFER_BYTES)
   const chain = Buffer.from(chainId, 'latin1')
   /** The block hash as events carry it, in upper case. */
@@ -29,24 +46,17 @@ export function createRecordWriter(chainId: string) {
   /** The index of the block's next event. */
   let index = 1
 
-  /** Events from here on belong to this block; their ids count from 1. */
   function beginBlock(height: number, upperCaseHash: Uint8Array): void {
     blockHeight = height
     blockHash.set(upperCaseHash)
     index = 1
   }
 
-  /**
-   * Writes an event of the block. `txHash` null: the block's own hash, as events outside transactions have it.
-   *
-   * @param parts the event's fields: as such, or as bytes
-   */
   function write(event: EventType, txHash: Uint8Array | null, ...parts: (Message | Uint8Array)[]): void {
     writeRecord(event, txHash, parts)
     index++
   }
 
-  /** Writes expired or cancelled orders as {@link write} does; they take as many ids as they have orders, so none if they have none. */
   function writeOrders(event: EventType, txHash: Uint8Array | null, body: Message, orders: number): void {
     writeRecord(event, txHash, [body])
     index += orders
@@ -82,14 +92,12 @@ export function createRecordWriter(chainId: string) {
     if (out.length >= RECORD_CHUNK_BYTES) full.push(out.take(BUFFER_BYTES))
   }
 
-  /** Hands out the chunks that are full. */
   function takeFull(): Buffer[] {
     const chunks = full
     full = []
     return chunks
   }
 
-  /** Hands out all that is written. */
   function takeAll(): Buffer[] {
     const chunks = takeFull()
     if (out.length > 0) chunks.push(out.take(BUFFER_BYTES))
@@ -98,5 +106,3 @@ export function createRecordWriter(chainId: string) {
 
   return { beginBlock, write, writeOrders, takeFull, takeAll }
 }
-
-export type RecordWriter = ReturnType<typeof createRecordWriter>

@@ -13,10 +13,28 @@ export class CsvError extends Error {
  * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)` writes, in pieces of any size: fields are quoted if they
  * hold a comma, a quote (doubled) or a line break; an empty field that is not quoted is null. Memory is bounded by the
  * longest row that is allowed.
- *
- * @param onRow called after each row but the header line has been read
  */
-export function createCsvReader(onRow: () => void) {
+export type CsvReader = {
+  /** The text of a field of the row that has just been read; null if the column is null. */
+  field(column: number): string | null
+  /** Column names; null before the header line. */
+  header(): string[] | null
+  /**
+   * Takes a piece of the text.
+   *
+   * @throws {CsvError} for text that is not CSV, or whose rows are not of the columns that the header has.
+   */
+  push(bytes: Uint8Array): void
+  /**
+   * The text has ended, with a line break or without.
+   *
+   * @throws {CsvError} if it ends within quotes, and as {@link push}.
+   */
+  end(): void
+}
+
+/** @param onRow called after each row but the header line has been read */
+export function createCsvReader(onRow: () => void): CsvReader {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let header: string[] | null = null
   /** The text that the row is a part of, and where its fields begin and end in it. */
@@ -27,7 +45,6 @@ export function createCsvReader(onRow: () => void) {
   let rest = ''
   let rows = 0
 
-  /** The text of a field of the row that has just been read; null if the column is null. */
   function field(column: number): string | null {
     const [start, end] = [starts[column]!, ends[column]!]
     if (start === end) return null
@@ -100,13 +117,7 @@ export function createCsvReader(onRow: () => void) {
 
   return {
     field,
-    /** Column names; null before the header line. */
     header: () => header,
-    /**
-     * Takes a piece of the text.
-     *
-     * @throws {CsvError} for text that is not CSV, or whose rows are not of the columns that the header has.
-     */
     push(bytes: Uint8Array): void {
       text = rest + decode(bytes)
       take()
@@ -114,11 +125,6 @@ export function createCsvReader(onRow: () => void) {
         throw new CsvError(`row ${rows + 1} has more than ${MAX_ROW_LENGTH} characters`)
       }
     },
-    /**
-     * The text has ended, with a line break or without.
-     *
-     * @throws {CsvError} if it ends within quotes, and as {@link push}.
-     */
     end(): void {
       text = rest + decode(undefined)
       if (text === '') return
@@ -128,5 +134,3 @@ export function createCsvReader(onRow: () => void) {
     },
   }
 }
-
-export type CsvReader = ReturnType<typeof createCsvReader>

@@ -20,10 +20,34 @@ import type { SourceBlock } from './source.ts'
  * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks): a hole beyond the
  * position is an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
  * blocks are never replaced.
- *
- * @throws {ImportError} if the store holds another chain.
  */
-export function createImportCoverage(before: Coverage | null, chainId: string, allowGap: boolean) {
+export type ImportCoverage = {
+  /** The coverage once all added blocks are committed; null if the store is empty. */
+  readonly coverage: Coverage | null
+  /** The lowest height from which on something may be imported, of a source's heights. */
+  lowestWanted(from: number): number
+  /** Whether a block is missing in the store: a partly stored one is left as it is. */
+  wants(height: bigint): boolean
+  /** Whether a block is stored, and from events. */
+  isFromEvents(height: bigint): boolean
+  /** Notes that the source has blocks that are stored already. */
+  passOver(from: bigint, to: bigint): void
+  /**
+   * Adds a wanted block, in which some resources are still missing: their names, ascending.
+   *
+   * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
+   */
+  add(block: SourceBlock, lacking: readonly string[], source: string): void
+  /** Marks a resource as complete in the imported blocks of this import. */
+  complete(resource: string): void
+}
+
+/** @throws {ImportError} if the store has another chain. */
+export function createImportCoverage(
+  before: Coverage | null,
+  chainId: string,
+  allowGap: boolean,
+): ImportCoverage {
   if (before !== null && before.chainId !== chainId) {
     throw new ImportError(
       `the source is of chain ${JSON.stringify(chainId)}, but the store is of chain ${JSON.stringify(before.chainId)}: use one store for each chain`,
@@ -35,7 +59,6 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
   /** Heights of the blocks that this import has seen, imported now or before. */
   const seen: HeightRange[] = []
 
-  /** The lowest height from which on something may be imported, of a source's heights. */
   function lowestWanted(from: number): number {
     if (ends === null) return from
     const { first, height } = ends
@@ -45,29 +68,21 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
     return Math.max(from, Number(lowest))
   }
 
-  /** Whether a block is missing in the store: a partly stored one is left as it is. */
   function wants(height: bigint): boolean {
     if (ends === null || height < ends.first || height > ends.height) return true
     return gaps.at(height)?.kind === 'missing'
   }
 
-  /** Whether a block is held, and from events. */
   function isFromEvents(height: bigint): boolean {
     return !wants(height) && !imported.has(height)
   }
 
-  /** Notes that the source has blocks that are held already. */
   function passOver(from: bigint, to: bigint): void {
     const last = seen.at(-1)
     if (last !== undefined && last.to + 1n === from) last.to = to
     else if (from <= to) seen.push({ from, to })
   }
 
-  /**
-   * Adds a wanted block, in which some resources are still missing: their names, ascending.
-   *
-   * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
-   */
   function add({ height, time }: SourceBlock, lacking: readonly string[], source: string): void {
     const at = BigInt(height)
     if (ends !== null && at > ends.height + 1n && !allowGap) {
@@ -82,7 +97,6 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
     passOver(at, at)
   }
 
-  /** Marks a resource as complete in the imported blocks of this import. */
   function complete(resource: string): void {
     const all = merged(seen)
     const ranges = imported.all.flatMap((range) => {
@@ -96,12 +110,14 @@ export function createImportCoverage(before: Coverage | null, chainId: string, a
   }
 
   return {
-    /** The coverage once all added blocks are committed; null if the store is empty. */
     get coverage(): Coverage | null {
       return ends && { ...ends, chainId, gaps: gaps.all, imported: imported.all }
     },
-    ...{ lowestWanted, wants, isFromEvents, passOver, add, complete },
+    lowestWanted,
+    wants,
+    isFromEvents,
+    passOver,
+    add,
+    complete,
   }
 }
-
-export type ImportCoverage = ReturnType<typeof createImportCoverage>

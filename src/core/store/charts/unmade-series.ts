@@ -29,7 +29,29 @@ const MADE_TOGETHER = 20_000
  * How far the series of the runs that a writer has written to are made, so that it makes the right ones in time. Only the
  * writer advances that; after an error it forgets everything.
  */
-export function createUnmadeSeries() {
+export type UnmadeSeries = {
+  /** Forgets everything, after an error: what was written may not be stored. */
+  clear(): void
+  /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
+  learn(asked: readonly SeriesRun[]): Steps
+  /** The bucket of a run, which was learned before, up to which all are made. */
+  madeTo(run: SeriesRun): bigint
+  /** Adds the points of a run that were written, or are in ranges that became stale. */
+  note(run: SeriesRun, points: number): void
+  /**
+   * Makes the series that are due, or all. Each group of runs is made in a transaction of its own.
+   *
+   * @param write runs steps in such a transaction
+   * @param signal stops between two transactions
+   */
+  make(
+    which: 'due' | 'all',
+    write: (steps: () => Steps) => void | Promise<void>,
+    signal?: AbortSignal,
+  ): Promise<void>
+}
+
+export function createUnmadeSeries(): UnmadeSeries {
   const runs = new Map<string, UnmadeRun>()
   const due = new Set<UnmadeRun>()
   let knowsStale = false
@@ -40,7 +62,6 @@ export function createUnmadeSeries() {
     knowsStale = false
   }
 
-  /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
   function* learn(asked: readonly SeriesRun[]): Steps {
     const all = knowsStale ? asked : [...asked, ...(yield* runsIn(READ_STALE_RUNS))]
     knowsStale = true
@@ -57,24 +78,16 @@ export function createUnmadeSeries() {
     yield* learn(yield* runsIn(READ_BEGUN_RUNS))
   }
 
-  /** The bucket of a run up to which all are made. */
   function madeTo(run: SeriesRun): bigint {
     return runs.get(runKey(run))!.madeTo
   }
 
-  /** Adds the points of a run that were written, or are in ranges that became stale. */
   function note(run: SeriesRun, points: number): void {
     const state = runs.get(runKey(run))!
     state.points += points
     if (state.points >= LEAST_POINTS) due.add(state)
   }
 
-  /**
-   * Makes the series that are due, or all. Each group of runs is made in a transaction of its own.
-   *
-   * @param write runs steps in such a transaction
-   * @param signal stops between two transactions
-   */
   async function make(
     which: 'due' | 'all',
     write: (steps: () => Steps) => void | Promise<void>,
@@ -110,8 +123,6 @@ export function createUnmadeSeries() {
 
   return { clear, learn, madeTo, note, make }
 }
-
-export type UnmadeSeries = ReturnType<typeof createUnmadeSeries>
 
 function* makeOne(state: UnmadeRun): Steps {
   state.madeTo = yield* makeSeries(state.run)

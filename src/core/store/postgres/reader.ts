@@ -9,7 +9,7 @@ import { filtersBySpan, locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, selectsNothing } from '../pages/scan.ts'
 import type { Statement } from '../pages/statement.ts'
-import { readFreshness, stateOf } from '../queries/freshness.ts'
+import { readFreshness, type StoreState, stateOf } from '../queries/freshness.ts'
 import { refuseOlderVersion } from '../schema-version.ts'
 import { asUnavailable, type Reader, type ReaderOptions, RowTooLongError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
@@ -304,7 +304,7 @@ function isAnswerTooLong(error: unknown): boolean {
   return error instanceof openedDriver().AnswerTooLongError
 }
 
-async function readStoreState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
+async function readStoreState(client: Queryable): Promise<StoreState> {
   const [row] = await queryRows(client, READ_STATE)
   return stateOf(row!)
 }

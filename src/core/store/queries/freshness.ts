@@ -2,8 +2,11 @@ import type { Row } from '../../model/resource.ts'
 import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
 import type { Freshness, Position, Reading } from '../pages/page.ts'
 
+/** How a store stands: its last commit, and its last block; null if it has none. */
+export type StoreState = { version: StoreVersion; position: Position | null }
+
 /** The state in a row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
-export function stateOf(row: Row): { version: StoreVersion; position: Position | null } {
+export function stateOf(row: Row): StoreState {
   const [version, mark, height, timestamp] = row as readonly (string | null)[]
   return {
     version: { version: BigInt(version!), mark: mark! },

@@ -105,10 +105,10 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
 }
 
 /** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */
-type StoredPeriods = { completeFrom: bigint | null; missing: ReturnType<typeof missingPeriods> }
+type StoredPeriods = { completeFrom: bigint | null; missing: MissingPeriods }
 
 function* readStored(marketId: string, from: bigint, upTo: bigint): Reading<StoredPeriods> {
-  const missing = missingPeriods()
+  const missing = new MissingPeriods()
   const known = yield* readKnownSeqs(marketId)
   const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
   const [lastEnded] = yield { text: READ_LAST_ENDED, values: [marketId] }
@@ -123,23 +123,24 @@ function* readStored(marketId: string, from: bigint, upTo: bigint): Reading<Stor
 /** A long position pays a positive funding payment. */
 const MINUS_ONE = ofInteger(-1n)
 
-/** The numbers between those that are given in descending order. */
-function missingPeriods() {
-  let before: bigint | null = null
-  const gaps: { from: bigint; to: bigint }[] = []
-  return {
-    add(seq: bigint): void {
-      if (before !== null && seq + 1n < before) gaps.push({ from: seq + 1n, to: before - 1n })
-      before = seq
-    },
+/** The numbers between those that are added, in descending order. */
+class MissingPeriods {
+  #before: bigint | null = null
+  readonly #gaps: { from: bigint; to: bigint }[] = []
 
-    /** The smallest, ascending. */
-    least(): bigint[] {
-      const all: bigint[] = []
-      for (const { from, to } of gaps.toReversed()) {
-        for (let seq = from; seq <= to && all.length < MAX_MISSING; seq++) all.push(seq)
-      }
-      return all
-    },
+  add(seq: bigint): void {
+    if (this.#before !== null && seq + 1n < this.#before) {
+      this.#gaps.push({ from: seq + 1n, to: this.#before - 1n })
+    }
+    this.#before = seq
+  }
+
+  /** The smallest, ascending. */
+  least(): bigint[] {
+    const all: bigint[] = []
+    for (const { from, to } of this.#gaps.toReversed()) {
+      for (let seq = from; seq <= to && all.length < MAX_MISSING; seq++) all.push(seq)
+    }
+    return all
   }
 }

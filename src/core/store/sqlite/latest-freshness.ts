@@ -1,6 +1,6 @@
 import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Freshness } from '../pages/page.ts'
-import { readFreshness, stateOf } from '../queries/freshness.ts'
+import { readFreshness, type StoreState, stateOf } from '../queries/freshness.ts'
 import type { Connection } from './connection.ts'
 import { runSqliteReading } from './run-steps.ts'
 
@@ -52,6 +52,6 @@ export function createLatestFreshness(): LatestFreshness {
 }
 
 /** How the store stands, in the connection's transaction, if it has one. */
-export function readStoreState(connection: Connection): ReturnType<typeof stateOf> {
+export function readStoreState(connection: Connection): StoreState {
   return stateOf(connection.row(READ_STATE)!)
 }
