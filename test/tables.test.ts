@@ -35,7 +35,7 @@ const TYPES: Record<string, TypeNames> = {
   citus: POSTGRES_TYPES,
 }
 
-/** The differences between the tables of a store and their descriptions in store/tables.ts. */
+/** The differences between the tables of a store and their descriptions in store/schema/tables.ts. */
 function differences(kind: string, tables: readonly Table[], found: Record<string, FoundTable>): string[] {
   const told: string[] = []
   const known = new Set([...tables.map(({ name }) => name), ...OF_THE_STORE[kind]!])

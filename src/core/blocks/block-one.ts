@@ -5,7 +5,7 @@ import type { OpenBlock } from './open-block.ts'
  * The parts of block 1 that have ended, together, and their hashes in the order in which they came. They are held if all
  * parts are known to be stored: after one that is not, no other one counts as stored.
  */
-export type EndedParts = { block: OpenBlock; hashes: readonly string[] }
+type EndedParts = { block: OpenBlock; hashes: readonly string[] }
 
 /**
  * Block 1 while its parts arrive, genesis and the block itself, both of height 1, with different hashes. Each may come again. It
