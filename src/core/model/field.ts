@@ -99,7 +99,7 @@ type ConstantPart = { constant: (scope: string) => string }
 /** A part of a node's text: a constant; a column's value; or parts for a column that is not null, and for one that is. */
 type NodePart =
   | ConstantPart
-  | { column: string; form: Field['form']; isNumber: boolean }
+  | { column: string; form: Field['form'] }
   | { column: string; parts: NodePart[]; ifNull: string }
 
 const constant = (text: string): ConstantPart => ({ constant: () => text })
@@ -120,7 +120,7 @@ function valueParts(field: Field): NodePart[] {
   const column = columnOf(field)
   if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
   if (isObject(form)) return objectParts(form.object)
-  const value = { column, form, isNumber: field.decimal !== undefined }
+  const value = { column, form }
   return isJson(form) || form === 'text' ? [value] : [constant('"'), value, constant('"')]
 }
 
@@ -204,11 +204,20 @@ export function onOneLine(json: string): string {
   return json.replace(/[\u0085\u2028\u2029]/g, (found) => LINE_ENDS.get(found)!)
 }
 
+/** What every such character begins with in UTF-8: U+0085 is `C2 85`, U+2028 and U+2029 are `E2 80 A8` and `E2 80 A9`. */
+const LINE_END_HEADS = [Buffer.of(0xc2, 0x85), Buffer.of(0xe2, 0x80)]
+
+/** {@link onOneLine} of JSON in UTF-8: the same bytes, which hardly ever need escapes, or others. */
+export function bytesOnOneLine(json: Buffer): Buffer {
+  return LINE_END_HEADS.some((head) => json.includes(head)) ? Buffer.from(onOneLine(json.toString())) : json
+}
+
 /** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
 export type SqlPart = ConstantPart | { sql: string }
 
 /**
- * The text that {@link nodeWriter} writes, as SQLite puts it together: parts to be joined.
+ * The text that {@link nodeWriter} writes, as SQLite puts it together: parts to be joined. What they give is on one line
+ * only after {@link bytesOnOneLine}, which looks through all rows at once.
  *
  * @param known values of columns that are the same for all rows, by name
  */
@@ -224,26 +233,16 @@ export function nodeSql(fields: readonly Field[], known: Readonly<Record<string,
 }
 
 function valueSql(
-  { form, column, isNumber }: Extract<NodePart, { form: unknown }>,
+  { form, column }: Extract<NodePart, { form: unknown }>,
   known: string | undefined,
 ): SqlPart {
-  // Numbers have no character that needs escaping.
-  if (form === 'text') return { sql: isNumber ? `json_quote(${column})` : jsonTextSql(column) }
+  if (form === 'text') return { sql: `json_quote(${column})` }
   const names = namesOf(form)
   if (names === null) return { sql: column }
   if (known !== undefined) return constant(names[Number(known)]!)
   return {
     sql: `case ${column} ${names.map((name, number) => `when ${number} then '${name}'`).join(' ')} end`,
   }
-}
-
-/** {@link jsonText} in SQL. Only texts with other characters than ASCII are looked through. */
-function jsonTextSql(column: string): string {
-  let escaped = `json_quote(${column})`
-  for (const [found, inJson] of LINE_ENDS) {
-    escaped = `replace(${escaped}, char(${found.codePointAt(0)}), ${sqlText(inJson)})`
-  }
-  return `case when length(${column}) = octet_length(${column}) then json_quote(${column}) else ${escaped} end`
 }
 
 /** Parts of one row's text as one expression; constants must not depend on the scope. */

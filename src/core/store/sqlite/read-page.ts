@@ -1,8 +1,10 @@
+import { bytesOnOneLine } from '../../model/field.ts'
 import { cutEdges, cutRows } from '../pages/edges.ts'
 import { locateRows } from '../pages/locate.ts'
 import { EMPTY_PAGE, type Lines, type LinesQuery, type Page, type PageQuery } from '../pages/page.ts'
 import { pageScans, type Scan, selectsNothing } from '../pages/scan.ts'
 import { pageStatement, SQLITE_HINTS } from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
 import { type Connection, isTooLong } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { readStoreState } from './latest-freshness.ts'
@@ -38,19 +40,21 @@ export function readLines(connection: Connection, query: LinesQuery): Lines {
   if (selectsNothing(resource, selection)) return none
   const found = runSqliteReading(connection, locateRows(resource, selection))
   if (found === null) return none
-  const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
-  const [lines, count] = connection.row(text, values) as [Uint8Array | null, number]
-  return lines === null ? none : { text: lines, count }
+  const statement = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
+  const { bytes, count } = readWritten(connection, statement)
+  return { text: bytes, count }
+}
+
+/** The rows that a statement writes as one text, and their number. */
+function readWritten(connection: Connection, { text, values }: Statement): { bytes: Buffer; count: number } {
+  const [rows, count] = connection.row(text, values) as [Uint8Array | null, number]
+  if (rows === null) return { bytes: Buffer.alloc(0), count }
+  return { bytes: bytesOnOneLine(Buffer.from(rows.buffer, rows.byteOffset, rows.length)), count }
 }
 
 function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
   const reversed = order === 'reversed'
-  const read = (rows: number) => {
-    const { text, values } = edgesStatement(scan, rows, reversed)
-    const [edges, count] = connection.row(text, values) as [Uint8Array | null, number]
-    const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
-    return { bytes, count }
-  }
+  const read = (rows: number) => readWritten(connection, edgesStatement(scan, rows, reversed))
   try {
     const { bytes, count } = read(limit + 1)
     return cutEdges(bytes, count, limit, reversed)
