@@ -46,7 +46,10 @@ export async function measureExport(
   const limits: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const alone = await runForJson<{ rows: number; seconds: number }>(READ_LINES, [
-      ...[store, LARGE_MARKET, String(from), String(to)],
+      store,
+      LARGE_MARKET,
+      String(from),
+      String(to),
     ])
     limits.push(alone.rows / alone.seconds)
     const startedAt = performance.now()

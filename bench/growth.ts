@@ -18,8 +18,14 @@ export async function measureGrowth(): Promise<Figure[]> {
   const rates: number[] = []
   for (let tenth = 0; tenth < TENTHS; tenth++) {
     const { records, seconds } = await ingestGenerated(store, [
-      ...['--blocks', String(BLOCKS), '--points', '2', '--events', '11'],
-      ...['--start', String(1 + tenth * BLOCKS)],
+      '--blocks',
+      String(BLOCKS),
+      '--points',
+      '2',
+      '--events',
+      '11',
+      '--start',
+      String(1 + tenth * BLOCKS),
     ])
     rates.push(records / seconds)
   }

@@ -45,7 +45,12 @@ async function makeLists(store: string): Promise<void> {
   const unfinished = `${store}.part`
   removeStore(unfinished)
   const file = await generatedFile({
-    ...{ blocks: BLOCKS, markets: 1, parties: PROVIDERS, points: 1, events: 0, chain: CHAIN },
+    blocks: BLOCKS,
+    markets: 1,
+    parties: PROVIDERS,
+    points: 1,
+    events: 0,
+    chain: CHAIN,
   })
   await ingest(unfinished, file)
   const writer = await findStore(unfinished).openWriter()

@@ -14,8 +14,18 @@ export async function withLiveService<T>(work: (service: LiveService) => Promise
   const child = spawn(
     process.execPath,
     [
-      ...[MAIN, 'serve', '--port', '0', '--store', join(folder, 'lyra.db'), '--log-level', 'info'],
-      ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer')],
+      MAIN,
+      'serve',
+      '--port',
+      '0',
+      '--store',
+      join(folder, 'lyra.db'),
+      '--log-level',
+      'info',
+      '--listen',
+      '127.0.0.1:0',
+      '--buffer',
+      join(folder, 'buffer'),
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )

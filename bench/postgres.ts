@@ -101,10 +101,18 @@ async function measurePages(server: PostgresServer, store: string): Promise<Figu
       const select = pointsSelect(marketId, limit, from, to)
       figures.push(
         await besideSelect(server, service, {
-          ...{ name: `hot pages of ${limit} points`, nextTarget: hot, select, schema: 'before', least: 1 },
+          name: `hot pages of ${limit} points`,
+          nextTarget: hot,
+          select,
+          schema: 'before',
+          least: 1,
         }),
         await besideSelect(server, service, {
-          ...{ name: `cold pages of ${limit} points`, nextTarget: cold, select, schema: 'before', least },
+          name: `cold pages of ${limit} points`,
+          nextTarget: cold,
+          select,
+          schema: 'before',
+          least,
         }),
       )
     }

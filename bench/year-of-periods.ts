@@ -20,20 +20,23 @@ export async function makeYearOfPeriods(store: string): Promise<void> {
     const batch = createBatch()
     const events = Array.from({ length: MARKETS }, (_, number) => eventsOf(number, timestamp)).flat()
     projectBlock(batch, {
-      ...{ height, timestamp, weight: 0, replacesAfter: null },
+      height,
+      timestamp,
+      weight: 0,
+      replacesAfter: null,
       events: events.map((event, index) => ({ index: index + 2, event })),
     })
     await writer.commit(batch, {
-      ...{
-        chainId: 'lyra-bench',
-        first: height,
-        firstTimestamp: timestamp,
-        began: height,
-        height,
-        timestamp,
-        blockOne: null,
-      },
-      ...{ gaps: [], since: [], imported: [] },
+      chainId: 'lyra-bench',
+      first: height,
+      firstTimestamp: timestamp,
+      began: height,
+      height,
+      timestamp,
+      blockOne: null,
+      gaps: [],
+      since: [],
+      imported: [],
     })
   } finally {
     await writer.close()
@@ -44,8 +47,13 @@ function eventsOf(number: number, last: bigint): MarketEvent[] {
   const marketId = (number + 16).toString(16).repeat(32)
   const points = ([1, 2] as const).map(
     (source): MarketEvent => ({
-      ...{ kind: 'funding-period-data-point', marketId, seq: BigInt(PERIODS), source },
-      ...{ price: '2947093000', timestamp: last - 1_000_000_000n, twap: '2947093000' },
+      kind: 'funding-period-data-point',
+      marketId,
+      seq: BigInt(PERIODS),
+      source,
+      price: '2947093000',
+      timestamp: last - 1_000_000_000n,
+      twap: '2947093000',
     }),
   )
   const periods = Array.from({ length: PERIODS + 1 }, (_, index): MarketEvent => {
@@ -54,7 +62,10 @@ function eventsOf(number: number, last: bigint): MarketEvent[] {
     const paid = { end: timeOf((index + 1) * HOURS), fundingPayment: '29470', fundingRate: rate, ...twaps }
     const running = { end: null, fundingPayment: null, fundingRate: null, ...twaps }
     return {
-      ...{ kind: 'funding-period', marketId, seq: BigInt(index + 1), start: timeOf(index * HOURS) },
+      kind: 'funding-period',
+      marketId,
+      seq: BigInt(index + 1),
+      start: timeOf(index * HOURS),
       ...(index < PERIODS ? paid : running),
     }
   })

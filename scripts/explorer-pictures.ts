@@ -17,7 +17,9 @@ const SHOTS: Record<string, Shot> = {
   'explorer-funding-dark.png': { path: FUNDING, scheme: 'dark', height: 660, last: CHARTS },
   'explorer-markets.png': { path: '/', scheme: 'light', height: 1075, last: '.heat-map tbody td' },
   'explorer-party.png': {
-    ...{ path: `/?view=party&party=${SAMPLE_PARTY}&span=30d`, scheme: 'light', height: 925 },
+    path: `/?view=party&party=${SAMPLE_PARTY}&span=30d`,
+    scheme: 'light',
+    height: 925,
     last: '[data-chart="cumulative"] canvas',
   },
 }

@@ -121,7 +121,9 @@ function billOfMaterials(packages: readonly Packed[]): string {
   const node = PACKED_NODE.version
   const purl = (name: string, version: string) => `pkg:npm/${name.replace('@', '%40')}@${version}`
   const bill = {
-    ...{ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1 },
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
     metadata: {
       component: {
         type: 'application',
@@ -139,7 +141,11 @@ function billOfMaterials(packages: readonly Packed[]): string {
         ...licensed('MIT'),
       },
       ...packages.map(({ name, version, license }) => ({
-        ...{ type: 'library', name, version, purl: purl(name, version), ...licensed(license) },
+        type: 'library',
+        name,
+        version,
+        purl: purl(name, version),
+        ...licensed(license),
       })),
     ],
   }

@@ -23,8 +23,17 @@ const EXEC_ARGV = ['--max-semi-space-size=64']
 
 /** The files that take longest, waiting most of the time: they start first, and the others fill the processors. */
 const FIRST = [
-  ...['forward', 'explorer-live', 'explorer-layout', 'hostile-requests', 'tutorial', 'store-file'],
-  ...['explorer', 'stream-clients', 'summary-streams', 'long-reads', 'write-ahead-log'],
+  'forward',
+  'explorer-live',
+  'explorer-layout',
+  'hostile-requests',
+  'tutorial',
+  'store-file',
+  'explorer',
+  'stream-clients',
+  'summary-streams',
+  'long-reads',
+  'write-ahead-log',
 ]
 
 /** A file system in memory, and the room that it must have: making and removing files is a twentieth of the work. */

@@ -69,8 +69,12 @@ function auctionsByBlocks(path: string): Map<string, Interval[]> {
 }
 
 const auction = (height: number, leave: boolean, start = timeOf(height)): MarketEvent => ({
-  ...{ kind: 'auction', marketId: LIVE_MARKET, openingAuction: false, leave },
-  ...{ start: leave ? 0n : start, end: leave ? timeOf(height) : timeOf(height + 60) },
+  kind: 'auction',
+  marketId: LIVE_MARKET,
+  openingAuction: false,
+  leave,
+  start: leave ? 0n : start,
+  end: leave ? timeOf(height) : timeOf(height + 60),
 })
 
 const at = (height: number) => timeOf(height).toString()
@@ -151,7 +155,8 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
 
   test('of a market whose end an older version stored end with its last period, or by its latest data', async (t) => {
     const { store, live, base } = await serveLive(t, kind, [
-      ...[pointAt(1), auction(1, false)],
+      pointAt(1),
+      auction(1, false),
       periodEvent({ start: timeOf(1) }),
     ])
     const ended = perpetualMarket(LIVE_MARKET) as MarketEvent & { kind: 'market' }
@@ -206,7 +211,9 @@ describeOn(STORE_KINDS, 'the auctions of a market', (kind) => {
     const live = await openLiveStore(t, store)
     await live.commit(1, [pointAt(1), auction(1, false)])
     assert.deepEqual(await auctionsOf(base, OTHER_MARKET), {
-      ...{ marketId: OTHER_MARKET, completeFrom: '0', intervals: [] },
+      marketId: OTHER_MARKET,
+      completeFrom: '0',
+      intervals: [],
     })
     const { status, text } = await send(
       base,

@@ -189,7 +189,12 @@ for (const kind of ANY_STORE_KIND) {
     assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
     const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     for (const value of [
-      ...[null, [], [1, null], ['1', null, null], ['-1', null], ['9223372036854775808', null]],
+      null,
+      [],
+      [1, null],
+      ['1', null, null],
+      ['-1', null],
+      ['9223372036854775808', null],
       ...[5, 'a\0b', '\ud800', 'x'.repeat(1_025)].map((market) => [null, market]),
     ]) {
       const { status, text } = await send(base, `${PATH}?after=${cursor(value)}`)

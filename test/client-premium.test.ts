@@ -14,8 +14,11 @@ type Made = [start: number, seq: number, price: string, twap: string]
 
 const bucketsOf = (made: readonly Made[]): SeriesBucket[] =>
   made.map(([start, seq, price, twap]) => ({
-    ...{ start: `${start}`, seq: `${seq}`, count: '1' },
-    ...{ price: { ...same('1'), last: price }, twap: { ...same('1'), last: twap } },
+    start: `${start}`,
+    seq: `${seq}`,
+    count: '1',
+    price: { ...same('1'), last: price },
+    twap: { ...same('1'), last: twap },
   }))
 
 const seriesOf = (external: readonly Made[], internal: readonly Made[]): Pick<Series, 'sources'> => ({
@@ -91,12 +94,17 @@ describe('Premiums of a series', () => {
 
   test('find the external bucket beside one among many', () => {
     const external = Array.from({ length: 1_000 }, (_, index) => ({
-      ...{ start: BigInt(10 * index), seq: BigInt(Math.floor(index / 100)) },
-      ...{ price: same('1'), twap: same(`${index}`) },
+      start: BigInt(10 * index),
+      seq: BigInt(Math.floor(index / 100)),
+      price: same('1'),
+      twap: same(`${index}`),
     }))
     for (const at of [0, 1, 9, 10, 11, 4_999, 5_000, 9_990, 20_000]) {
       const beside = externalBeside(external, {
-        ...{ start: BigInt(at), seq: 10n, price: same('1'), twap: same('1') },
+        start: BigInt(at),
+        seq: 10n,
+        price: same('1'),
+        twap: same('1'),
       })
       assert.equal(beside?.start, BigInt(Math.min(9_990, 10 * Math.floor(at / 10))))
       assert.equal(beside?.seq, 10n)

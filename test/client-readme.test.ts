@@ -8,9 +8,21 @@ import { temporaryFolder } from './fixtures/stores.ts'
 
 /** The usual options of an application; optional properties may be undefined, as in this project. */
 const OPTIONS = [
-  ...['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'],
-  ...['--lib', 'es2024,dom,dom.iterable,dom.asynciterable', '--skipLibCheck', '--customConditions', 'source'],
-  ...['--allowImportingTsExtensions', '--ignoreConfig'],
+  '--noEmit',
+  '--strict',
+  '--target',
+  'es2022',
+  '--module',
+  'nodenext',
+  '--types',
+  'node',
+  '--lib',
+  'es2024,dom,dom.iterable,dom.asynciterable',
+  '--skipLibCheck',
+  '--customConditions',
+  'source',
+  '--allowImportingTsExtensions',
+  '--ignoreConfig',
 ]
 
 /** Compiles only if the client's types on the page equal the real ones, method by method. */

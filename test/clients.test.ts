@@ -49,11 +49,19 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
     [POINTS, '', points, MARKET, undefined, undefined, undefined, undefined],
     [
       ...([POINTS, 'source=SOURCE_EXTERNAL&seq=2', points] as const),
-      ...[MARKET, undefined, undefined, 'SOURCE_EXTERNAL', '2'],
+      MARKET,
+      undefined,
+      undefined,
+      'SOURCE_EXTERNAL',
+      '2',
     ],
     [
       ...([POINTS, `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`, points] as const),
-      ...[MARKET, from, to, undefined, undefined],
+      MARKET,
+      from,
+      to,
+      undefined,
+      undefined,
     ],
     [PROVIDERS, `marketId=${MARKET}`, providers, MARKET, undefined],
     [PROVIDERS, `partyId=${party}`, providers, undefined, party],
@@ -209,9 +217,20 @@ func main() {
   const { stdout } = await runGo(t, program)
   const row = (id: number) => `{"row":${id}} ${id}`
   assert.deepEqual(stdout.trim().split('\n'), [
-    ...['wait 7s', row(2), 'wait 1s', row(3), 'wait 1s', 'wait 1s', row(5), 'wait 1s', 'wait 2s'],
+    'wait 7s',
+    row(2),
+    'wait 1s',
+    row(3),
+    'wait 1s',
+    'wait 1s',
+    row(5),
+    'wait 1s',
+    'wait 2s',
     `${base}/checkpoints: 400 Bad Request`,
-    ...['wait 1s', 'wait 2s', 'wait 3s', 'wait 3s'],
+    'wait 1s',
+    'wait 2s',
+    'wait 3s',
+    'wait 3s',
   ])
   assert.deepEqual(asked, ASKED_IDS)
 })

@@ -32,7 +32,8 @@ function createPool({ most = 4, mostShared = 2, serverLimit = 100 } = {}) {
   const limits: number[] = []
   let limit = serverLimit
   const pool = new ConnectionPool({
-    ...{ most, mostShared },
+    most,
+    mostShared,
     connect: async () => {
       if (clients.filter(({ isEnded }) => !isEnded).length >= limit)
         throw Object.assign(new Error('too many'), { code: '53300' })

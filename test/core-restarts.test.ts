@@ -91,7 +91,8 @@ describe('events outside blocks, as a core sends them after its restart at a sna
       const receiver = await startReceiver(t)
       const start = () =>
         startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
-          ...['--forward', `127.0.0.1:${receiver.port}`],
+          '--forward',
+          `127.0.0.1:${receiver.port}`,
         ])
       const first = await start()
       await (await dial(first.corePort)).send(RESTART[0]!)
@@ -259,7 +260,8 @@ describe('a protocol upgrade without forwarding', () => {
     const folder = temporaryFolder(t)
     // Blocks of last year: an upgrade explains that none comes.
     const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
-      ...['--max-behind', '60'],
+      '--max-behind',
+      '60',
     ])
     const core = await dial(service.corePort)
     const answers = messagesTo(core)
@@ -410,7 +412,8 @@ describe('a protocol upgrade with a receiver of forwarded events', () => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
     const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
-      ...['--forward', `127.0.0.1:${receiver.port}`],
+      '--forward',
+      `127.0.0.1:${receiver.port}`,
     ])
     await (await dial(service.corePort)).send(before)
     await until(async () => (await readyOf(service)).text.includes('protocolUpgrade'), 'readiness')

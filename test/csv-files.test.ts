@@ -78,15 +78,22 @@ describeOn(ANY_STORE_KIND, 'A CSV file of a report', (kind) => {
       const { columns, rows } = await fileOf(base, `${target}&format=csv`, 'series')
       const summary = (of: string) => ['First', 'Last', 'Minimum', 'Maximum'].map((name) => `${of}${name}`)
       assert.deepEqual(columns, [
-        ...['dataPointType', 'start', 'end', 'seq', 'count'],
+        'dataPointType',
+        'start',
+        'end',
+        'seq',
+        'count',
         ...summary('price'),
         ...summary('twap'),
       ])
       const length = BigInt(series.bucketNanoseconds)
       const expected = series.sources.flatMap(({ dataPointType, buckets }) =>
         buckets.map(({ price, twap, ...bucket }) => ({
-          ...{ dataPointType, ...bucket, end: String(BigInt(bucket.start) + length) },
-          ...{ ...flat(price, 'price'), ...flat(twap, 'twap') },
+          dataPointType,
+          ...bucket,
+          end: String(BigInt(bucket.start) + length),
+          ...flat(price, 'price'),
+          ...flat(twap, 'twap'),
         })),
       )
       assert.deepEqual(rows, expected, target)

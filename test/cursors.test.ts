@@ -213,7 +213,11 @@ describe('cursors as text', () => {
   const garbled: [resource: Resource, text: string][] = [
     ...[
       ...'c c1 c_aa c+1_aa c1_-FF c1_-C3 c1_-EDA080 c1_-00 c1_-6161 c1_é c9223372036854775808_aa'.split(' '),
-      ...['c1_-ED A080', 'c1_ ', ' c1_aa', 'c1_aa\n', `c1_${'a'.repeat(2_304)}`],
+      'c1_-ED A080',
+      'c1_ ',
+      ' c1_aa',
+      'c1_aa\n',
+      `c1_${'a'.repeat(2_304)}`,
       // As version 0.1.0 wrote it.
       'AYQHBKsS09Nu',
     ].map((text): [Resource, string] => [checkpoints, text]),

@@ -397,8 +397,11 @@ describe("the explorer's funding periods", () => {
 
   test('are due in the range that contains their end, if they were paid, and part of each that they overlap', () => {
     const all = [
-      ...[madePeriod(0, 0n, 10n), madePeriod(1, 10n, 20n), madePeriod(2, 20n, 30n, { rate: null })],
-      ...[madePeriod(3, 30n, 40n), madePeriod(4, 40n, null)],
+      madePeriod(0, 0n, 10n),
+      madePeriod(1, 10n, 20n),
+      madePeriod(2, 20n, 30n, { rate: null }),
+      madePeriod(3, 30n, 40n),
+      madePeriod(4, 40n, null),
     ]
     for (const [from, to, expected] of [
       [0n, 100n, '0 1 3'],
@@ -409,8 +412,11 @@ describe("the explorer's funding periods", () => {
       assert.equal(seqsOf(dueWithin(all, { from, to })), expected)
     }
     const list = [
-      ...[madePeriod(0, 0n, 10n), madePeriod(1, 10n, 10n), madePeriod(2, 10n, null)],
-      ...[madePeriod(3, 20n, 30n), madePeriod(4, 30n, null)],
+      madePeriod(0, 0n, 10n),
+      madePeriod(1, 10n, 10n),
+      madePeriod(2, 10n, null),
+      madePeriod(3, 20n, 30n),
+      madePeriod(4, 30n, null),
     ]
     for (const [from, to, expected] of [
       [0n, 5n, '0'],

@@ -82,13 +82,24 @@ const UNASKED = { ...answered({} as RangePayments), data: null }
 
 const nowOf = ({ periods, estimate, summary, unit, last }: Funding, nextPayment: bigint | null = null) =>
   render(NowFigures, {
-    ...{ periods: periods.list, estimate, summary, due: nextPayment, unit, last, children: null },
+    periods: periods.list,
+    estimate,
+    summary,
+    due: nextPayment,
+    unit,
+    last,
+    children: null,
   })
 
 const tableOf = (marketId: string, { periods, estimate, unit, range }: Funding) =>
   render(PeriodsTable, {
-    ...{ marketId, periods: answered(periods), shown: within(periods.list, range), firstListed: null },
-    ...{ range, estimate, unit },
+    marketId,
+    periods: answered(periods),
+    shown: within(periods.list, range),
+    firstListed: null,
+    range,
+    estimate,
+    unit,
   })
 
 function readoutOf({ data, periods, estimate, unit, range }: Funding, time: bigint) {
@@ -101,15 +112,25 @@ function readoutOf({ data, periods, estimate, unit, range }: Funding, time: bigi
 
 function readout(reading: Reading, props: Partial<ReadoutProps> = {}): string {
   return render(Readout, {
-    ...{ pointed: true, bars: { kind: 'rate', values: new Map() }, days: null, cumulative: null },
-    ...{ unit: null, interval: '', reading, ...props },
+    pointed: true,
+    bars: { kind: 'rate', values: new Map() },
+    days: null,
+    cumulative: null,
+    unit: null,
+    interval: '',
+    reading,
+    ...props,
   })
 }
 
 /** A market without a known asset or an estimate. */
 const madeFunding = (fields: Partial<Omit<Funding, 'summary'>> & { summary?: MarketSummary }): Funding => ({
-  ...{ range: { from: 0n, to: 100n }, periods: { list: [], more: false }, estimate: null, unit: null },
-  ...{ data: { moments: [], bucket: 1n, interval: '' }, last: timeOf(114) },
+  range: { from: 0n, to: 100n },
+  periods: { list: [], more: false },
+  estimate: null,
+  unit: null,
+  data: { moments: [], bucket: 1n, interval: '' },
+  last: timeOf(114),
   summary: { marketData: null, instrument: null } as unknown as MarketSummary,
   ...fields,
 })
@@ -151,11 +172,15 @@ describe("the explorer's funding", () => {
     }
     for (const [units, total, next, text] of [
       [
-        ...['1', '-15087.02243', '70.35102'],
+        '1',
+        '-15087.02243',
+        '70.35102',
         '-15,087.02 USD long paid for 28 periods CSV worth 29,510.09 USD at the mark price next payment +70.35 USD',
       ],
       [
-        ...['-20', '301740.4486', '-1407.0204'],
+        '-20',
+        '301740.4486',
+        '-1407.0204',
         '+301,740.45 USD short received for 28 periods CSV worth 590,201.80 USD at the mark price next payment -1,407.02 USD',
       ],
     ]) {

@@ -394,8 +394,13 @@ describe('the charts of the explorer', () => {
     const count = 5_200
     const periods = Array.from({ length: count }, (_, seq) =>
       periodEvent({
-        ...{ seq: BigInt(seq), start: timeOf(seq * 3_600), end: timeOf((seq + 1) * 3_600) },
-        ...{ fundingPayment: '100', fundingRate: '0.0001', internalTwap: '1', externalTwap: '1' },
+        seq: BigInt(seq),
+        start: timeOf(seq * 3_600),
+        end: timeOf((seq + 1) * 3_600),
+        fundingPayment: '100',
+        fundingRate: '0.0001',
+        internalTwap: '1',
+        externalTwap: '1',
       }),
     )
     await live.commit(1, [pointAt(1), pointAt(count * 3_600), ...periods])

@@ -102,7 +102,9 @@ describe('the explorer, while its service changes,', () => {
     const old = now() - 7_200
     await live.commit(old, [pointAt(old)])
     const ingestion = {
-      ...{ failure: null as string | null, live: null, maxBehindSeconds: null },
+      failure: null as string | null,
+      live: null,
+      maxBehindSeconds: null,
       threadsRun: () => true,
     }
     const page = await openAt(await serve(t, store, { ingestion }))

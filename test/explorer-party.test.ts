@@ -33,7 +33,12 @@ const payment = (
   amount: string,
   { lossAmount = '0', marketId = 'a'.repeat(64) } = {},
 ): FundingPayment => ({
-  ...{ partyId: TRADER, marketId, fundingPeriodSeq: '1', timestamp: String(timestamp), amount, lossAmount },
+  partyId: TRADER,
+  marketId,
+  fundingPeriodSeq: '1',
+  timestamp: String(timestamp),
+  amount,
+  lossAmount,
 })
 
 const DAY = 86_400_000_000_000n
@@ -255,10 +260,7 @@ describe('the view of a party', () => {
     assert.match(textOf(render(PartyView, {})), about)
     const paid = [{ ...payment(1n, '-100'), partyId: 'network' }, payment(1n, '5'), payment(1n, '-2')]
     const table = render(PaidTable, { payments: paid, unit: null })
-    assert.deepEqual(rowTexts(table), [
-      ...['3e6558d0…a21563 -2', '3e6558d0…a21563 +5'],
-      'network as owed -100',
-    ])
+    assert.deepEqual(rowTexts(table), ['3e6558d0…a21563 -2', '3e6558d0…a21563 +5', 'network as owed -100'])
     assert.match(textOf(table), about)
   })
 

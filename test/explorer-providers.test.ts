@@ -53,18 +53,28 @@ type Fields = Partial<Omit<LiquidityProvider, 'feeShare'>> & {
 }
 
 const SLA = {
-  ...{ currentEpochFractionOfTimeOnBook: '0.5', lastEpochFractionOfTimeOnBook: '0.7' },
+  currentEpochFractionOfTimeOnBook: '0.5',
+  lastEpochFractionOfTimeOnBook: '0.7',
   requiredLiquidity: '12345',
-  ...{ lastEpochFeePenalty: '0.2', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
-  ...{ notionalVolumeBuys: '1', notionalVolumeSells: '1' },
+  lastEpochFeePenalty: '0.2',
+  lastEpochBondPenalty: '0',
+  hysteresisPeriodFeePenalties: [],
+  notionalVolumeBuys: '1',
+  notionalVolumeSells: '1',
 } as unknown as NonNullable<LiquidityProvider['sla']>
 
 /** A provider without an SLA unless it is given. */
 const made = ({ feeShare, ...fields }: Fields) =>
   ({
-    ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), sla: null, ...fields },
+    marketId: LIVE_MARKET,
+    partyId: 'b'.repeat(64),
+    sla: null,
+    ...fields,
     feeShare: {
-      ...{ equityLikeShare: '1', averageScore: '1', virtualStake: '1', averageEntryValuation: '1' },
+      equityLikeShare: '1',
+      averageScore: '1',
+      virtualStake: '1',
+      averageEntryValuation: '1',
       ...feeShare,
     },
   }) as LiquidityProvider
@@ -219,9 +229,14 @@ describe("the explorer's providers", () => {
 
   test('have figures that are not known before the market has left its opening auction, and no sum of them', () => {
     const empty = {
-      ...{ currentEpochFractionOfTimeOnBook: '', lastEpochFractionOfTimeOnBook: '', requiredLiquidity: '' },
-      ...{ lastEpochFeePenalty: '', lastEpochBondPenalty: '', hysteresisPeriodFeePenalties: [] },
-      ...{ notionalVolumeBuys: '', notionalVolumeSells: '' },
+      currentEpochFractionOfTimeOnBook: '',
+      lastEpochFractionOfTimeOnBook: '',
+      requiredLiquidity: '',
+      lastEpochFeePenalty: '',
+      lastEpochBondPenalty: '',
+      hysteresisPeriodFeePenalties: [],
+      notionalVolumeBuys: '',
+      notionalVolumeSells: '',
     }
     const settlementAsset = { id: 'USD', symbol: 'USD', name: 'USD', decimals: '2' }
     const instrument = { code: 'M', name: '', settlementAsset, sla: null } as unknown as Instrument
@@ -236,7 +251,8 @@ describe("the explorer's providers", () => {
     assertSays(view, 'title="Not known: the market was in its opening auction"')
     assertSays(totalsOf(view), 'Penalised 0 Required liquidity – not known Virtual stake 0.01 USD')
     const both = viewOf([
-      ...[made({ sla: empty as unknown as typeof SLA }), made({ partyId: 'c'.repeat(64), sla: SLA })],
+      made({ sla: empty as unknown as typeof SLA }),
+      made({ partyId: 'c'.repeat(64), sla: SLA }),
       made({ partyId: 'd'.repeat(64) }),
     ])
     assertSays(totalsOf(both), 'Required liquidity 123.45 USD without 1 not known Virtual')
@@ -264,9 +280,12 @@ describe("the explorer's providers", () => {
           ['b', '0.75', '0.1'],
         ].map(([party, equityLikeShare, score]) =>
           made({
-            ...{ marketId, partyId: party!.repeat(64), sla: SLA },
+            marketId,
+            partyId: party!.repeat(64),
+            sla: SLA,
             feeShare: {
-              ...{ equityLikeShare: equityLikeShare!, averageScore: market === 1 ? '0' : score! },
+              equityLikeShare: equityLikeShare!,
+              averageScore: market === 1 ? '0' : score!,
               virtualStake: '100000.1111111111111',
             },
           }),
@@ -334,9 +353,18 @@ describe("the explorer's providers", () => {
 
   const epoch = (seq: number, fields: Partial<LiquidityProviderEpoch> = {}) =>
     ({
-      ...{ marketId: LIVE_MARKET, partyId: 'b'.repeat(64), epoch: `${seq}`, atBlock: '1', timestamp: '0' },
-      ...{ timeOnBook: '0.7', feePenalty: '0', bondPenalty: '0', equityLikeShare: null },
-      ...{ requiredLiquidity: '12345', feesPaid: null, ...fields },
+      marketId: LIVE_MARKET,
+      partyId: 'b'.repeat(64),
+      epoch: `${seq}`,
+      atBlock: '1',
+      timestamp: '0',
+      timeOnBook: '0.7',
+      feePenalty: '0',
+      bondPenalty: '0',
+      equityLikeShare: null,
+      requiredLiquidity: '12345',
+      feesPaid: null,
+      ...fields,
     }) as LiquidityProviderEpoch
 
   /** The end of an epoch of a day. */
@@ -344,8 +372,10 @@ describe("the explorer's providers", () => {
 
   /** The terms of markets in which providers must be on the book 60 % of the time. */
   const TERMS: SlaParameters = {
-    ...{ priceRange: '0.05', commitmentMinTimeFraction: '0.6' },
-    ...{ performanceHysteresisEpochs: '2', slaCompetitionFactor: '0.4' },
+    priceRange: '0.05',
+    commitmentMinTimeFraction: '0.6',
+    performanceHysteresisEpochs: '2',
+    slaCompetitionFactor: '0.4',
   }
 
   /** The table of epochs at the page's address. */
@@ -359,10 +389,15 @@ describe("the explorer's providers", () => {
     go('/?view=providers')
     const rows = [
       epoch(9, {
-        ...{ timeOnBook: '0.25', feePenalty: '0.5', bondPenalty: '0.125', equityLikeShare: '0.4' },
+        timeOnBook: '0.25',
+        feePenalty: '0.5',
+        bondPenalty: '0.125',
+        equityLikeShare: '0.4',
         feesPaid: '1000000',
       }),
-      ...[epoch(7, { feesPaid: '7' }), epoch(6, { timeOnBook: '0.6' }), epoch(2)],
+      epoch(7, { feesPaid: '7' }),
+      epoch(6, { timeOnBook: '0.6' }),
+      epoch(2),
     ]
     const least = '0.6'
     const chart = render(EpochsChart, { rows: rows.toReversed(), least })
@@ -396,14 +431,21 @@ describe("the explorer's providers", () => {
     assert.deepEqual(rowTexts(tableOf(rows, null, 1, 2)), rowTexts(table).slice(1, 4))
     // One who was paid without an SLA has no other figures.
     const none = {
-      ...{ timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null },
+      timeOnBook: null,
+      feePenalty: null,
+      bondPenalty: null,
+      requiredLiquidity: null,
       feesPaid: '7',
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, none)])), ['9 1970-01-01 00:00:00 – – – – – 0.00007 –'])
     assertSays(textOf(render(EpochsChart, { rows: [epoch(9, none)], least })), 'Epoch 9: no SLA figures')
     // The market has not left its opening auction.
     const empty = {
-      ...{ timeOnBook: '', feePenalty: '', bondPenalty: '', requiredLiquidity: '', feesPaid: '7' },
+      timeOnBook: '',
+      feePenalty: '',
+      bondPenalty: '',
+      requiredLiquidity: '',
+      feesPaid: '7',
     }
     assert.deepEqual(rowTexts(tableOf([epoch(9, empty)])), [
       `9 1970-01-01 00:00:00${' – not known'.repeat(3)} – – not known 0.00007 –`,

@@ -32,7 +32,10 @@ describe("the explorer's series", () => {
     )
     assert.deepEqual(
       moments.map(({ start, external, internal, difference }) => [
-        ...[Number(start), external?.twap.last, internal?.twap.last, difference && writeDecimal(difference)],
+        Number(start),
+        external?.twap.last,
+        internal?.twap.last,
+        difference && writeDecimal(difference),
       ]),
       [
         [0, great, undefined, null],
@@ -237,8 +240,17 @@ function createCanvas(width: number) {
   const drawn: (string | number)[][] = []
   const nothing = () => {}
   const ctx = {
-    ...{ fillStyle: '', textAlign: 'right', save: nothing, restore: nothing, rect: nothing, clip: nothing },
-    ...{ beginPath: nothing, moveTo: nothing, lineTo: nothing, stroke: nothing, setLineDash: nothing },
+    fillStyle: '',
+    textAlign: 'right',
+    save: nothing,
+    restore: nothing,
+    rect: nothing,
+    clip: nothing,
+    beginPath: nothing,
+    moveTo: nothing,
+    lineTo: nothing,
+    stroke: nothing,
+    setLineDash: nothing,
     strokeRect: (...box: number[]) => drawn.push(['outline', ...box]),
     measureText: () => ({ width: 20 }),
     fillRect: (...box: number[]) => drawn.push([ctx.fillStyle, ...box]),
@@ -265,7 +277,9 @@ describe("the explorer's charts", () => {
   test('tint no more of the plot than the market was in auction, however short each auction was', () => {
     const { chart, drawn } = createCanvas(1_000)
     const shade = (kind: Shade['kind'], from: number, seconds: number): Shade => ({
-      ...{ kind, from: BigInt(from) * SECOND, to: BigInt((from + seconds) * 1e9) },
+      kind,
+      from: BigInt(from) * SECOND,
+      to: BigInt((from + seconds) * 1e9),
     })
     const shades = [shade('auction', 10, 0.1), shade('auction', 20, 2.5), shade('auction', 50, 5)]
     drawShades(chart, [...shades, shade('gap', 990, 100)], colours)
@@ -281,7 +295,10 @@ describe("the explorer's charts", () => {
   test('have a bar for each payment, from the first to the last, in the colour of those who pay', () => {
     const { chart, drawn } = createCanvas(100)
     const bar = (from: number, to: number, value: number, estimate = false) => ({
-      ...{ from: BigInt(from) * SECOND, to: BigInt(to) * SECOND, value, estimate },
+      from: BigInt(from) * SECOND,
+      to: BigInt(to) * SECOND,
+      value,
+      estimate,
     })
     drawBars(chart, [bar(0, 10, 20), bar(10, 40, -30), bar(40, 40, 5), bar(90, 200, 10, true)], colours)
     assert.deepEqual(drawn, [

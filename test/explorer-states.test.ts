@@ -64,30 +64,48 @@ describe('the explorer says how current the data are', () => {
       // Clocks differ a little, not by days.
       [READY, [sample(1, 5, -7)], 'live', 'live · 0 s', 'Live: the last block is 0 s old.'],
       [
-        ...[READY, [sample(1, 5, -old)], 'static', 'as of 2023-10-07 12:15 UTC'],
+        READY,
+        [sample(1, 5, -old)],
+        'static',
+        'as of 2023-10-07 12:15 UTC',
         "The last block is from 2023-10-07 12:15:04 UTC, 1 d 2 h after this browser's time.",
       ],
       [
-        ...[READY, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC'],
+        READY,
+        grown,
+        'receiving',
+        'receiving · 2023-10-05 08:15 UTC',
         `Receiving blocks. The last one is from ${asOf}`,
       ],
       [READY, still, 'static', 'as of 2023-10-05 08:15 UTC', `The last block is from ${asOf}`],
       // Blocks that arrived longer ago do not count.
       [
-        ...[READY, [sample(30, 5, old), sample(1, 6, old)], 'static', 'as of 2023-10-05 08:15 UTC'],
+        READY,
+        [sample(30, 5, old), sample(1, 6, old)],
+        'static',
+        'as of 2023-10-05 08:15 UTC',
         `The last block is from ${asOf}`,
       ],
       [behind, still, 'lagging', 'lagging by 1 d 2 h', `Lagging: the last block is from ${asOf}`],
       [
-        ...[behind, [sample(1, 5, 7)], 'lagging', 'lagging by 7 s'],
+        behind,
+        [sample(1, 5, 7)],
+        'lagging',
+        'lagging by 7 s',
         'Lagging: the last block is from 2023-10-06 10:14:57 UTC, 7 s ago.',
       ],
       [
-        ...[behind, grown, 'receiving', 'receiving · 2023-10-05 08:15 UTC'],
+        behind,
+        grown,
+        'receiving',
+        'receiving · 2023-10-05 08:15 UTC',
         `Receiving blocks. The last one is from ${asOf}`,
       ],
       [
-        ...[notReady('intake stopped', 'the disk is full'), still, 'not-ready', 'not ready: intake stopped'],
+        notReady('intake stopped', 'the disk is full'),
+        still,
+        'not-ready',
+        'not ready: intake stopped',
         'Not ready: the disk is full.',
       ],
       [notReady('empty store', ''), [], 'empty', 'not ready: empty', 'The store has no blocks yet.'],
@@ -171,7 +189,10 @@ describe('the views of the explorer', () => {
     for (let at = 0; at < 500; at++) noteCoverage(coverage, at)
     assert.equal(coverageSamples.value.length, 200)
     assert.deepEqual(coverageSamples.value.at(-1), {
-      ...{ at: 499, height: 905n, points: 2_298n, checkpoints: 36n },
+      at: 499,
+      height: 905n,
+      points: 2_298n,
+      checkpoints: 36n,
       lastTimestamp: BigInt(coverage.blocks.lastTimestamp),
     })
   })
@@ -289,7 +310,11 @@ describe('the views of the explorer', () => {
 
   test('shade a gap between the times of the blocks before and after it, and to the edge where none is known', () => {
     const gap = (start: string | null, end: string | null) => ({
-      ...{ from: '6', to: '8', kind: 'missing' as const, start, end },
+      from: '6',
+      to: '8',
+      kind: 'missing' as const,
+      start,
+      end,
     })
     const time = (second: number) => String(1_709_273_798n * SECOND + BigInt(second) * SECOND)
     const said = (...gaps: ReturnType<typeof gap>[]) => describeGaps(gapShades(gaps))

@@ -132,7 +132,9 @@ describe('the explorer', () => {
     await tabTo('Market↑')
     await press('Enter')
     assert.deepEqual(await page.locator('table.markets .market-code').allInnerTexts(), [
-      ...['SOL/PERP', 'ETH/PERP', 'BTC/PERP'],
+      'SOL/PERP',
+      'ETH/PERP',
+      'BTC/PERP',
     ])
     assertSays(page.url(), 'sort=-market')
 

@@ -63,8 +63,13 @@ function filesOf(folder: string): Map<string, Buffer> {
 /** Points of a block, one nanosecond apart; their times are `late` blocks earlier than it. */
 function pointsOf(height: number, count: number, marketId = A, late = 0): MarketEvent[] {
   return Array.from({ length: count }, (_, index) => ({
-    ...{ kind: 'funding-period-data-point' as const, marketId, seq: 1n, source: 2 as const },
-    ...{ price: String(height), twap: '1', timestamp: timeOf(height - late) + BigInt(index) + BigInt(late) },
+    kind: 'funding-period-data-point' as const,
+    marketId,
+    seq: 1n,
+    source: 2 as const,
+    price: String(height),
+    twap: '1',
+    timestamp: timeOf(height - late) + BigInt(index) + BigInt(late),
   }))
 }
 

@@ -66,7 +66,11 @@ for (const kind of ANY_STORE_KIND) {
       inThreads: true,
     })
     const { found, types } = await jsonOf<{ found: Record<string, Found>; types: object }>(t, PYTHON, [
-      ...[join(CLIENTS, 'read_exports.py'), base, 'funding-payments', 'amount', 'timestamp'],
+      join(CLIENTS, 'read_exports.py'),
+      base,
+      'funding-payments',
+      'amount',
+      'timestamp',
     ])
     const expected = await paymentsOf(base)
     assert.ok(expected.rows > 50)
@@ -91,7 +95,11 @@ for (const kind of ANY_STORE_KIND) {
     }
     const base = await serve(t, await storeOfGenerated(t, kind, { blocks: 2_000, events: 0 }))
     const found = await jsonOf<Record<string, Found>>(t, DUCKDB_PYTHON, [
-      ...[join(CLIENTS, 'read_exports_duckdb.py'), base, 'funding-payments', 'amount', 'timestamp'],
+      join(CLIENTS, 'read_exports_duckdb.py'),
+      base,
+      'funding-payments',
+      'amount',
+      'timestamp',
     ])
     const expected = await paymentsOf(base)
     for (const [source, seen] of Object.entries(found)) {
@@ -110,7 +118,9 @@ for (const kind of ANY_STORE_KIND) {
     const base = await serve(t, await storeOfGenerated(t, kind, { blocks: 1_000, events: 0 }))
     const { code, stdout, stderr } = await ended(
       startProgram(t, 'Rscript', [
-        ...[join(CLIENTS, 'read_exports.R'), `${base}/api/v2/export/funding-periods.csv`, 'seq'],
+        join(CLIENTS, 'read_exports.R'),
+        `${base}/api/v2/export/funding-periods.csv`,
+        'seq',
       ]),
     )
     assert.equal(code, 0, stderr)

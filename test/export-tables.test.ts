@@ -135,7 +135,8 @@ describe('the table of a resource', () => {
       ['', null],
     ] as const
     const exported = valuations.map(([averageEntryValuation]) => [
-      ...[market!, party!],
+      market!,
+      party!,
       JSON.stringify({ ...JSON.parse(feeShare as string), averageEntryValuation }),
       sla!,
     ])

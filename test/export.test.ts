@@ -92,7 +92,9 @@ describeOn(STORE_KINDS, 'exports', (kind) => {
     for (const format of ['ndjson', 'csv', 'parquet']) {
       const out = join(folder, `points.${format}`)
       const run = startProgram(t, process.execPath, [
-        ...['--import', PEAK_MEMORY, MAIN],
+        '--import',
+        PEAK_MEMORY,
+        MAIN,
         ...`${command} --format ${format} --out ${out} --log-level warn`.split(' '),
       ])
       const startedAt = performance.now()

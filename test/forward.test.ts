@@ -100,7 +100,10 @@ test('a second Lyra that receives forwarded events has the same tables in the en
     startLive(t, join(folder, 'second.db'), join(folder, 'second-buffer'), ['--listen', `127.0.0.1:${port}`])
   let second = await startReceiving()
   const first = await startLive(t, join(folder, 'first.db'), join(folder, 'first-buffer'), [
-    ...['--forward', `127.0.0.1:${port}`, '--forward-mb', '16'],
+    '--forward',
+    `127.0.0.1:${port}`,
+    '--forward-mb',
+    '16',
   ])
   const core = await dial(first.corePort)
   const parts = 2
@@ -202,7 +205,8 @@ describe('a receiver of forwarded events', () => {
       const receiver = await startReceiver(t)
       const folder = temporaryFolder(t)
       const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
-        ...['--forward', `127.0.0.1:${receiver.port}`],
+        '--forward',
+        `127.0.0.1:${receiver.port}`,
       ])
       const core = await dial(service.corePort)
       await core.send(blocks.slice(0, 20))

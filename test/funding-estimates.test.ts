@@ -42,29 +42,40 @@ class Markets {
     if (seq !== period.seq || [fundingPayment, fundingRate, internalTwap, externalTwap].includes(null))
       return null
     return {
-      ...{ marketId, seq: String(seq), start: String(period.start), at: String(timestamp) },
-      ...{ internalTwap, externalTwap, fundingPayment, fundingRate },
+      marketId,
+      seq: String(seq),
+      start: String(period.start),
+      at: String(timestamp),
+      internalTwap,
+      externalTwap,
+      fundingPayment,
+      fundingRate,
     }
   }
 }
 
 const FIGURES: MarketFigures = {
-  ...{
-    timestamp: timeOf(2),
-    markPrice: '100',
-    openInterest: 3n,
-    state: 5,
-    tradingMode: 1,
-    isMalformed: false,
-  },
+  timestamp: timeOf(2),
+  markPrice: '100',
+  openInterest: 3n,
+  state: 5,
+  tradingMode: 1,
+  isMalformed: false,
   perpetual: {
-    ...{ fundingPayment: '-7', fundingRate: '-0.07', internalTwap: '93', externalTwap: '100' },
-    ...{ seq: 4n, start: timeOf(1) },
+    fundingPayment: '-7',
+    fundingRate: '-0.07',
+    internalTwap: '93',
+    externalTwap: '100',
+    seq: 4n,
+    start: timeOf(1),
   },
 }
 
 const dataWith = (figures: Partial<MarketFigures>): MarketEvent => ({
-  ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
+  kind: 'market-data',
+  marketId: LIVE_MARKET,
+  feeShares: [],
+  slas: [],
   figures: { ...FIGURES, ...figures },
 })
 

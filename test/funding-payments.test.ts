@@ -117,8 +117,12 @@ describeOn(STORE_KINDS, 'the funding payments of parties', (kind) => {
     assert.equal(nodes.length, LOSSES.length)
     for (const [at, [name, , amount, lossAmount]] of LOSSES.entries()) {
       const expected = {
-        ...{ partyId: PARTY, marketId: MARKET, fundingPeriodSeq: `${at}` },
-        ...{ timestamp: `${2 * at + 2}000000000`, amount, lossAmount },
+        partyId: PARTY,
+        marketId: MARKET,
+        fundingPeriodSeq: `${at}`,
+        timestamp: `${2 * at + 2}000000000`,
+        amount,
+        lossAmount,
       }
       assert.deepEqual(nodes.at(-1 - at), expected, name)
     }

@@ -28,8 +28,12 @@ const rateText = (rate: bigint) =>
 
 const eventOf = (marketId: string, { seq, start, end, rate }: Period) =>
   periodEvent({
-    ...{ marketId, seq: BigInt(seq), start: timeOf(start), end: end === null ? null : timeOf(end) },
-    ...{ fundingPayment: rate === null ? null : '1', fundingRate: rate === null ? null : rateText(rate) },
+    marketId,
+    seq: BigInt(seq),
+    start: timeOf(start),
+    end: end === null ? null : timeOf(end),
+    fundingPayment: rate === null ? null : '1',
+    fundingRate: rate === null ? null : rateText(rate),
   })
 
 /** Periods of random lengths up to a time, some of zero length, the last one running. */
@@ -40,7 +44,9 @@ function periodsUpTo(end: number, random: ReturnType<typeof createRandom>): Peri
     const isOver = at + length <= end
     const rate = BigInt(random.integer(2_000_000_000) - 1_000_000_000) * 1_000n
     periods.push({
-      ...{ seq, start: at, end: isOver ? at + length : null },
+      seq,
+      start: at,
+      end: isOver ? at + length : null,
       rate: isOver && length > 0 ? rate : null,
     })
     at += length
@@ -194,8 +200,12 @@ test('a CSV file of too many rates is refused, never cut', async (t) => {
   const periods = (marketId: string) =>
     Array.from({ length: 400 }, (_, index) =>
       periodEvent({
-        ...{ marketId, seq: BigInt(index), start: at(index), end: at(index) + 1n },
-        ...{ fundingPayment: '1', fundingRate: '0.1' },
+        marketId,
+        seq: BigInt(index),
+        start: at(index),
+        end: at(index) + 1n,
+        fundingPayment: '1',
+        fundingRate: '0.1',
       }),
     )
   const { base } = await serveLive(t, STORE_KINDS[0]!, markets.flatMap(periods))

@@ -73,7 +73,7 @@ describe('the blocks of a generated stream', () => {
 
 /** The kinds that Lyra reads; of cancelled and expired orders the number. */
 const OWN = new Set([
-  ...[101, 111, 113, 116, 117, 121, 124, 125, 131, 135, 148, 149, 156, 159, 160, 178, 179, 187],
+  101, 111, 113, 116, 117, 121, 124, 125, 131, 135, 148, 149, 156, 159, 160, 178, 179, 187,
 ])
 
 /**

@@ -45,7 +45,10 @@ const npmTool = (name: string, ...args: string[]) => [
 
 const openApiGenerator = (name: string, ...args: string[]) => [
   join(TOOLS, 'python/bin/openapi-generator-cli'),
-  ...['generate', '--generator-name', name, ...args],
+  'generate',
+  '--generator-name',
+  name,
+  ...args,
 ]
 
 const GENERATORS: readonly Generator[] = [
@@ -97,7 +100,13 @@ const GENERATORS: readonly Generator[] = [
     mustNotPrint: /warning/i,
     command: ({ document }) => [
       join(TOOLS, 'python/bin/openapi-python-client'),
-      ...['generate', '--path', document, '--meta', 'none', '--output-path', 'api'],
+      'generate',
+      '--path',
+      document,
+      '--meta',
+      'none',
+      '--output-path',
+      'api',
     ],
   },
   {
@@ -117,7 +126,13 @@ const GENERATORS: readonly Generator[] = [
     program: 'oapi-codegen',
     command: ({ document }) => [
       join(TOOLS, 'bin/oapi-codegen'),
-      ...['-generate', 'types,client', '-package', 'api', '-o', 'api/api.go', document],
+      '-generate',
+      'types,client',
+      '-package',
+      'api',
+      '-o',
+      'api/api.go',
+      document,
     ],
   },
   {
@@ -127,7 +142,12 @@ const GENERATORS: readonly Generator[] = [
     shortRun: [],
     command: ({ document }) => [
       join(TOOLS, 'bin/ogen'),
-      ...['--target', 'api', '--package', 'api', '--clean', document],
+      '--target',
+      'api',
+      '--package',
+      'api',
+      '--clean',
+      document,
     ],
   },
   {
@@ -182,13 +202,14 @@ async function answersOf(base: string) {
 const COMPILE: Record<Language, (t: TestContext, folder: string, program: string) => Promise<string[]>> = {
   TypeScript: async (t, folder, program) => {
     const compilerOptions = {
-      ...{ strict: true, noEmit: true, skipLibCheck: true, types: ['node'] },
-      ...{
-        module: 'esnext',
-        moduleResolution: 'bundler',
-        target: 'es2022',
-        lib: ['es2022', 'dom', 'dom.iterable'],
-      },
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['node'],
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      target: 'es2022',
+      lib: ['es2022', 'dom', 'dom.iterable'],
     }
     writeFileSync(
       join(folder, 'tsconfig.json'),

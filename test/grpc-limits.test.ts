@@ -89,7 +89,10 @@ function begin(
   headers: OutgoingHttpHeaders = {},
 ) {
   const stream = session.request({
-    ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
     ...headers,
   })
   stream.on('error', () => {})
@@ -100,8 +103,11 @@ function begin(
       stream.on(event, (given: object) => Object.assign(all, given))
     stream.once('close', () =>
       resolve({
-        ...{ status: all['grpc-status'], message: all['grpc-message'], limit: all['ratelimit-limit'] },
-        ...{ http: Number(all[':status']), reset: stream.rstCode ?? 0 },
+        status: all['grpc-status'],
+        message: all['grpc-message'],
+        limit: all['ratelimit-limit'],
+        http: Number(all[':status']),
+        reset: stream.rstCode ?? 0,
       }),
     )
   })

@@ -233,8 +233,11 @@ test('a second writer of a SQLite store that cannot be locked commits nothing', 
   t.after(() => Promise.all([first.close(), second.close()]))
   const ingest = (height: number, writer: Writer) =>
     ingestFiles({
-      ...{ input: findEventFiles([fileWith(t, fileOf({ height, events: [checkpoint()] }))]), writer },
-      ...{ log: SILENT, allowGap: false, strict: false },
+      input: findEventFiles([fileWith(t, fileOf({ height, events: [checkpoint()] }))]),
+      writer,
+      log: SILENT,
+      allowGap: false,
+      strict: false,
     })
   const overtaken: Writer = {
     ...second,

@@ -174,8 +174,13 @@ describeOn(STORE_KINDS, 'databases', (kind) => {
       report.imported.map(({ lacks }) => lacks),
       [
         [
-          ...['checkpoints', 'fundingPayments', 'instrumentTerms', 'instruments'],
-          ...['liquidityProviderHistory', 'liquidityProviders', 'paidLiquidityFees'],
+          'checkpoints',
+          'fundingPayments',
+          'instrumentTerms',
+          'instruments',
+          'liquidityProviderHistory',
+          'liquidityProviders',
+          'paidLiquidityFees',
         ],
       ],
     )

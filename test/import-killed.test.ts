@@ -31,8 +31,11 @@ const EPOCH = 100
 
 /** Tables whose rows are written with their blocks: the column of the height. */
 const OF_BLOCKS = {
-  ...{ checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 },
-  ...{ liquidity_provider_history: 10, paid_liquidity_fees: 2 },
+  checkpoints: 4,
+  funding_period_data_points: 6,
+  liquidity_provisions: 4,
+  liquidity_provider_history: 10,
+  paid_liquidity_fees: 2,
 }
 
 /** Fails unless the store has all rows of its blocks, none of others, and reports incomplete resources. */
@@ -96,7 +99,12 @@ describeOn(STORE_KINDS, 'an interrupted import', (kind) => {
       const wholeMs = performance.now() - startedAt
       const expected = await dumpStore(whole)
       await killOften(t, {
-        ...{ kind, wholeMs, expected, from: 0.3, kills: runsOf('seconds', kind), killsEach: KILLS_EACH },
+        kind,
+        wholeMs,
+        expected,
+        from: 0.3,
+        kills: runsOf('seconds', kind),
+        killsEach: KILLS_EACH,
         argumentsOf: (store) => argumentsOf(store, source),
         random: createRandom(path.length),
         check: (store, where) => assertWhole(store, expected, where),

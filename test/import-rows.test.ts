@@ -135,7 +135,8 @@ describeOn(STORE_KINDS, 'imports of recordings', (kind) => {
       assert.deepEqual(lacks, [
         'fundingPayments',
         ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
-        ...['liquidityProviderHistory', 'paidLiquidityFees'],
+        'liquidityProviderHistory',
+        'paidLiquidityFees',
       ])
       assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
       if (answers.length > 0) await assertAnswers(await serve(t, store), answers)

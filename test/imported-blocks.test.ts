@@ -63,7 +63,10 @@ async function take(scope: TestContext, store: string, blocks: MadeBlock[], step
   if (step.do === 'import') {
     const { from, to, blocksOfCommit, commits } = step
     await importBlocks(store, blocksOf(fileOf(...blocks)), {
-      ...{ from: BigInt(from), to: BigInt(to), blocksOfCommit, commits },
+      from: BigInt(from),
+      to: BigInt(to),
+      blocksOfCommit,
+      commits,
     })
     return
   }

@@ -69,13 +69,27 @@ describe('a market event', () => {
           trigger,
         ) => {
           const of = message({
-            ...{ 1: one, 2: two, 3: 'x', 4: four, 5: five, 6: six, 10: ten, 11: eleven, 12: twelve },
+            1: one,
+            2: two,
+            3: 'x',
+            4: four,
+            5: five,
+            6: six,
+            10: ten,
+            11: eleven,
+            12: twelve,
             7: trigger === null ? null : scheduleSpec([{ 1: trigger[0], 2: trigger[1] }]),
           })
           const instrument = message({ 1: 'id', 2: code, 3: name, 4: message({ 1: 'a:b' }), [product]: of })
           const body = message({
-            ...{ 1: MARKET.toUpperCase(), 2: message({ 1: instrument, 2: message({}) }), 3: places },
-            ...{ 4: message({ 1: 'fees' }), 8: mode, 9: state, 11: position, 21: '1' },
+            1: MARKET.toUpperCase(),
+            2: message({ 1: instrument, 2: message({}) }),
+            3: places,
+            4: message({ 1: 'fees' }),
+            8: mode,
+            9: state,
+            11: position,
+            21: '1',
             18: message({ 1: range, 2: fraction, 4: epochs, 5: factor }),
           })
           const [asset, quote] = product === 101 ? [two, ''] : product in PRODUCTS ? [one, two] : []
@@ -83,26 +97,36 @@ describe('a market event', () => {
             seconds === null ? null : BigInt(seconds) * 1_000_000_000n
           const hasSla = [range, fraction, epochs, factor].some((value) => value && value !== '0')
           const expected = {
-            ...{ kind: 'market', marketId: MARKET, code: code ?? '', name: name ?? '' },
-            ...{ product: PRODUCTS[product] ?? 'PRODUCT_UNSPECIFIED', quoteName: quote ?? '' },
-            ...{
-              decimalPlaces: places ?? 0n,
-              positionDecimalPlaces: position ?? 0n,
-              state,
-              tradingMode: mode,
-            },
-            ...{ settlementAsset: asset || null, funding: null, schedule: null },
+            kind: 'market',
+            marketId: MARKET,
+            code: code ?? '',
+            name: name ?? '',
+            product: PRODUCTS[product] ?? 'PRODUCT_UNSPECIFIED',
+            quoteName: quote ?? '',
+            decimalPlaces: places ?? 0n,
+            positionDecimalPlaces: position ?? 0n,
+            state,
+            tradingMode: mode,
+            settlementAsset: asset || null,
+            funding: null,
+            schedule: null,
             ...(product === 102 && {
               funding: {
-                ...{ interestRate: four ?? '', clampLowerBound: five ?? '', clampUpperBound: six ?? '' },
-                ...{ scalingFactor: ten, lowerBound: eleven, upperBound: twelve },
+                interestRate: four ?? '',
+                clampLowerBound: five ?? '',
+                clampUpperBound: six ?? '',
+                scalingFactor: ten,
+                lowerBound: eleven,
+                upperBound: twelve,
               },
               schedule: trigger && { initial: nanoseconds(trigger[0]), every: nanoseconds(trigger[1]) },
             }),
             sla: hasSla
               ? {
-                  ...{ priceRange: range ?? '', commitmentMinTimeFraction: fraction ?? '' },
-                  ...{ performanceHysteresisEpochs: epochs ?? 0n, slaCompetitionFactor: factor ?? '' },
+                  priceRange: range ?? '',
+                  commitmentMinTimeFraction: fraction ?? '',
+                  performanceHysteresisEpochs: epochs ?? 0n,
+                  slaCompetitionFactor: factor ?? '',
                 }
               : null,
           }
@@ -232,8 +256,12 @@ describe('the running period in market data', () => {
   test('is decoded on request', () => {
     const said = message({ 1: '-5', 2: '-0.5', 3: '5', 4: '10', 5: 7, 6: 9_000_000_000n, 7: '1', 9: 3 })
     assert.deepEqual(of(said).figures!.perpetual, {
-      ...{ fundingPayment: '-5', fundingRate: '-0.5', internalTwap: '5', externalTwap: '10' },
-      ...{ seq: 7n, start: 9_000_000_000n },
+      fundingPayment: '-5',
+      fundingRate: '-0.5',
+      internalTwap: '5',
+      externalTwap: '10',
+      seq: 7n,
+      start: 9_000_000_000n,
     })
     assert.equal(of(message({ 1: '' })).figures!.perpetual!.fundingPayment, null)
     assert.equal(of(null).figures!.perpetual, null)

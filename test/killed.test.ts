@@ -86,7 +86,12 @@ describeOn(STORE_KINDS, 'an interrupted process', (kind) => {
   for (const command of inTurns(STORE_KINDS.indexOf(kind), ['ingest', 'serve'] as const)) {
     test(`${command} killed at random moments resumes, and results in the same tables`, (t) =>
       killOften(t, {
-        ...{ kind, wholeMs, expected, from: 0.2, kills: runsOf('process', kind), killsEach: KILLS_EACH },
+        kind,
+        wholeMs,
+        expected,
+        from: 0.2,
+        kills: runsOf('process', kind),
+        killsEach: KILLS_EACH,
         argumentsOf: (store) => COMMANDS[command](store, file),
         random: createRandom(command === 'ingest' ? 11 : 12),
         check: async (store, where) => assertWholeUpToPosition(await dumpStore(store), where),

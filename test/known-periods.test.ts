@@ -27,15 +27,27 @@ const pointOf = (seq: number, height: number, source: 1 | 2): MarketEvent => ({
 const dataOf = (seq: number | null, hasEstimate: boolean): MarketEvent => {
   const text = hasEstimate ? '1' : null
   return {
-    ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
+    kind: 'market-data',
+    marketId: LIVE_MARKET,
+    feeShares: [],
+    slas: [],
     figures: {
-      ...{ timestamp: 1n, markPrice: '1', openInterest: 0n, state: 5, tradingMode: 1, isMalformed: false },
+      timestamp: 1n,
+      markPrice: '1',
+      openInterest: 0n,
+      state: 5,
+      tradingMode: 1,
+      isMalformed: false,
       perpetual:
         seq === null
           ? null
           : {
-              ...{ fundingPayment: text, fundingRate: text, internalTwap: text, externalTwap: text },
-              ...{ seq: BigInt(seq), start: 0n },
+              fundingPayment: text,
+              fundingRate: text,
+              internalTwap: text,
+              externalTwap: text,
+              seq: BigInt(seq),
+              start: 0n,
             },
     },
   }
@@ -104,8 +116,11 @@ function expectedOf(blocks: readonly Block[], from: bigint | null, to: bigint | 
       const seq = Number(event.seq)
       const before = periods.get(seq)
       periods.set(seq, {
-        ...{ seq, start: before?.start ?? event.start, startHeight: before?.startHeight ?? height },
-        ...{ end: event.end, rate: event.fundingRate },
+        seq,
+        start: before?.start ?? event.start,
+        startHeight: before?.startHeight ?? height,
+        end: event.end,
+        rate: event.fundingRate,
       })
     }
   }

@@ -181,8 +181,11 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
           assert.equal(await count(store, 'stream'), 0)
           const reader = await openStore(store).openReader()
           const { position } = await reader.page({
-            ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
-            ...{ descending: true, cursor: null, limit: 5 },
+            resource: fundingPeriodDataPoints,
+            selection: { marketId: MARKET },
+            descending: true,
+            cursor: null,
+            limit: 5,
           })
           await reader.close()
           assert.equal(position, null)
@@ -346,8 +349,11 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     const heard = listen(t)
     const reader = await openStore(store).openReader()
     const page = await reader.page({
-      ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
-      ...{ descending: true, cursor: [1_696_500_800_000_000_000n, 0n, 0n], limit: 5 },
+      resource: fundingPeriodDataPoints,
+      selection: { marketId: MARKET },
+      descending: true,
+      cursor: [1_696_500_800_000_000_000n, 0n, 0n],
+      limit: 5,
     })
     await reader.close()
     t.mock.restoreAll()

@@ -241,7 +241,11 @@ describe('the reader for streams and exports', () => {
       ...lives.slice(0, 8),
       'export 1',
       ...lives.slice(8),
-      ...['catching up 1', 'export 2', 'catching up 2', 'catching up 3', 'catching up 4'],
+      'catching up 1',
+      'export 2',
+      'catching up 2',
+      'catching up 3',
+      'catching up 4',
     ])
   })
 })

@@ -25,9 +25,14 @@ import { describeOn, openStore, readFrom, STORE_KINDS } from './fixtures/stores.
 const RUN = { market: 1n, source: 1n }
 
 const point = (time: number, fields: { marketId?: string; seq?: bigint; price?: number } = {}) => ({
-  ...{ kind: 'funding-period-data-point' as const, source: 1 as const, timestamp: timeOf(time) },
-  ...{ marketId: LIVE_MARKET, seq: 1n, ...fields },
-  ...{ price: String(fields.price ?? time + 1_000), twap: String(time + 2_000) },
+  kind: 'funding-period-data-point' as const,
+  source: 1 as const,
+  timestamp: timeOf(time),
+  marketId: LIVE_MARKET,
+  seq: 1n,
+  ...fields,
+  price: String(fields.price ?? time + 1_000),
+  twap: String(time + 2_000),
 })
 
 /** Commits a point for each second of some, 5,000 a block. */

@@ -24,7 +24,9 @@ async function passedOf(suites: Suites, stores: string): Promise<{ name: string;
   const child = spawn(
     process.execPath,
     [
-      ...['--test', '--test-isolation=none', '--test-reporter=junit'],
+      '--test',
+      '--test-isolation=none',
+      '--test-reporter=junit',
       `--test-name-pattern=${names.join('|')}`,
       ...suites.map(([file]) => join('test', file)),
     ],
@@ -56,7 +58,10 @@ const ON_EVERY_STORE: Suites = [
   [
     'resources.test.ts',
     [
-      ...['the stream of examples', 'exports of examples', 'contains examples', 'old rows of examples'],
+      'the stream of examples',
+      'exports of examples',
+      'contains examples',
+      'old rows of examples',
       'describes pages of examples',
     ],
   ],

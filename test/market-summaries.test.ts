@@ -51,8 +51,11 @@ function marketDataOf(events: readonly MarketEvent[], marketId: string): object 
   if (last?.kind !== 'market-data' || last.figures === null) return null
   const { timestamp, markPrice, openInterest, state, tradingMode } = last.figures
   return {
-    ...{ timestamp: String(timestamp), markPrice, openInterest: String(openInterest) },
-    ...{ marketState: MARKET_STATES[state], tradingMode: TRADING_MODES[tradingMode] },
+    timestamp: String(timestamp),
+    markPrice,
+    openInterest: String(openInterest),
+    marketState: MARKET_STATES[state],
+    tradingMode: TRADING_MODES[tradingMode],
   }
 }
 
@@ -81,7 +84,10 @@ const SUMMARY_CASE: ResourceCase = {
   rows: (events, blocks) => {
     const history = caseOf('liquidityProviderHistory').rows(events, blocks)
     const [points, periods, named, providers] = [
-      ...['fundingPeriodDataPoints', 'fundingPeriods', 'instruments', 'liquidityProviders'],
+      'fundingPeriodDataPoints',
+      'fundingPeriods',
+      'instruments',
+      'liquidityProviders',
     ].map((name) => rowsOf(name, events)) as [ModelRow[], ModelRow[], ModelRow[], ModelRow[]]
     const ids = new Set([...events.flatMap(marketOf), ...history.map(({ of }) => String(of.market_id))])
     return [...ids].map((marketId) => {

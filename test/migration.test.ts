@@ -237,7 +237,10 @@ for (const kind of STORE_KINDS) {
       await withoutTerms(kind, old)
       await openStore(old).migrate()
       const lacked = [
-        ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'paidLiquidityFees'],
+        'fundingPayments',
+        'instrumentTerms',
+        'liquidityProviderHistory',
+        'paidLiquidityFees',
       ].map((name) => JSON.stringify([name, '3', '2000000000']))
       for (const isAgain of [false, true]) {
         if (isAgain) await ingestWell(t, old, fileOf(...blocks, { height: 3 }))

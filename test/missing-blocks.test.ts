@@ -34,8 +34,11 @@ describe('The times of gaps', () => {
             if (before + 1 === height) return []
             return [
               {
-                ...{ from: BigInt(before + 1), to: BigInt(height - 1), kind: 'missing' },
-                ...{ start: timeAt(before), end: timeAt(height) },
+                from: BigInt(before + 1),
+                to: BigInt(height - 1),
+                kind: 'missing',
+                start: timeAt(before),
+                end: timeAt(height),
               },
             ]
           })
@@ -48,7 +51,11 @@ describe('The times of gaps', () => {
   test('of an incomplete block are those of its neighbours, once they are there', () => {
     const block = (height: number, isIncomplete = false) => ({ height, isIncomplete })
     const incomplete = (at: bigint, start: bigint | null, end: bigint | null, to = at) => ({
-      ...{ from: at, to, kind: 'incomplete', start, end },
+      from: at,
+      to,
+      kind: 'incomplete',
+      start,
+      end,
     })
     assert.deepEqual(gapsAfter([block(1, true)]), [incomplete(1n, null, null)])
     assert.deepEqual(gapsAfter([block(1), block(2, true)]), [incomplete(2n, 10n, null)])
@@ -70,8 +77,11 @@ describe('The times of gaps', () => {
 
 describe('missingIn of the client', () => {
   const gap = (from: number, to: number, start: number | null, end: number | null) => ({
-    ...{ from: `${from}`, to: `${to}`, kind: 'missing' as const },
-    ...{ start: start === null ? null : `${start}`, end: end === null ? null : `${end}` },
+    from: `${from}`,
+    to: `${to}`,
+    kind: 'missing' as const,
+    start: start === null ? null : `${start}`,
+    end: end === null ? null : `${end}`,
   })
   const coverage = {
     blocks: {

@@ -91,7 +91,9 @@ for (const kind of STORE_KINDS) {
       const dump = async (store: string): Promise<StoreDump> => ({
         ...(await dumpStore(store)),
         // Version 0.1.0 did not store the hashes of block 1's parts.
-        ...{ stream: [], instruments: [], assets: [] },
+        stream: [],
+        instruments: [],
+        assets: [],
       })
       const [migrated, expected] = [await dump(old), await dump(made)]
       // Nor did it store the places of periods' starts; neither version stored market data or instrument terms.

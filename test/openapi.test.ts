@@ -342,9 +342,16 @@ describe('The OpenAPI document suits generators of clients:', () => {
 
 /** Queries of which most paths refuse some: each by another of their parameters. */
 const QUERIES = [
-  ...['', 'pretty', 'a=%zz', 'seq=18446744073709551615', 'source=x&pretty', 'dateRange.startTimestamp=0'],
+  '',
+  'pretty',
+  'a=%zz',
+  'seq=18446744073709551615',
+  'source=x&pretty',
+  'dateRange.startTimestamp=0',
   ...['first=2', 'first=0', 'first=x', 'after=x'].map((text) => `pagination.${text}`),
-  ...[`marketId=${MARKET}`, 'marketId=', 'partyId=x'],
+  `marketId=${MARKET}`,
+  'marketId=',
+  'partyId=x',
 ]
 
 /** Requests of every operation that is answered at once, valid and invalid. */
@@ -355,7 +362,9 @@ const TARGETS = [
       ...QUERIES.map((query) => `${path.replace('{marketId}', MARKET)}?${query}`),
       ...['', 'x', 'f'.repeat(64)].map((id) => path.replace('{marketId}', id)),
     ]),
-  ...[`${CHECKPOINTS}/`, PERIODS.replace(MARKET, 'data-points'), '/nope'],
+  `${CHECKPOINTS}/`,
+  PERIODS.replace(MARKET, 'data-points'),
+  '/nope',
 ]
 
 describeOn(ANY_STORE_KIND, 'The service', (kind) => {
@@ -406,8 +415,26 @@ describeOn(ANY_STORE_KIND, 'The service', (kind) => {
   })
 
   const texts = [
-    ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483648', '9223372036854775807', '1.5', 'x'],
-    ...['true', 'FALSE', 'SOURCE_EXTERNAL', 'network', MARKET, MARKET.toUpperCase(), `${MARKET}0`, '日'],
+    '',
+    '0',
+    '1',
+    '2',
+    '3',
+    '5000',
+    '5001',
+    '-1',
+    '2147483648',
+    '9223372036854775807',
+    '1.5',
+    'x',
+    'true',
+    'FALSE',
+    'SOURCE_EXTERNAL',
+    'network',
+    MARKET,
+    MARKET.toUpperCase(),
+    `${MARKET}0`,
+    '日',
   ]
   for (const [path, { get }] of Object.entries(document.paths)) {
     test(`accepts values that the schemas of ${path} allow, and refuses others`, async () => {
@@ -462,7 +489,10 @@ describe('The document as OpenAPI 3.0', () => {
   test('has the same operations, with the same parameters and answers', () => {
     const shapeOf = ({ paths }: Document) =>
       Object.entries(paths).map(([path, { get }]) => [
-        ...[path, get.operationId, get.parameters!.length, Object.keys(get.responses)],
+        path,
+        get.operationId,
+        get.parameters!.length,
+        Object.keys(get.responses),
         Object.values(get.responses).map(({ content }) => Object.keys(content ?? {})),
       ])
     assert.deepEqual(shapeOf(older), shapeOf(document))

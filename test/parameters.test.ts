@@ -61,8 +61,16 @@ const SAME: [target: string, appended: string[], others?: string[]][] = [
   [
     `${POINTS}?pagination.first=3`,
     [
-      ...['PAGINATION.first', 'pagination', 'pagination[first]', 'seq%20', '', '__proto__', 'constructor'],
-      ...['partyId', 'marketId', 'market_id'],
+      'PAGINATION.first',
+      'pagination',
+      'pagination[first]',
+      'seq%20',
+      '',
+      '__proto__',
+      'constructor',
+      'partyId',
+      'marketId',
+      'market_id',
     ].map((name) => `&${name}=x&${name}=${'f'.repeat(64)}`),
     [`${POINTS_OF}${MARKET.toUpperCase()}?pagination.first=3`],
   ],
@@ -71,7 +79,11 @@ const SAME: [target: string, appended: string[], others?: string[]][] = [
     `${CHECKPOINTS}?pagination.first=2`,
     [
       ...['0', '-1', '5001', INT32].map((last) => `&pagination.last=${last}`),
-      ...['&pagination.before=', '&pagination.before=garbled', '&seq=x', '&source=x', '&marketId=x'],
+      '&pagination.before=',
+      '&pagination.before=garbled',
+      '&seq=x',
+      '&source=x',
+      '&marketId=x',
     ],
   ],
   // With `last` alone: `after`, whatever its content.

@@ -102,7 +102,9 @@ function queryOf(
 ): PageQuery {
   const values: Selection = {
     marketId: resource.scope === null ? facts.providersMarketId : facts.marketId,
-    ...{ partyId: facts.partyId, source: 1n, seq: facts.seq },
+    partyId: facts.partyId,
+    source: 1n,
+    seq: facts.seq,
   }
   const named = [...(resource.scope === null ? [] : [resource.scope]), ...filters.map(({ name }) => name)]
   const selection: Selection = {
@@ -165,7 +167,10 @@ function factsOf(row: string[]): Facts {
     marketId: marketId!,
     providersMarketId: providersMarketId!,
     partyId: partyId!,
-    ...{ first: first!, last: last!, height: height!, seq: seq! },
+    first: first!,
+    last: last!,
+    height: height!,
+    seq: seq!,
     span: { first: from!, last: to! },
   }
 }

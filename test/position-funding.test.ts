@@ -40,8 +40,14 @@ function expectedOf(periods: readonly Period[], units: string, from: bigint, to:
 }
 
 const NO_TOTALS = {
-  ...{ count: null, total: null, sumOfRates: null, averageRate: null },
-  ...{ firstEnd: null, lastEnd: null, completeFrom: null, missing: null },
+  count: null,
+  total: null,
+  sumOfRates: null,
+  averageRate: null,
+  firstEnd: null,
+  lastEnd: null,
+  completeFrom: null,
+  missing: null,
 }
 
 describeOn(STORE_KINDS, 'the payments of a position', (kind) => {
@@ -67,7 +73,11 @@ describeOn(STORE_KINDS, 'the payments of a position', (kind) => {
           const { count, total, sumOfRates, firstEnd, lastEnd, payments } = found
           assert.deepEqual(
             {
-              ...{ count, firstEnd, lastEnd, total: scaled(total!), sumOfRates: scaled(sumOfRates!) },
+              count,
+              firstEnd,
+              lastEnd,
+              total: scaled(total!),
+              sumOfRates: scaled(sumOfRates!),
               seqs: payments.map(({ seq }) => seq),
               amounts: payments.map(({ amount }) => scaled(amount)),
             },
@@ -110,8 +120,11 @@ describeOn(STORE_KINDS, 'the payments of a position', (kind) => {
 
   const period = (seq: bigint, end: number | null, payment: string | null = null) =>
     periodEvent({
-      ...{ seq, start: timeOf(Number(seq) * 10), end: end === null ? null : timeOf(end) },
-      ...{ fundingPayment: payment, fundingRate: payment === null ? null : '0.001' },
+      seq,
+      start: timeOf(Number(seq) * 10),
+      end: end === null ? null : timeOf(end),
+      fundingPayment: payment,
+      fundingRate: payment === null ? null : '0.001',
     })
 
   test('are a CSV file of all payments in the range, with dates on request', async (t) => {
@@ -151,8 +164,11 @@ describeOn(STORE_KINDS, 'the payments of a position', (kind) => {
 test('a CSV file with too many payments is refused, never cut', async (t) => {
   const periods = Array.from({ length: MAX_FILE_ROWS + 1 }, (_, index) =>
     periodEvent({
-      ...{ seq: BigInt(index), start: timeOf(index), end: timeOf(index + 1) },
-      ...{ fundingPayment: '1', fundingRate: '0.1' },
+      seq: BigInt(index),
+      start: timeOf(index),
+      end: timeOf(index + 1),
+      fundingPayment: '1',
+      fundingRate: '0.1',
     }),
   )
   const { base } = await serveLive(t, STORE_KINDS[0]!, periods)

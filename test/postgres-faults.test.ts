@@ -186,8 +186,11 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const reader = await openReader(t, name)
     const pageOf = (limit: number) =>
       reader.page({
-        ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
-        ...{ descending: true, cursor: null, limit },
+        resource: fundingPeriodDataPoints,
+        selection: { marketId: MARKET },
+        descending: true,
+        cursor: null,
+        limit,
       })
     const expected = await pageOf(40)
     const schema = new URL(name).searchParams.get('schema')

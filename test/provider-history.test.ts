@@ -56,7 +56,10 @@ const shown = (
 /** A row of fees whose market data are not there. */
 const withoutFigures = (row: Node): Node => ({
   ...row,
-  ...{ timeOnBook: null, feePenalty: null, bondPenalty: null, requiredLiquidity: null },
+  timeOnBook: null,
+  feePenalty: null,
+  bondPenalty: null,
+  requiredLiquidity: null,
   equityLikeShare: null,
 })
 
@@ -129,19 +132,25 @@ describeOn(STORE_KINDS, 'the history of liquidity providers', (kind) => {
     const whole = {
       height: 5,
       events: [
-        ...[data(MARKET, [sla(PARTY, '0.1')]), fees(MARKET, 1, [[PARTY, '5']]), epoch(1), epoch(2, 1)],
+        data(MARKET, [sla(PARTY, '0.1')]),
+        fees(MARKET, 1, [[PARTY, '5']]),
+        epoch(1),
+        epoch(2, 1),
         data(MARKET, [sla(PARTY, '0.2'), sla('none', '1')], [share(PARTY, '0.5')]),
         data(MARKET, [sla(PARTY, '0.3'), sla(idOf('c'), '1')]),
         fees(MARKET, 1, Object.entries({ [PARTY_2]: '8', none: '1', [idOf('f')]: 'x' })),
-        ...[fees(MARKET, 1, [[PARTY, '70']]), fees(MARKET, 2, [[PARTY, '9']])],
+        fees(MARKET, 1, [[PARTY, '70']]),
+        fees(MARKET, 2, [[PARTY, '9']]),
       ],
     }
     // The same epoch ends again; its fees stay the first ones.
     const later = {
       height: 6,
       events: [
-        ...[epoch(2n ** 63n), data(MARKET, [sla(PARTY, '1')])],
-        ...[epoch(1), fees(MARKET, 1, [[PARTY_2, '12']])],
+        epoch(2n ** 63n),
+        data(MARKET, [sla(PARTY, '1')]),
+        epoch(1),
+        fees(MARKET, 1, [[PARTY_2, '12']]),
       ],
     }
     const incomplete = { ...whole, without: [6] }
@@ -199,7 +208,10 @@ describeOn(STORE_KINDS, 'fees in a block in which no epoch ends', (kind) => {
     { marketId: MARKET, partyId: PARTY_2, atBlock: '5', timeOnBook: null, share: null, feesPaid: '6' },
     { marketId: OTHER_MARKET, partyId: PARTY, atBlock: '9', timeOnBook: '0.5', share: '0.25', feesPaid: '7' },
   ].map(({ share, timeOnBook, ...row }) => ({
-    ...{ ...row, epoch: '34', timestamp: `${row.atBlock}000000000`, timeOnBook },
+    ...row,
+    epoch: '34',
+    timestamp: `${row.atBlock}000000000`,
+    timeOnBook,
     feePenalty: timeOnBook && '0.1',
     bondPenalty: timeOnBook && '0.2',
     requiredLiquidity: timeOnBook && '9',

@@ -209,7 +209,8 @@ describeOn(path === null ? [] : STORE_KINDS, 'the stream of a real core', (kind)
     const receiver = await startReceiver(t)
     const store = kind.create(t)
     const { service, core } = await startWithCore(t, store, undefined, [
-      ...['--forward', `127.0.0.1:${receiver.port}`],
+      '--forward',
+      `127.0.0.1:${receiver.port}`,
     ])
     await core.send(events)
     await untilHeight(service, LAST_BLOCK)

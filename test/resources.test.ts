@@ -168,25 +168,29 @@ for (const kind of STORE_KINDS) {
           ['csv', csv.text],
         ] as const) {
           const ran = await runLyra(t, [
-            ...['export', resource.kebabName, ...args, '--store', store, '--format', format],
-          ])
-          assert.equal(ran.code, 0, ran.stderr)
-          assert.equal(ran.stdout, text)
-        }
-        const file = join(temporaryFolder(t), 'rows.parquet')
-        const ran = await runLyra(t, [
-          ...[
             'export',
             resource.kebabName,
             ...args,
             '--store',
             store,
             '--format',
-            'parquet',
-            '--text',
-            '--out',
-            file,
-          ],
+            format,
+          ])
+          assert.equal(ran.code, 0, ran.stderr)
+          assert.equal(ran.stdout, text)
+        }
+        const file = join(temporaryFolder(t), 'rows.parquet')
+        const ran = await runLyra(t, [
+          'export',
+          resource.kebabName,
+          ...args,
+          '--store',
+          store,
+          '--format',
+          'parquet',
+          '--text',
+          '--out',
+          file,
         ])
         assert.equal(ran.code, 0, ran.stderr)
         const bytes = readFileSync(file)

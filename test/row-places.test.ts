@@ -12,8 +12,13 @@ import { describeOn, STORE_KINDS } from './fixtures/stores.ts'
 /** A resource of providers that also shows the status of a provision. */
 const withStatus = (from?: (places: Places) => string, condition?: string) =>
   defineResource({
-    ...{ name: 'examples', nodeName: 'Example', summary: 'List examples', meaning: 'An example.' },
-    ...{ path: '/api/v2/examples', tag: 99, cursor: 't' },
+    name: 'examples',
+    nodeName: 'Example',
+    summary: 'List examples',
+    meaning: 'An example.',
+    path: '/api/v2/examples',
+    tag: 99,
+    cursor: 't',
     key: [
       { column: 'market_id', type: 'id' },
       { column: 'party_id', type: 'id' },
@@ -80,7 +85,12 @@ test('a resource that limits another table to the place of its rows is accepted'
 })
 
 const assetOf = (symbol: string): MarketEvent => ({
-  ...{ kind: 'asset', assetId: 'XYZ', name: 'An asset', symbol, decimals: 5n, status: 4 },
+  kind: 'asset',
+  assetId: 'XYZ',
+  name: 'An asset',
+  symbol,
+  decimals: 5n,
+  status: 4,
 })
 
 describeOn(STORE_KINDS, 'followers of instruments', (kind) => {

@@ -42,7 +42,12 @@ async function marketOf(base: string, marketId: string): Promise<Node[]> {
 const floor = (time: bigint, length: bigint) => time - (((time % length) + length) % length)
 
 const nothingOf = (marketId: string): Series => ({
-  ...{ marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] },
+  marketId,
+  from: '0',
+  to: '0',
+  interval: '',
+  bucketNanoseconds: '0',
+  sources: [],
 })
 
 type Asked = Partial<Record<'start' | 'end', bigint | undefined>> &
@@ -120,8 +125,11 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
         ? [[1, 7, 40, 500, 2_000][random.integer(5)]!, undefined]
         : [undefined, INTERVALS[random.integer(INTERVALS.length)]!.name]
     const query = Object.entries({
-      ...{ 'dateRange.startTimestamp': start, 'dateRange.endTimestamp': end },
-      ...{ source, buckets, interval },
+      'dateRange.startTimestamp': start,
+      'dateRange.endTimestamp': end,
+      source,
+      buckets,
+      interval,
     })
       .filter(([, value]) => value !== undefined)
       .map((pair) => pair.join('='))
@@ -153,8 +161,12 @@ function oddPoint(height: number, random: ReturnType<typeof createRandom>, time:
   }
   return {
     kind: 'funding-period-data-point' as const,
-    ...{ marketId: height % 7 === 0 ? OTHER_MARKET : LIVE_MARKET, seq, timestamp: time },
-    ...{ source: (1 + random.integer(2)) as 1 | 2, price: number(), twap: number() },
+    marketId: height % 7 === 0 ? OTHER_MARKET : LIVE_MARKET,
+    seq,
+    timestamp: time,
+    source: (1 + random.integer(2)) as 1 | 2,
+    price: number(),
+    twap: number(),
   }
 }
 

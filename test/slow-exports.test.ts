@@ -144,7 +144,9 @@ async function serveToSlowReaders(t: TestContext, kind: StoreKind) {
     )
   const { lines, log } = keptLog('info')
   const base = await serve(t, store, {
-    ...{ inThreads: true, trustProxy: true, log },
+    inThreads: true,
+    trustProxy: true,
+    log,
     limits: { ...PLACES, exportPace: PACE, ...NO_FILES },
   })
   return { base, lines }

@@ -111,7 +111,10 @@ describeOn(STORE_KINDS, 'the height since which a store has a resource', (kind) 
     assert.deepEqual(
       since,
       [
-        ...['fundingPayments', 'instrumentTerms', 'liquidityProviderHistory', 'marketData'],
+        'fundingPayments',
+        'instrumentTerms',
+        'liquidityProviderHistory',
+        'marketData',
         'paidLiquidityFees',
       ].map((name) => JSON.stringify([name, next, timestamp])),
     )

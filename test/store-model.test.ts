@@ -131,7 +131,9 @@ async function ingest(rules: Rules, tried: Tried, bytes: Buffer, allowGap: boole
   const { failure } = await ingestFiles({
     input: findEventFiles([fileWith(tried.scope, bytes)]),
     writer: await tried.writer(),
-    ...{ log: SILENT, allowGap, strict: false },
+    log: SILENT,
+    allowGap,
+    strict: false,
   })
   // A history that stays incomplete is only said at the end.
   const stoppedAt = failure instanceof EventStreamError ? failure.position.record : Number.POSITIVE_INFINITY
@@ -191,8 +193,10 @@ const importing = imports.map(
     new Command(`import ${from}-${to}, ${commits} commits of ${blocksOfCommit}`, async (rules, tried) => {
       await tried.close()
       const done = await importBlocks(tried.store, blocksOf(fileOf(...tried.blocks)), {
-        ...{ from: BigInt(tried.height(from)), to: BigInt(tried.height(to)) },
-        ...{ blocksOfCommit, commits },
+        from: BigInt(tried.height(from)),
+        to: BigInt(tried.height(to)),
+        blocksOfCommit,
+        commits,
       })
       for (const commit of done) rules.do((model) => model.import(commit))
     }),
@@ -226,7 +230,11 @@ const kill = fc.tuple(ranges, fc.integer({ min: 250, max: 900 })).map(
       const bytes = fileOf(...tried.piece(some))
       const path = fileWith(tried.scope, bytes)
       const { child, outcome } = startLyra(tried.scope, [
-        ...['ingest', '--allow-gap', '--store', tried.store, path],
+        'ingest',
+        '--allow-gap',
+        '--store',
+        tried.store,
+        path,
       ])
       await Promise.race([outcome, sleep(delay)])
       child.kill('SIGKILL')

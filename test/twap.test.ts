@@ -224,8 +224,11 @@ const sentPeriod = (seq: number, start: number, more: Partial<FundingPeriodEvent
   periodEvent({ seq: BigInt(seq), start: s(start), ...more })
 
 const sentPoint = (seq: number, source: 1 | 2, time: number, price: number | string, twap: number) => ({
-  ...{ ...pointAt(0, { source }), seq: BigInt(seq), timestamp: s(time) },
-  ...{ price: String(price), twap: String(twap) },
+  ...pointAt(0, { source }),
+  seq: BigInt(seq),
+  timestamp: s(time),
+  price: String(price),
+  twap: String(twap),
 })
 
 for (const method of METHOD_NAMES) {

@@ -76,8 +76,14 @@ const closing = (
   { payment = '50', rate = '0.5', internal = '150', external = '100', length = 10 }: Closing = {},
 ) =>
   content(EVENT_KIND.fundingPeriod, {
-    ...{ 1: MARKET, 2: seq, 3: BigInt(seq * 10 * S), 4: BigInt((seq * 10 + length) * S) },
-    ...{ 5: payment, 6: rate, 7: internal, 8: external },
+    1: MARKET,
+    2: seq,
+    3: BigInt(seq * 10 * S),
+    4: BigInt((seq * 10 + length) * S),
+    5: payment,
+    6: rate,
+    7: internal,
+    8: external,
   })
 
 /** The points for the TWAPs of {@link closing}. */

@@ -68,8 +68,12 @@ for (const [name, points, closing, openings, running, plain, periods, estimates]
         assert.equal(report.differenceCount, closing - expected - refused)
         assert.deepEqual(report.unknownReasons, refused === 0 ? {} : { 'message refused': refused })
         assert.deepEqual(report.funding, {
-          ...{ paidPeriods: all(periods), estimates: all(estimates), partyPayments: all(0) },
-          ...{ unknownReasons: {}, differences: [], differenceCount: 0 },
+          paidPeriods: all(periods),
+          estimates: all(estimates),
+          partyPayments: all(0),
+          unknownReasons: {},
+          differences: [],
+          differenceCount: 0,
         })
       })
     }

@@ -41,12 +41,33 @@ const INT64 = 2n ** 63n - 1n
 const UINT64 = 2n ** 64n - 1n
 
 const NO_INTEGERS = [
-  ...['', ' ', ' 5', '5 ', '5\0', '5\n', '\t5', '9'.repeat(40)],
+  '',
+  ' ',
+  ' 5',
+  '5 ',
+  '5\0',
+  '5\n',
+  '\t5',
+  '9'.repeat(40),
   ...'+ - --5 +-5 1.0 1. .5 1e3 0x5 0b1 1_0 5,000 five NaN Infinity null 5n ５ ٣ "5" \'5\''.split(' '),
 ]
 const NO_IDS = [
-  ...['', ' ', 'abc', MARKET.slice(1), `${MARKET}0`, `0x${MARKET.slice(2)}`, `${MARKET} `, ` ${MARKET}`],
-  ...[`${MARKET.slice(1)}g`, `${MARKET}\n`, '\0', '😀', "' or 1=1 --", '../x', 'Network', 'a'.repeat(5000)],
+  '',
+  ' ',
+  'abc',
+  MARKET.slice(1),
+  `${MARKET}0`,
+  `0x${MARKET.slice(2)}`,
+  `${MARKET} `,
+  ` ${MARKET}`,
+  `${MARKET.slice(1)}g`,
+  `${MARKET}\n`,
+  '\0',
+  '😀',
+  "' or 1=1 --",
+  '../x',
+  'Network',
+  'a'.repeat(5000),
 ]
 
 function noSizes(allowed: string, others: string[]): [FaultOf, (string | bigint)[]][] {
@@ -217,12 +238,17 @@ const TARGETS: readonly Target[] = [
     const parameters = exportParametersOf(resource)
     return [
       {
-        ...{ path, parameters, needed: { ...needed, format: 'csv' }, without, ...EXPORT },
+        path,
+        parameters,
+        needed: { ...needed, format: 'csv' },
+        without,
+        ...EXPORT,
         isOfReference: resource.grpcMethod !== undefined,
       },
       { path: exportPath(resource), parameters: fullExportParametersOf(resource), ...EXPORT },
       {
-        ...{ path: streamPath(resource), parameters: streamParametersOf(resource) },
+        path: streamPath(resource),
+        parameters: streamParametersOf(resource),
         ...needOf(required.stream),
       },
     ]

@@ -52,11 +52,20 @@ const STATE_OPTIONS = optionsOf<Pick<StreamOptions, 'onComplete' | 'signal'>>({
 })
 const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true, times: true, numbers: true })
 const EXPORT_OPTIONS = optionsOf<ExportOptions>({
-  ...{ format: true, times: true, numbers: true, after: true, newestFirst: true },
+  format: true,
+  times: true,
+  numbers: true,
+  after: true,
+  newestFirst: true,
 })
 const CONNECTION_OPTIONS = {
   ...optionsOf<ConnectionOptions>({
-    ...{ url: true, fetch: true, retries: true, longestWaitMs: true, timeoutMs: true, maxBytes: true },
+    url: true,
+    fetch: true,
+    retries: true,
+    longestWaitMs: true,
+    timeoutMs: true,
+    maxBytes: true,
   }),
   required: 'url',
 }

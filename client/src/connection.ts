@@ -98,7 +98,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       let response: Response
       try {
         response = await ask(`${base}${target}`, {
-          ...{ signal, redirect: 'error' as const },
+          signal,
+          redirect: 'error' as const,
           headers: { accept: 'text/event-stream' },
         })
         if (response.ok && response.body !== null) return response.body

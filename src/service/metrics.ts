@@ -42,7 +42,10 @@ export function createMetrics(): Metrics {
   return {
     gauge: (name, help, labelNames = [], collect = () => {}) =>
       new Gauge({
-        ...{ name, help, labelNames, registers },
+        name,
+        help,
+        labelNames,
+        registers,
         collect() {
           return collect(this)
         },

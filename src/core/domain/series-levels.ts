@@ -20,8 +20,13 @@ const HOURS_24 = levelOf(86_400n, HOURS_4)
 
 /** Shortest first; each after the one that it is made from. */
 export const LEVELS: readonly Level[] = [
-  ...[BASE, MINUTES_5, MINUTES_30, HOURS_4, HOURS_24],
-  ...[levelOf(7n * HOURS_24.seconds, HOURS_24), levelOf(365n * HOURS_24.seconds, HOURS_24)],
+  BASE,
+  MINUTES_5,
+  MINUTES_30,
+  HOURS_4,
+  HOURS_24,
+  levelOf(7n * HOURS_24.seconds, HOURS_24),
+  levelOf(365n * HOURS_24.seconds, HOURS_24),
 ]
 
 function levelOf(seconds: bigint, of: Level | null): Level {

@@ -68,10 +68,7 @@ export const KEPT: readonly Kept[] = [
     name: 'fundingPeriodDataPoints',
     resource: fundingPeriodDataPoints,
     arrivals: [dataPointArrival],
-    tables: [
-      ...[dataPointTable, periodSpanTable, blockSpanTable],
-      ...[seriesTable, seriesMadeTable, seriesStaleTable],
-    ],
+    tables: [dataPointTable, periodSpanTable, blockSpanTable, seriesTable, seriesMadeTable, seriesStaleTable],
   },
   { name: 'auctions', resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
   {

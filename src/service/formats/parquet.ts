@@ -76,7 +76,8 @@ export async function* parquetOf(
 
   function write(): Uint8Array {
     const columnData = columns.map(({ name, kind }, index) => ({
-      ...{ name, data: group[index]!.take(rows) },
+      name,
+      data: group[index]!.take(rows),
       ...(isInteger(kind) ? { encoding: 'DELTA_BINARY_PACKED' as const } : {}),
     }))
     if (rows > 0) file.write({ columnData, rowGroupSize: groupRows })
@@ -161,8 +162,13 @@ function parquetSchema(columns: readonly ExportColumn[], times: TimesForm | unde
     }
     const decimal = { precision: DECIMAL_PRECISION, scale: form.scale }
     return {
-      ...{ name, repetition_type, type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 },
-      ...{ converted_type: 'DECIMAL', ...decimal, logical_type: { type: 'DECIMAL', ...decimal } },
+      name,
+      repetition_type,
+      type: 'FIXED_LEN_BYTE_ARRAY',
+      type_length: 16,
+      converted_type: 'DECIMAL',
+      ...decimal,
+      logical_type: { type: 'DECIMAL', ...decimal },
     }
   })
   return [{ name: 'root', num_children: elements.length }, ...elements]

@@ -44,7 +44,8 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
     if (found === null) return null
     const { position, completeFrom, auctions } = found
     const node = {
-      ...{ marketId: query.marketId, completeFrom: completeFrom.toString() },
+      marketId: query.marketId,
+      completeFrom: completeFrom.toString(),
       intervals: auctions.map(({ start, end }) => ({
         start: start.toString(),
         ...(end === null ? {} : { end: end.toString() }),

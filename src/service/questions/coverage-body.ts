@@ -51,7 +51,9 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
         lastTimestamp: coverage.timestamp.toString(),
       },
       since: coverage.since.map(({ resource, height, start }) => ({
-        ...{ resource, height: height.toString(), start: start?.toString() ?? null },
+        resource,
+        height: height.toString(),
+        start: start?.toString() ?? null,
       })),
       ...rows,
       next: next === null ? null : encodeCoverageCursor(next),

@@ -78,7 +78,9 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     if (file !== null) page.limit = MAX_PAGE_SIZE
     const name = (values.get('interval') as string | undefined) ?? '1d'
     return {
-      ...{ page, file, ...dateRangeOf(values) },
+      page,
+      file,
+      ...dateRangeOf(values),
       interval: INTERVALS.find((interval) => interval.name === name)!,
       usualLength: RATE_INTERVALS.get(name)!,
     }

@@ -80,9 +80,11 @@ function sizeFrom(minimum: number): ParameterType {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
     allowed: `an integer from ${minimum} to ${MAX_PAGE_SIZE}`,
     schema: {
-      ...{ type: 'integer', format: 'int32' },
+      type: 'integer',
+      format: 'int32',
       // Without a default, which some generated clients send: that it is given says which page is meant.
-      ...{ minimum, maximum: MAX_PAGE_SIZE },
+      minimum,
+      maximum: MAX_PAGE_SIZE,
     },
   }
 }

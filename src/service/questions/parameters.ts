@@ -71,7 +71,9 @@ export function dateRangeOf(values: ParameterValues): { start: bigint | null; en
 }
 
 export const filterParameter = ({ name, type, meaning }: Filter): Parameter => ({
-  ...{ name, type: TYPES[type], description: meaning },
+  name,
+  type: TYPES[type],
+  description: meaning,
 })
 
 /** The parameters of a resource's filters, as a kind of request takes them. */

@@ -119,7 +119,8 @@ export const positionFundingQuestion: Question<AskedFunding> = {
       marketId,
       ...dateRangeOf(values),
       units: (values.get('units') as string | undefined) ?? '1',
-      ...{ file, limit },
+      file,
+      limit,
       after: key === null ? null : { start: key[0] as bigint, seq: key[1] as bigint },
     }
   },
@@ -140,8 +141,12 @@ export const positionFundingQuestion: Question<AskedFunding> = {
     }
     const last = payments.at(-1)
     const node = {
-      ...{ marketId, units, count: totals?.count ?? null, total: totals?.total ?? null },
-      ...{ sumOfRates: totals?.sumOfRates ?? null, averageRate: totals?.averageRate ?? null },
+      marketId,
+      units,
+      count: totals?.count ?? null,
+      total: totals?.total ?? null,
+      sumOfRates: totals?.sumOfRates ?? null,
+      averageRate: totals?.averageRate ?? null,
       firstEnd: totals?.firstEnd?.toString() ?? null,
       lastEnd: totals?.lastEnd?.toString() ?? null,
       completeFrom: totals?.completeFrom?.toString() ?? null,

@@ -175,13 +175,19 @@ function seriesBody(marketId: string, series: Series | null): object {
   return {
     series: {
       // Times elsewhere have 64 bits; a bucket at their limits may begin or end beyond.
-      ...{ marketId, from: `${nearestInt64(from)}`, to: `${nearestInt64(to)}`, interval: interval.name },
+      marketId,
+      from: `${nearestInt64(from)}`,
+      to: `${nearestInt64(to)}`,
+      interval: interval.name,
       bucketNanoseconds: interval.nanoseconds.toString(),
       sources: sources.map(({ source, buckets }) => ({
         dataPointType: SOURCES[Number(source)],
         buckets: buckets.map(([start, { seq, count, price, twap }]) => ({
-          ...{ start: start.toString(), seq: seq.toString(), count: count.toString() },
-          ...{ price: summaryNode(price), twap: summaryNode(twap) },
+          start: start.toString(),
+          seq: seq.toString(),
+          count: count.toString(),
+          price: summaryNode(price),
+          twap: summaryNode(twap),
         })),
       })),
     },
@@ -192,7 +198,11 @@ function seriesBody(marketId: string, series: Series | null): object {
 function seriesRows({ interval, sources }: Series): string[][] {
   return sources.flatMap(({ source, buckets }) =>
     buckets.map(([start, { seq, count, price, twap }]) => [
-      ...[SOURCES[Number(source)]!, `${start}`, `${start + interval.nanoseconds}`, `${seq}`, `${count}`],
+      SOURCES[Number(source)]!,
+      `${start}`,
+      `${start + interval.nanoseconds}`,
+      `${seq}`,
+      `${count}`,
       ...[price, twap].flatMap((summary) => BUCKET_VALUES.map((name) => summary[name])),
     ]),
   )

@@ -103,7 +103,9 @@ export function createApp(options: AppOptions): App {
     )
   })
   const connections = createConnections({
-    ...{ backlog, account, slots: limits.connections },
+    backlog,
+    account,
+    slots: limits.connections,
     addressOf: (request) => clientAddress(request, options.trustProxy),
   })
   const countRequest = createRequestCount(options.rateLimit)
@@ -121,7 +123,10 @@ export function createApp(options: AppOptions): App {
   // A store without a log is that of a database server.
   const slots = reader.log === undefined ? limits.serverExports : limits.exports
   const exports = createExports({
-    ...{ longReads, slots, log, account },
+    longReads,
+    slots,
+    log,
+    account,
     storeLog: reader.log,
     leastPace: limits.exportPace,
     fileLimits: limits.exportFiles,
@@ -159,7 +164,10 @@ export function createApp(options: AppOptions): App {
 
   let isClosing = false
   const take = requestTaker({
-    ...{ connections, countRequest, explainError, findRoute },
+    connections,
+    countRequest,
+    explainError,
+    findRoute,
     queue: createRefusalQueue(account),
     trustProxy: options.trustProxy,
     exchanges: {

@@ -172,6 +172,8 @@ export function createArrivalFeed(resource: Resource, selection: Selection, read
       // Blocks below the first height do not move the position either. A network's first block is block 1.
       return level !== null && (level.lacks.gaps.length > 0 || level.coverage.first > 1n)
     },
-    ...{ join, leave, keepAlive },
+    join,
+    leave,
+    keepAlive,
   } satisfies Feed
 }

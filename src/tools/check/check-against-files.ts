@@ -132,7 +132,8 @@ async function compareStores(
     )
   }
   const comparison: ComparedStores = {
-    ...{ store, files },
+    store,
+    files,
     sameLists: await sameLists(store.reader, files.reader),
     pruned: await store.reader.run(readPrunedBefore()),
   }

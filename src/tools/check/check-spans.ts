@@ -52,7 +52,10 @@ export function createSpanCheck(
         const others = await columnsOf(market)
         const ordered = [...found].sort(([a], [b]) => Number(a - b))
         const made = ordered.map(([of, { first, last, points }]) => [
-          ...[market, `${of}`, `${first}`, `${last}`],
+          market,
+          `${of}`,
+          `${first}`,
+          `${last}`,
           ...others(of, points),
         ])
         const range = rangeOf(market, ordered[0]?.[0] ?? 0n, ordered.at(-1)?.[0] ?? 0n)

@@ -76,8 +76,10 @@ function openSide(name: string, signal: AbortSignal): Promise<Side> {
 
 function describeComparison({ a, b, heights, resources }: Comparison): string {
   const lines = [
-    ...[`A: ${printable(a)}`, `B: ${printable(b)}`],
-    ...[`in both: ${describeRanges(heights, SHOWN_RANGES)}`, ''],
+    `A: ${printable(a)}`,
+    `B: ${printable(b)}`,
+    `in both: ${describeRanges(heights, SHOWN_RANGES)}`,
+    '',
   ]
   for (const part of resources) lines.push(...describePart(part))
   const different = resources.filter(({ difference }) => difference !== null).length

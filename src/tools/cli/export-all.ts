@@ -14,7 +14,11 @@ import { rowProgress } from './progress.ts'
 /** The options that are for one resource. */
 const OF_ONE = [
   ...Object.values(FILTERS).map(({ option }) => option),
-  ...['from', 'to', 'after', 'oldestFirst', 'force'],
+  'from',
+  'to',
+  'after',
+  'oldestFirst',
+  'force',
 ]
 
 /** `lyra export all`: writes every resource into a folder, in place of an earlier export. */
@@ -31,7 +35,10 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
     (signal) =>
       withSnapshot(store, (snapshot) =>
         exportFolder({
-          ...{ folder, snapshot, signal, times: options.times },
+          folder,
+          snapshot,
+          signal,
+          times: options.times,
           numbers: options.text ? 'text' : undefined,
           onRows: (count) => progress.add(count),
         }),

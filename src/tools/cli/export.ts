@@ -53,7 +53,11 @@ const RESTRICTIONS = [
 
 /** The placeholder of a filter's value, by type. */
 const PLACEHOLDERS: Record<Filter['type'], string> = {
-  ...{ marketId: 'id', partyId: 'id', traderId: 'id', source: 'source', uint64: 'number' },
+  marketId: 'id',
+  partyId: 'id',
+  traderId: 'id',
+  source: 'source',
+  uint64: 'number',
 }
 
 /** The options that apply to a resource. */

@@ -57,7 +57,9 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
   const { force, temp, allowGap } = options
   try {
     const { source, foreign } = await openSource(sources, {
-      ...{ force, temp, signal },
+      force,
+      temp,
+      signal,
       onNotice: (message) => log.info(message),
     })
     for (const path of foreign) log.warn(`${path}: skipped, not named like a segment`)

@@ -137,7 +137,9 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   const stores = paths.length === 0 ? [findStore(options.store)] : []
   const verified = await interruptible(log, 'interrupted', stores, async (signal) => {
     const shared = {
-      ...{ method, filter: { marketId: options.market, seq: options.seq }, signal },
+      method,
+      filter: { marketId: options.market, seq: options.seq },
+      signal,
       parameters: givenParameters(options),
       onProgress: progressLines(log, describeVerified),
     }

@@ -102,8 +102,12 @@ async function compareResource(
   { signal }: CompareOptions,
 ): Promise<ResourceComparison> {
   let result: ResourceComparison = {
-    ...{ resource: resource.name, same: 0, notCovered: 0, lost: 0 },
-    ...{ difference: null, notCompared: null },
+    resource: resource.name,
+    same: 0,
+    notCovered: 0,
+    lost: 0,
+    difference: null,
+    notCompared: null,
   }
   const foreign = [a, b].find((side) => side.isReference && resource.grpcMethod === undefined)
   if (foreign !== undefined) return { ...result, notCompared: `${foreign.name} does not list them` }

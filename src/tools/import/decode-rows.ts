@@ -40,12 +40,20 @@ export type LeftOutRowReason =
 export type LeftOutRows = (reason: LeftOutRowReason) => void
 
 const PROVISION_STATUSES = [
-  ...['STATUS_UNSPECIFIED', 'STATUS_ACTIVE', 'STATUS_STOPPED', 'STATUS_CANCELLED', 'STATUS_REJECTED'],
-  ...['STATUS_UNDEPLOYED', 'STATUS_PENDING'],
+  'STATUS_UNSPECIFIED',
+  'STATUS_ACTIVE',
+  'STATUS_STOPPED',
+  'STATUS_CANCELLED',
+  'STATUS_REJECTED',
+  'STATUS_UNDEPLOYED',
+  'STATUS_PENDING',
 ]
 
 const ASSET_STATUSES = [
-  ...['STATUS_UNSPECIFIED', 'STATUS_PROPOSED', 'STATUS_REJECTED', 'STATUS_PENDING_LISTING'],
+  'STATUS_UNSPECIFIED',
+  'STATUS_PROPOSED',
+  'STATUS_REJECTED',
+  'STATUS_PENDING_LISTING',
   'STATUS_ENABLED',
 ]
 
@@ -222,10 +230,16 @@ export function marketFiguresOf(
   const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
   const timestamp = Number.isNaN(time) ? 0n : fromMicroseconds(time)
   const event: MarketDataEvent = {
-    ...{ kind: 'market-data', marketId: marketOf(market), feeShares: [], slas: [] },
+    kind: 'market-data',
+    marketId: marketOf(market),
+    feeShares: [],
+    slas: [],
     figures: keptFigures({
-      ...{ timestamp, markPrice: markPrice ?? '', openInterest: naturalOf(openInterest) },
-      ...{ state: numberIn(MARKET_STATES, state), tradingMode: numberIn(TRADING_MODES, tradingMode) },
+      timestamp,
+      markPrice: markPrice ?? '',
+      openInterest: naturalOf(openInterest),
+      state: numberIn(MARKET_STATES, state),
+      tradingMode: numberIn(TRADING_MODES, tradingMode),
       perpetual: perpetual ? perpetualOf(perpetual) : null,
       isMalformed: false,
     }),

@@ -117,7 +117,13 @@ export function openSortingDatabase(folder: string = tmpdir()) {
   return {
     /** Where its file is. */
     folder,
-    ...{ beginBlocks, addBlock, blocks, heightOf, heightInSecond, heightAt, sorter },
+    beginBlocks,
+    addBlock,
+    blocks,
+    heightOf,
+    heightInSecond,
+    heightAt,
+    sorter,
     close: () => database.close(),
   }
 }

@@ -73,8 +73,14 @@ export const STATE = {
   periods: {
     table: 'funding_period',
     columns: [
-      ...['market_id', 'funding_period_seq', 'start_time', 'end_time'],
-      ...['funding_payment', 'funding_rate', 'external_twap', 'internal_twap'],
+      'market_id',
+      'funding_period_seq',
+      'start_time',
+      'end_time',
+      'funding_payment',
+      'funding_rate',
+      'external_twap',
+      'internal_twap',
     ],
     // The core cuts the start of a period to the second.
     second: 'start_time',
@@ -86,7 +92,12 @@ export const STATE = {
   marketFigures: {
     table: 'current_market_data',
     columns: [
-      ...['market', 'seq_num', 'mark_price', 'open_interest', 'market_state', 'market_trading_mode'],
+      'market',
+      'seq_num',
+      'mark_price',
+      'open_interest',
+      'market_state',
+      'market_trading_mode',
       'product_data',
     ],
     isInState,
@@ -95,8 +106,13 @@ export const STATE = {
   markets: {
     table: 'markets_current',
     columns: [
-      ...['id', 'tradable_instrument', 'decimal_places', 'position_decimal_places'],
-      ...['trading_mode', 'state', 'liquidity_sla_parameters'],
+      'id',
+      'tradable_instrument',
+      'decimal_places',
+      'position_decimal_places',
+      'trading_mode',
+      'state',
+      'liquidity_sla_parameters',
     ],
     isInState,
     key: ['id'],

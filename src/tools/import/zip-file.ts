@@ -123,8 +123,13 @@ async function readEntries(
     if (!isWanted(fileName)) continue
     const { compressedSize, uncompressedSize, compressionMethod, crc32 } = entry
     entries.set(fileName, {
-      ...{ name: fileName, offset: entry.relativeOffsetOfLocalHeader },
-      ...{ compressedSize, uncompressedSize, compressionMethod, crc32, isEncrypted: entry.isEncrypted() },
+      name: fileName,
+      offset: entry.relativeOffsetOfLocalHeader,
+      compressedSize,
+      uncompressedSize,
+      compressionMethod,
+      crc32,
+      isEncrypted: entry.isEncrypted(),
     })
   }
   return entries

@@ -152,9 +152,14 @@ const isLive = isObject({
 })
 
 const isForward = isObject({
-  ...{ height: orNull(isText), failure: orNull(isText) },
-  ...{ lagBytes: isNumber, lagBlocks: isNumber, lagSeconds: isNumber, droppedBytes: isNumber },
-  ...{ droppedBlocks: orNone(isObject(RANGE)), missingBlocks: orNone(isObject(RANGE)) },
+  height: orNull(isText),
+  failure: orNull(isText),
+  lagBytes: isNumber,
+  lagBlocks: isNumber,
+  lagSeconds: isNumber,
+  droppedBytes: isNumber,
+  droppedBlocks: orNone(isObject(RANGE)),
+  missingBlocks: orNone(isObject(RANGE)),
 })
 
 const isUpgrade = isObject({
@@ -165,8 +170,11 @@ const isUpgrade = isObject({
 
 /** The rows of a resource, or of one of its markets. */
 const isHeld = isObject({
-  ...{ marketId: orNone(isText), count: isInteger, atBlock: orNone(isInteger) },
-  ...{ firstTimestamp: orNone(isInteger), lastTimestamp: orNone(isInteger) },
+  marketId: orNone(isText),
+  count: isInteger,
+  atBlock: orNone(isInteger),
+  firstTimestamp: orNone(isInteger),
+  lastTimestamp: orNone(isInteger),
 })
 
 const isCoverage = isObject({

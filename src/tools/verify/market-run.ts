@@ -230,8 +230,12 @@ export function createMarketRun(options: MarketRunOptions) {
       doubt: verdict === null ? lost : doubt,
       group: SOURCES[source],
       difference: () => ({
-        ...{ source: SOURCES[source], of: TWAPS[judged.kind] },
-        ...{ sent: verdict!.sent, expected: verdict!.expected, cause, agreedBefore },
+        source: SOURCES[source],
+        of: TWAPS[judged.kind],
+        sent: verdict!.sent,
+        expected: verdict!.expected,
+        cause,
+        agreedBefore,
       }),
     })
   }

@@ -11,7 +11,9 @@ const TIP_GAP = 12
 export function axisFigure(value: number, perPixel: number, suffix: string): string {
   const places = Math.min(12, Math.max(0, Math.ceil(-Math.log10(perPixel))))
   const { format } = new Intl.NumberFormat('en', {
-    ...{ minimumFractionDigits: places, maximumFractionDigits: places, signDisplay: 'negative' },
+    minimumFractionDigits: places,
+    maximumFractionDigits: places,
+    signDisplay: 'negative',
   })
   return `${format(value)}${suffix}`
 }

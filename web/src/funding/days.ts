@@ -88,6 +88,9 @@ export function dayValues(
 /** The bars of days, in percent. */
 export function dayBars(values: ReadonlyMap<bigint, Decimal>): Bar[] {
   return [...values].map(([start, value]) => ({
-    ...{ from: start, to: start + DAY, value: approximate(value) * 100, estimate: false },
+    from: start,
+    to: start + DAY,
+    value: approximate(value) * 100,
+    estimate: false,
   }))
 }

@@ -152,7 +152,11 @@ export function readingAt(
   const pair = ofPeriod(moment?.pair?.internal) === null ? null : moment!.pair
   const period = periods.findLast((one) => one.seq === seq) ?? null
   return {
-    ...{ time, moment, seq, period, pair },
+    time,
+    moment,
+    seq,
+    period,
+    pair,
     periodsKnown: data.periods !== null,
     latest: period !== null && period === periods.at(-1),
     twaps: { external: ofPeriod(moment?.external), internal: ofPeriod(moment?.internal) },

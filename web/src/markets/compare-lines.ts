@@ -60,7 +60,9 @@ export function lineOfPeriods(marketId: string, { list, more }: Periods, range: 
     due: dueWithin(list, range)
       .filter(({ start, end }) => end! > start)
       .map(({ seq, start, end, rate }) => ({
-        ...{ start, end: end!, rate: parseDecimal(rate!) ?? ZERO },
+        start,
+        end: end!,
+        rate: parseDecimal(rate!) ?? ZERO,
         name: `period ${seq}, paid ${formatMinute(end!)}`,
       })),
     from: more && oldest !== undefined && oldest.start > range.from ? oldest.start : null,
@@ -69,7 +71,9 @@ export function lineOfPeriods(marketId: string, { list, more }: Periods, range: 
 
 export function lineOfDays(marketId: string, days: readonly Day[]): Line {
   const due = days.map(({ start, sum }) => ({
-    ...{ start, end: start + DAY, rate: sum },
+    start,
+    end: start + DAY,
+    rate: sum,
     name: `day ${formatDay(start)}`,
   }))
   return { marketId, due, from: null }

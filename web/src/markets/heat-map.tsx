@@ -49,7 +49,9 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
   const query = useQuery(
     step,
     async (signal) => ({
-      ...{ step, end, length },
+      step,
+      end,
+      length,
       rates: await askRates(range, signal),
     }),
     { version: `${end} ${paid}` },

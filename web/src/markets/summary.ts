@@ -30,7 +30,11 @@ export async function askSummaries(signal: AbortSignal): Promise<MarketSummary[]
 
 /** States in which a market pays no funding any more. */
 const ENDED: readonly string[] = [
-  ...['STATE_REJECTED', 'STATE_CANCELLED', 'STATE_TRADING_TERMINATED', 'STATE_CLOSED', 'STATE_SETTLED'],
+  'STATE_REJECTED',
+  'STATE_CANCELLED',
+  'STATE_TRADING_TERMINATED',
+  'STATE_CLOSED',
+  'STATE_SETTLED',
 ]
 
 /** How a market stands: by its latest market data or, without those, its older instrument. */

@@ -100,7 +100,12 @@ function holdingsCsv({
 }: Coverage): string {
   return csvOf(
     [
-      ...['marketId', 'fundingPeriods', 'dataPoints', 'firstTimestamp', 'lastTimestamp', 'providers'],
+      'marketId',
+      'fundingPeriods',
+      'dataPoints',
+      'firstTimestamp',
+      'lastTimestamp',
+      'providers',
       'providerEpochs',
     ],
     knownMarkets().map((id) => {

@@ -28,7 +28,10 @@ export function NodeView() {
   const before = beforeCoverage('the state of the service')
   const error = coverageError.value
   const polled: QueryState = {
-    ...{ isOther: false, loading: false, error, reload: () => void pollCoverage() },
+    isOther: false,
+    loading: false,
+    error,
+    reload: () => void pollCoverage(),
     staleSince: error === null ? null : coverageTime(),
   }
   return (

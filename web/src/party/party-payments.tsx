@@ -147,7 +147,8 @@ async function askPayments(
   let after: string | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
     const { rows, pageInfo } = await lyra.fundingPaymentsPage(filters, {
-      ...{ first: PAGE_ROWS, signal },
+      first: PAGE_ROWS,
+      signal,
       ...(after === undefined ? {} : { after }),
     })
     list.push(...rows.map(({ node }) => node))

@@ -18,9 +18,14 @@ import { fundingPeriodTable } from './table.ts'
 const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
   { kind: 'funding-period' },
   {
-    ...{ marketId: marketField(1), seq: uint64Field(2), start: int64Field(3), end: optional(int64Field(4)) },
-    ...{ fundingPayment: optional(textField(5)), fundingRate: optional(textField(6)) },
-    ...{ internalTwap: optional(textField(7)), externalTwap: optional(textField(8)) },
+    marketId: marketField(1),
+    seq: uint64Field(2),
+    start: int64Field(3),
+    end: optional(int64Field(4)),
+    fundingPayment: optional(textField(5)),
+    fundingRate: optional(textField(6)),
+    internalTwap: optional(textField(7)),
+    externalTwap: optional(textField(8)),
   },
 )
 

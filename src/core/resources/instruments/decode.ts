@@ -41,8 +41,10 @@ const decodeTrigger = decoderOf<SentTrigger>({}, { initial: optional(int64Field(
 const decodeSla = decoderOf<SlaParameters>(
   {},
   {
-    ...{ priceRange: textField(1), commitmentMinTimeFraction: textField(2) },
-    ...{ performanceHysteresisEpochs: uint64Field(4), slaCompetitionFactor: textField(5) },
+    priceRange: textField(1),
+    commitmentMinTimeFraction: textField(2),
+    performanceHysteresisEpochs: uint64Field(4),
+    slaCompetitionFactor: textField(5),
   },
 )
 
@@ -57,10 +59,14 @@ type SentPerpetual = FundingParameters &
 
 const readPerpetualTerms = readerOf<SentPerpetual>(
   {
-    ...{ settlementAsset: textFieldOrNull(1), quoteName: textField(2), interestRate: textField(4) },
-    ...{ clampLowerBound: textField(5), clampUpperBound: textField(6) },
-    ...{ scalingFactor: optional(textField(10)) },
-    ...{ lowerBound: optional(textField(11)), upperBound: optional(textField(12)) },
+    settlementAsset: textFieldOrNull(1),
+    quoteName: textField(2),
+    interestRate: textField(4),
+    clampLowerBound: textField(5),
+    clampUpperBound: textField(6),
+    scalingFactor: optional(textField(10)),
+    lowerBound: optional(textField(11)),
+    upperBound: optional(textField(12)),
   },
   {
     // From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers.
@@ -92,8 +98,11 @@ const readInstrument = readerOf<InstrumentEvent>(
 
 const readMarket = readerOf<InstrumentEvent>(
   {
-    ...{ marketId: marketField(1), decimalPlaces: uint64Field(3), tradingMode: uint32Field(8) },
-    ...{ state: uint32Field(9), positionDecimalPlaces: int64Field(11) },
+    marketId: marketField(1),
+    decimalPlaces: uint64Field(3),
+    tradingMode: uint32Field(8),
+    state: uint32Field(9),
+    positionDecimalPlaces: int64Field(11),
   },
   {
     2: atPath([1], readInstrument),

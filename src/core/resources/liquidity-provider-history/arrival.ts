@@ -52,7 +52,10 @@ export const epochEndArrival: Arrival<EpochEndEvent> = {
       for (const party_id of new Set([...slas.keys(), ...paid.keys()])) {
         const sla = slas.get(party_id)
         put(batch, historyTable, {
-          ...{ market_id, party_id, epoch, timestamp },
+          market_id,
+          party_id,
+          epoch,
+          timestamp,
           ...(sla === undefined ? NO_FIGURES : figuresOf(sla)),
           equity_like_share: sla === undefined ? null : (shares.get(party_id) ?? null),
           ...place,
@@ -83,7 +86,12 @@ export const paidFeesArrival: Arrival<PaidFeesEvent> = {
     const place = { height, event_index: index }
     for (const { partyId: party_id, amount } of paid) {
       put(batch, historyTable, {
-        ...{ market_id, party_id, epoch, timestamp, ...NO_FIGURES, equity_like_share: null },
+        market_id,
+        party_id,
+        epoch,
+        timestamp,
+        ...NO_FIGURES,
+        equity_like_share: null,
         ...place,
       })
       put(batch, paidFeesTable, { market_id, epoch, ...place, party_id, amount })

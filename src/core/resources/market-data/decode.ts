@@ -48,8 +48,11 @@ const reader = new WireReader()
 const plainElements = new KnownElements()
 
 const readFeeShare = readerOf<FeeShare>({
-  ...{ party: textField(1), equityLikeShare: textField(2), averageEntryValuation: textField(3) },
-  ...{ averageScore: textField(4), virtualStake: textField(5) },
+  party: textField(1),
+  equityLikeShare: textField(2),
+  averageEntryValuation: textField(3),
+  averageScore: textField(4),
+  virtualStake: textField(5),
 })
 
 const readSla = readerOf<ProviderSla>({
@@ -59,7 +62,8 @@ const readSla = readerOf<ProviderSla>({
   lastEpochFeePenalty: textField(4),
   lastEpochBondPenalty: textField(5),
   hysteresisPeriodFeePenalties: {
-    ...{ tag: PENALTIES, initial: [] },
+    tag: PENALTIES,
+    initial: [],
     read: (reader, known) => {
       known.push(reader.text())
       return known
@@ -80,13 +84,12 @@ const readLists = readerOf<Lists, LeftOutSink>(
 )
 
 const readPerpetual = readerOf<PerpetualData>({
-  ...{ fundingPayment: textFieldOrNull(1), fundingRate: textFieldOrNull(2) },
-  ...{
-    internalTwap: textFieldOrNull(3),
-    externalTwap: textFieldOrNull(4),
-    seq: uint64Field(5),
-    start: int64Field(6),
-  },
+  fundingPayment: textFieldOrNull(1),
+  fundingRate: textFieldOrNull(2),
+  internalTwap: textFieldOrNull(3),
+  externalTwap: textFieldOrNull(4),
+  seq: uint64Field(5),
+  start: int64Field(6),
 })
 
 /** The data of a product: only a perpetual has some. */
@@ -101,8 +104,11 @@ const readProductData = readerOf<Pick<MarketFigures, 'perpetual'>>(
 
 const readFigures = readerOf<MarketFigures>(
   {
-    ...{ markPrice: textField(1), timestamp: int64Field(13), openInterest: uint64Field(14) },
-    ...{ tradingMode: uint32Field(19), state: uint32Field(27) },
+    markPrice: textField(1),
+    timestamp: int64Field(13),
+    openInterest: uint64Field(14),
+    tradingMode: uint32Field(19),
+    state: uint32Field(27),
   },
   {
     31: (reader, figures) => {
@@ -279,16 +285,25 @@ export function noSla(): ProviderSla {
 
 function noPerpetualData(): PerpetualData {
   return {
-    ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
-    ...{ seq: 0n, start: 0n },
+    fundingPayment: null,
+    fundingRate: null,
+    internalTwap: null,
+    externalTwap: null,
+    seq: 0n,
+    start: 0n,
   }
 }
 
 /** Malformed bytes end the figures: the lists have been checked, and stand without them. */
 function decodeFigures(): MarketFigures {
   const figures: MarketFigures = {
-    ...{ timestamp: 0n, markPrice: '', openInterest: 0n, state: 0, tradingMode: 0 },
-    ...{ perpetual: null, isMalformed: false },
+    timestamp: 0n,
+    markPrice: '',
+    openInterest: 0n,
+    state: 0,
+    tradingMode: 0,
+    perpetual: null,
+    isMalformed: false,
   }
   try {
     readFigures(reader, figures)

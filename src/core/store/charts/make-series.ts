@@ -192,7 +192,8 @@ const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [
 function bucketFrom([, seq, points, ...texts]: Row): Bucket {
   const [first, last, minimum, maximum, ...twap] = texts as (string | null)[]
   return {
-    ...{ seq: BigInt(seq!), count: Number(points) },
+    seq: BigInt(seq!),
+    count: Number(points),
     price: summaryFrom(first!, last!, minimum!, maximum!),
     twap: summaryFrom(twap[0]!, twap[1]!, twap[2]!, twap[3]!),
   }

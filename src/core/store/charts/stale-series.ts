@@ -31,15 +31,20 @@ export function* markStale({ market, source }: SeriesRun, timestamps: readonly b
   yield {
     table: seriesStaleTable,
     rows: stale.map(({ from, to }) => ({
-      ...{ market, source: Number(source), id: randomBytes(8).readBigInt64BE() },
-      ...{ from_bucket: from, to_bucket: to },
+      market,
+      source: Number(source),
+      id: randomBytes(8).readBigInt64BE(),
+      from_bucket: from,
+      to_bucket: to,
     })),
     areNew: true,
   }
   const counts = yield {
     text: COUNT_POINTS,
     values: stale.map(({ from, to }) => [
-      ...[market, source, nearestInt64(from * BASE.nanoseconds)],
+      market,
+      source,
+      nearestInt64(from * BASE.nanoseconds),
       nearestInt64(to * BASE.nanoseconds),
     ]),
   }

@@ -159,7 +159,9 @@ function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
   yield {
     table: seriesMadeTable,
     rows: fresh.map(({ run: { market, source }, madeTo }) => ({
-      ...{ market, source: Number(source), made_to: madeTo },
+      market,
+      source: Number(source),
+      made_to: madeTo,
     })),
   }
   const counts = yield {

@@ -121,7 +121,9 @@ function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   const { rows: kept, reached } = cutAt(limit, rows, range.to)
   const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
   return {
-    ...{ rows: kept, readRows: rows.length, pass: null },
+    rows: kept,
+    readRows: rows.length,
+    pass: null,
     reached: isTorn ? placeWithin(query, last!) : reached,
   }
 }

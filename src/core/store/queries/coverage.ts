@@ -72,7 +72,9 @@ export function coverageOf(
       return { ...heightRangeOf(row), kind: kind as Gap['kind'], start: timeOf(start), end: timeOf(end) }
     }),
     since: since.map(([resource, from, start]) => ({
-      ...{ resource: resource as string, height: BigInt(from!), start: timeOf(start) },
+      resource: resource as string,
+      height: BigInt(from!),
+      start: timeOf(start),
     })),
     imported: imported.map((row) => ({ ...heightRangeOf(row), lacks: String(row[2]) })),
   }

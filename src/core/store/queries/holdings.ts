@@ -76,12 +76,14 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
   switch (coverage) {
     case 'count':
       return {
-        ...{ fields: ['count'], values: [] },
+        fields: ['count'],
+        values: [],
         text: `select cast(count(*) as text) from ${fromClause(resource)}`,
       }
     case 'count and block times':
       return {
-        ...{ fields: ['count', 'firstTimestamp', 'lastTimestamp'], values: [] },
+        fields: ['count', 'firstTimestamp', 'lastTimestamp'],
+        values: [],
         text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
           from ${table}`,
       }

@@ -76,7 +76,9 @@ export function keyOfPeriod(row: Row): { start: bigint; seq: bigint } {
 /** The node of a market's data: mark price in the market's decimals, open interest in its position decimals. */
 export function marketDataNode([, timestamp, markPrice, openInterest, state, mode]: Row): object {
   return {
-    ...{ timestamp: String(timestamp), markPrice, openInterest },
+    timestamp: String(timestamp),
+    markPrice,
+    openInterest,
     marketState: MARKET_STATES[Number(state)],
     tradingMode: TRADING_MODES[Number(mode)],
   }

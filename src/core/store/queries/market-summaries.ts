@@ -254,12 +254,11 @@ function* readRuns(
     rows.set(marketId, [
       marketId,
       instrument === undefined ? null : instruments.node(instrument, {}),
-      ...[
-        isLatest ? periodNode(running) : null,
-        periodNode(periods.paid),
-        jsonOrNull(estimateNode(dataRow, running)),
-      ],
-      ...[pointNode(1), pointNode(2)],
+      isLatest ? periodNode(running) : null,
+      periodNode(periods.paid),
+      jsonOrNull(estimateNode(dataRow, running)),
+      pointNode(1),
+      pointNode(2),
       jsonOrNull(dataRow === undefined ? null : marketDataNode(dataRow)),
       JSON.stringify(isLatest && hidesNone ? average.node : NO_AVERAGES),
       providers.get(marketId) ?? '0',
@@ -280,8 +279,12 @@ function isLatestKnown(
 function instrumentsStatement(ends: readonly [string, string][], limit: number) {
   const statements = ends.map(([low, high]) => {
     const ofRun = {
-      ...{ resource: instruments, selection: {}, market: null, descending: false },
-      ...{ lower: { key: [low], inclusive: true }, upper: { key: [high], inclusive: true } },
+      resource: instruments,
+      selection: {},
+      market: null,
+      descending: false,
+      lower: { key: [low], inclusive: true },
+      upper: { key: [high], inclusive: true },
     }
     return pageStatement(ofRun, limit, POSTGRES_HINTS)
   })

@@ -97,8 +97,12 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
     return stored === null ? false : undefined
   })
   const totals = stored && {
-    ...{ count: Number(count), ...ends, completeFrom: stored.completeFrom, missing: stored.missing.least() },
-    ...{ total: textOfDecimal(total), sumOfRates: textOfDecimal(rates) },
+    count: Number(count),
+    ...ends,
+    completeFrom: stored.completeFrom,
+    missing: stored.missing.least(),
+    total: textOfDecimal(total),
+    sumOfRates: textOfDecimal(rates),
     averageRate: count === 0n ? null : textOfDecimal(divide(rates, ofInteger(count))),
   }
   return { position, version, totals, payments, more }

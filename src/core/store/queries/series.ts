@@ -182,8 +182,10 @@ function* readLevel(
     )
   for (const [row, offset] of offsets.entries()) {
     const bucket = {
-      ...{ seq: BigInt(seqs![row]!), count: Number(counts![row]) },
-      ...{ price: summaryAt(0, row), twap: summaryAt(4, row) },
+      seq: BigInt(seqs![row]!),
+      count: Number(counts![row]),
+      price: summaryAt(0, row),
+      twap: summaryAt(4, row),
     }
     const index = Math.floor(Number(offset) / ratio)
     const known = buckets.get(index)

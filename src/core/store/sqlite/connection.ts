@@ -315,8 +315,20 @@ function connect(path: string, { readOnly = false, isAlone = false, maxTextBytes
     copyLog: () => void pragma('wal_checkpoint(passive)'),
     /** Copies all pages to another file, as of the transaction that is open. */
     copyTo: async (to: string, options: BackupOptions) => void (await backup(database, to, options)),
-    ...{ path, rows, row, run, runAll, exec, begin, transaction, truncateLog, close, closeWritten },
-    ...{ schemaVersion, refuseOutdated, [Symbol.dispose]: close },
+    path,
+    rows,
+    row,
+    run,
+    runAll,
+    exec,
+    begin,
+    transaction,
+    truncateLog,
+    close,
+    closeWritten,
+    schemaVersion,
+    refuseOutdated,
+    [Symbol.dispose]: close,
   }
 }
 

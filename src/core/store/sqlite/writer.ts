@@ -212,7 +212,9 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
       const isLogEmpty = logBytes(path) === 0
       return {
-        ...{ coverage: runSqliteReading(connection, readCoverage()), commits, upkeepCommits },
+        coverage: runSqliteReading(connection, readCoverage()),
+        commits,
+        upkeepCommits,
         logFrom: isLogEmpty ? commits : logFrom,
       }
     })

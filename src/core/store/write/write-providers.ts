@@ -97,7 +97,10 @@ class Moves {
 
   get values(): Values[] {
     return [...this.#places.values()].map(({ marketId, partyId, place }) => [
-      ...[marketId, partyId, place.height, place.index],
+      marketId,
+      partyId,
+      place.height,
+      place.index,
     ])
   }
 }
