@@ -31,7 +31,7 @@ const TERMINAL: DestinationStream = {
 }
 
 /** An entry of the log for people: `[12:34:56] WARN: what happened`, and below it what else it has. */
-export function describeEntry(entry: Entry): string {
+function describeEntry(entry: Entry): string {
   const { level, time, msg = '', err } = entry
   const clock = new Date(time).toTimeString().slice(0, 8)
   const lines = [`[${clock}] ${(pino.levels.labels[level] ?? String(level)).toUpperCase()}: ${msg}`]

@@ -1,4 +1,4 @@
-export type QuotaOptions<Holder> = {
+type QuotaOptions<Holder> = {
   /** How many slots there are. */
   slots: number
   /** Which of an address's holders gives way, of those given, the first to come first. */

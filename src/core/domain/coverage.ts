@@ -10,7 +10,7 @@ export type Gap = {
  * Between which times a range of heights lies, Unix nanoseconds: those of the last stored block before it and of the first
  * one after it. Null where that is not known, or there is none: the range is open on that side.
  */
-export type TimeSpan = { start: bigint | null; end: bigint | null }
+type TimeSpan = { start: bigint | null; end: bigint | null }
 
 /** Heights of blocks, both ends included. */
 export type HeightRange = { from: bigint; to: bigint }
@@ -19,7 +19,7 @@ export type HeightRange = { from: bigint; to: bigint }
  * The height from which a store has a resource in all blocks: an older version, which did not store it, ingested blocks
  * below. Blocks that arrive later have it, but the height stays.
  */
-export type Since = {
+type Since = {
   resource: string
   height: bigint
   /** The time of that block, Unix nanoseconds; null if it is not known. */

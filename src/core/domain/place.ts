@@ -59,6 +59,3 @@ export const notBeforeInSql = (row: string, other: string) =>
 export const earlierStartInSql = (given: string, known: string) =>
   `(${known}.start_height = 0 or (${given}.start_height > 0
     and (${given}.start_height, ${given}.start_index) < (${known}.start_height, ${known}.start_index)))`
-
-/** Whether a row comes from no block, by its height. */
-export const noBlockInSql = (height: string) => `${height} = 0`

@@ -14,7 +14,7 @@ export const DAY = 24n * HOUR
 export const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: DAY, w: 7n * DAY }
 
 /** A time as it was written: in Unix nanoseconds, an age in nanoseconds, or why it is not a time. */
-export type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
+type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
 
 /** Reads a time as people write it: a date (its midnight in UTC), RFC 3339, Unix nanoseconds, or an age such as `90d`. */
 export function readTime(text: string): WrittenTime {
@@ -34,7 +34,7 @@ export function readTime(text: string): WrittenTime {
 }
 
 /** The parts of a time as they were written: `2026-01-31`, `12:00:05`, `25`, `+02:00`; those left out are 0 and UTC. */
-export type CalendarParts = {
+type CalendarParts = {
   date: string
   time?: string | undefined
   fraction?: string | undefined

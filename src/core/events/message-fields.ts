@@ -2,7 +2,7 @@ import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
 import { bytesOf, uint, type WireReader } from './wire-reader.ts'
 
 /** A field of a message: its tag, its value if it is absent, and how it is read; `known`: its value so far. */
-export type MessageField<Value> = {
+type MessageField<Value> = {
   tag: number
   initial: Value
   read: (reader: WireReader, known: Value) => Value

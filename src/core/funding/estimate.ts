@@ -3,7 +3,7 @@ import { type FundingPayment, type FundingTerms, fundingPayment } from './paymen
 import type { TwapPeriod } from './source-twap.ts'
 
 /** The TWAPs of a running period so far; null for a source without points up to now. */
-export type RunningTwaps = { internalTwap: bigint | null; externalTwap: bigint | null }
+type RunningTwaps = { internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** The payment of a running period if it ended at `at`. Times are Unix nanoseconds. */
 export type FundingEstimate = FundingPayment & {

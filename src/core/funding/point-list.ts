@@ -2,7 +2,7 @@
 export type PricePoint = { time: bigint; price: bigint }
 
 /** The outcome of an incoming point: a row of the table in docs/twap.md. */
-export type Placement = 'only' | 'last' | 'between' | 'first' | 'instead-of-first' | 'duplicate' | 'too-old'
+type Placement = 'only' | 'last' | 'between' | 'first' | 'instead-of-first' | 'duplicate' | 'too-old'
 
 /**
  * Returns the outcome of a point at `time` for the list of a source's points, which is sorted by time, has

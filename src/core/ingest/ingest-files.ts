@@ -26,7 +26,7 @@ export type IngestionProgress = {
   coverage: Coverage | null
 }
 
-export type IngestionOptions = {
+type IngestionOptions = {
   input: EventInput
   writer: Writer
   log: Logger

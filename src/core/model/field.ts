@@ -19,7 +19,7 @@ export type ValueForm =
   | NameForm
 
 /** An enum: stored as a small number, shown as a name. */
-export type NameForm = { typeName: string; names: readonly string[] }
+type NameForm = { typeName: string; names: readonly string[] }
 
 /** A number's type in Parquet: its digits after the point, and whether further digits are rounded off. */
 export type DecimalForm = { scale: number; isRounded?: true }
@@ -55,13 +55,13 @@ export type Field = {
 }
 
 /** An object that is stored as the JSON of answers. */
-export type StoredForm = { typeName: string; stored: readonly StoredField[] }
+type StoredForm = { typeName: string; stored: readonly StoredField[] }
 
 /** A node of another operation, by the name of its type; stored as the JSON of answers. */
-export type NodeOf = { nodeOf: string }
+type NodeOf = { nodeOf: string }
 
 /** An object of further columns; null if the field's own column is. */
-export type ObjectForm = {
+type ObjectForm = {
   typeName: string
   object: readonly Field[]
   /**
@@ -188,7 +188,7 @@ function writerOf(parts: readonly (ConstantPart | { value: ValueText })[]): Valu
 const UNESCAPED = /^[^"\\\u0000-\u001f\u0085\u2028\u2029\ud800-\udfff]*$/
 
 /** A text as a JSON string. */
-export function jsonText(text: string): string {
+function jsonText(text: string): string {
   return UNESCAPED.test(text) ? `"${text}"` : onOneLine(JSON.stringify(text))
 }
 

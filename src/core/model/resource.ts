@@ -15,7 +15,7 @@ export { compareResourceKeys } from './row.ts'
 export type RowColumn = { name: string; type: RowType }
 
 /** Storage of a resource's rows, in SQL for both databases. */
-export type Storage = {
+type Storage = {
   /** The table that holds the rows (store/schema/tables.ts), or what {@link Storage.from} is called. */
   table: string
   /** A select of the rows, if they are in more than one table. */

@@ -16,7 +16,7 @@ export type Places = {
 }
 
 /** A select, and the same for gaps. */
-export type PlacedSelect = { from: string; fromInGaps?: string }
+type PlacedSelect = { from: string; fromInGaps?: string }
 
 /**
  * The texts of a select whose places are described.

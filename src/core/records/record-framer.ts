@@ -10,7 +10,7 @@ export const RECORD_HEADER_BYTES = 12
 export type RecordSink = (bytes: Buffer, start: number, end: number, position: RecordPosition) => void
 
 /** The bytes after the last complete record: the file was still being written, or was cut. */
-export type CutOff = { offset: number; bytes: number }
+type CutOff = { offset: number; bytes: number }
 
 /**
  * Cuts the uncompressed bytes of one event file into records: 4 bytes big-endian size, 8 bytes sequence

@@ -9,7 +9,7 @@ export type Values = readonly Cell[]
 /** A step of writing: a statement that is run once for each of some lists of values, or rows of a table. */
 export type WriteStep = StatementStep | RowStep
 
-export type StatementStep = {
+type StatementStep = {
   text: string
   values: readonly Values[]
   /** The table from which it deletes rows, if those are counted: the statement returns a row for each. */

@@ -37,7 +37,7 @@ export type Asking<Asked> = {
  */
 export type Answers = <Asked>(question: Question<Asked>, asking: Asking<Asked>) => Promise<void> | undefined
 
-export type AnswersOptions = {
+type AnswersOptions = {
   renderer: Renderer
   queues: Record<QueueClass, Queue>
   /** Null without a cache. */

@@ -9,7 +9,7 @@ const MAX_YOUNG_MB = 8
 const RESTART_MS = 1_000
 
 /** A thread that answers questions. */
-export type ThreadCalls<Asked, Answer> = {
+type ThreadCalls<Asked, Answer> = {
   /** Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; it is then started again. */
   ask(asked: Asked): Promise<Answer>
   /** Whether the thread has loaded its code and has not ended. */
@@ -18,7 +18,7 @@ export type ThreadCalls<Asked, Answer> = {
   close(): Promise<void>
 }
 
-export type ThreadOptions = {
+type ThreadOptions = {
   module: URL
   task: unknown
   log: Logger

@@ -27,7 +27,7 @@ type Manifest = { chainId: string; height: string }
 
 export type FolderOptions = Omit<PartOptions, 'resource' | 'selection'>
 
-export type FolderReport = { rows: number; files: number; height: bigint }
+type FolderReport = { rows: number; files: number; height: bigint }
 
 /**
  * Writes all rows of every resource into a folder, as Parquet by market. It is written beside the folder and replaces it

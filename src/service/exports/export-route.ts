@@ -9,7 +9,7 @@ import { ExportAnswers } from './export-answers.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 
 /** Exports under way. */
-export type Exports = {
+type Exports = {
   /** The route of a resource's pages, which answers requests with a `format` with all rows in that format. */
   besidePages(resource: Resource, pages: Route): Route
   /** The routes of a resource's export over all markets: its address, and one that ends in each format. */

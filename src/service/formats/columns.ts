@@ -32,7 +32,7 @@ export type ExportColumn = {
 }
 
 /** A resource as a table; the cursor of a row is added by the formats that have one. */
-export type ExportTable = {
+type ExportTable = {
   columns: readonly ExportColumn[]
   /** The values of a row, one for each column. */
   cells(row: Row, selection: Selection): CellValue[]

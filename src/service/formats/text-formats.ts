@@ -17,7 +17,7 @@ import { timeNamesOf, withIsoTimes } from './iso-times.ts'
 export type TextFormatName = 'ndjson' | 'csv'
 
 /** A writer of rows as text. */
-export type TextFormat = {
+type TextFormat = {
   contentType: string
   /** Makes the writer of a resource's rows. */
   writerOf(resource: Resource, times?: TimesForm): TextWriter

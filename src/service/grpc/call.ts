@@ -18,7 +18,7 @@ export const TOO_MANY_FRAMES = protocolError(`the request is in more than ${MAX_
 const PREFIX_BYTES = 5
 
 /** A call while it is answered. */
-export type Call = {
+type Call = {
   stream: ServerHttp2Stream
   /** The address that it counts for. */
   address: string

@@ -50,7 +50,7 @@ type ClientConnection = {
   fault: ApiError | null
 }
 
-export type ConnectionsOptions = {
+type ConnectionsOptions = {
   backlog: Backlog
   /** Connections at a time. */
   slots: number

@@ -28,7 +28,7 @@ const DETAIL = {
 } as const
 
 /** One entry of an error's details. */
-export type ErrorDetail = { code: number; message: string; inner: string }
+type ErrorDetail = { code: number; message: string; inner: string }
 
 /** An error answer, as in docs/api.md's table of errors. */
 export class ApiError extends Error {

@@ -17,7 +17,7 @@ const SAFE_PAIRS = Object.entries({ 'x-content-type-options': 'nosniff' })
 const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
 
 /** The parts of a response head that differ between answers to one request. */
-export type Head = {
+type Head = {
   /** The last block of the snapshot that the answer shows. */
   position?: Position | null
   /** The request headers that the answer depends on, beside `Origin`. */

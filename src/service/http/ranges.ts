@@ -7,7 +7,7 @@ import { matchesTag } from './negotiation.ts'
 export type ByteRange = { start: number; end: number }
 
 /** What a request asks of a file: nothing, since it has it; a part; or the whole. */
-export type FileAsked = 'unchanged' | ByteRange | 'whole'
+type FileAsked = 'unchanged' | ByteRange | 'whole'
 
 /** The code of {@link parse} for ranges that begin after the end. */
 const UNSATISFIABLE = 2

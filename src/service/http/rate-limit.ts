@@ -7,7 +7,7 @@ const BURST_SECONDS = 5
 const MAX_ADDRESSES = 100_000
 
 /** The limit's decision about one request. */
-export type RateDecision = {
+type RateDecision = {
   allowed: boolean
   /** Requests that could follow at once. */
   remaining: number
@@ -18,7 +18,7 @@ export type RateDecision = {
 }
 
 /** Decides on requests by address, at a time in milliseconds. */
-export type RateLimiter = (address: string, nowMs: number) => RateDecision
+type RateLimiter = (address: string, nowMs: number) => RateDecision
 
 /** A token bucket for each address: `perSecond` requests a second, five times that at once. */
 export function createRateLimiter(perSecond: number): RateLimiter {

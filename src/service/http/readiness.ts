@@ -48,7 +48,7 @@ export type StoreHealth = {
 }
 
 /** Why a service is not ready. */
-export type Unreadiness = {
+type Unreadiness = {
   /** None if it is ready. */
   reasons: UnreadyReason[]
   /** Fault that prevents reading the store, for the log only, since it names the database; null if there is none. */
@@ -169,7 +169,7 @@ export function forwardReport({ live }: IngestionState): ForwardReport {
 }
 
 /** That another process is the store's writer, in `/ready`: a standby is ready. */
-export type StandbyReport = { standby?: { message: string; seconds: number } }
+type StandbyReport = { standby?: { message: string; seconds: number } }
 
 /** Nothing while this process, or none, is the writer. */
 export function standbyReport({ live }: IngestionState): StandbyReport {

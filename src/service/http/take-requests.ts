@@ -11,7 +11,7 @@ import type { CountRequest } from './rate-limit.ts'
 import { checkHead } from './request-head.ts'
 import type { FindRoute } from './router.ts'
 
-export type RequestTakerOptions = {
+type RequestTakerOptions = {
   connections: Connections
   countRequest: CountRequest
   explainError: ExplainError

@@ -29,7 +29,7 @@ const VALUE_KINDS = {
   14: 'enum',
 } as const
 
-export type ValueKind = (typeof VALUE_KINDS)[keyof typeof VALUE_KINDS]
+type ValueKind = (typeof VALUE_KINDS)[keyof typeof VALUE_KINDS]
 
 const REPEATED = 3
 
@@ -48,7 +48,7 @@ export type FieldType = {
 export type MessageType = { name: string; fields: readonly FieldType[] }
 
 /** The numbers of an enum's values, by name. */
-export type EnumType = ReadonlyMap<string, number>
+type EnumType = ReadonlyMap<string, number>
 
 export type Method = {
   /** `/datanode.api.v2.TradingDataService/ListCheckpoints` */

@@ -24,7 +24,7 @@ export type RenderedBody = {
 }
 
 /** Tools for generating a body. */
-export type Rendering = {
+type Rendering = {
   reader: Reader
   form: BodyForm
   /** When it was asked for, by `process.hrtime`, which all threads share. */

@@ -7,7 +7,7 @@ import type { WorkerMessage } from '../live/worker.ts'
 import { explainListenError, ListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
-export type Ingestion = {
+type Ingestion = {
   /** Settles once the event files named have been ingested, or have failed to be: with whether they were. */
   ingested: Promise<boolean>
   /** Resolves once a core may dial in, if one is waited for. */

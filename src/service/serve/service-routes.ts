@@ -22,7 +22,7 @@ import { openApiDocument } from '../openapi/openapi.ts'
 import { asOpenApi30 } from '../openapi/openapi-3-0.ts'
 import { checkSumOf, type RenderedBody } from '../questions/question.ts'
 
-export type ServiceRoutesOptions = {
+type ServiceRoutesOptions = {
   reader: Reader
   ingestion: IngestionState
   metrics: Metrics

@@ -22,7 +22,7 @@ export type Feed = {
   keepAlive(silent: readonly Follower[]): void
 }
 
-export type HubOptions = {
+type HubOptions = {
   reader: Pick<Reader, 'freshness'>
   /** Called with a fault that keeps a feed from being read; reading is tried again. */
   onNotice: (message: string) => void

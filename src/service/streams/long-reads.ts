@@ -104,12 +104,12 @@ export type LongReadAsked =
   | { type: 'shorten log' }
 
 /** A query as it is sent between threads. */
-export type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
+type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
 
 /** Its answers: a stream's next events, summaries, an export's position, its next bytes; nothing for the others. */
 export type LongReadAnswer = SentChunk | ChangedSummaries | Position | Uint8Array | null
 
-export type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
+type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
 
 /** Start data of the thread. */
 export type LongReadTask = { store: string; isReadOnly: boolean }

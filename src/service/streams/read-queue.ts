@@ -7,7 +7,7 @@ export type ReadClass = (typeof READ_CLASSES)[number]
 const LIVE_AT_ONCE = 8
 
 /** Runs `work` once it is its turn. */
-export type ReadQueue = <T>(readClass: ReadClass, work: () => Promise<T>) => Promise<T>
+type ReadQueue = <T>(readClass: ReadClass, work: () => Promise<T>) => Promise<T>
 
 /**
  * Lets reads take turns, a few at a time: within a class in order of arrival, new rows before the rest, followers with

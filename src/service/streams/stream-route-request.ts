@@ -20,7 +20,7 @@ import type { Start } from './follower.ts'
 import { decodeStreamCursor } from './stream-cursor.ts'
 
 /** For clients that add the last id to the address because they cannot set headers. */
-export const LAST_EVENT_ID: Parameter = {
+const LAST_EVENT_ID: Parameter = {
   name: 'lastEventId',
   type: PARAMETER_TYPES.streamId,
   description:
@@ -44,10 +44,10 @@ const START_PARAMETERS: readonly Parameter[] = [
 ]
 
 /** The id or cursor to resume after, with the name by which the client gives it; null if it gives none. */
-export type ResumedId = { name: string; id: string } | null
+type ResumedId = { name: string; id: string } | null
 
 /** @param lastIdHeader the header `Last-Event-ID`; empty if the client sends none */
-export function resumedId(values: ParameterValues, lastIdHeader: string): ResumedId {
+function resumedId(values: ParameterValues, lastIdHeader: string): ResumedId {
   if (lastIdHeader !== '') return { name: 'Last-Event-ID', id: lastIdHeader }
   for (const name of ['lastEventId', 'after']) {
     const id = startValue<string>(values, name)
@@ -72,7 +72,7 @@ export function streamParametersOf(resource: Resource): readonly Parameter[] {
 }
 
 /** A request for a stream, checked. */
-export type StreamRequest = { selection: Selection; start: Start; position: Position }
+type StreamRequest = { selection: Selection; start: Start; position: Position }
 
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.

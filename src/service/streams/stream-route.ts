@@ -28,7 +28,7 @@ import { SummaryFeed } from './summary-feed.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
 
-export type StreamRoutesOptions = {
+type StreamRoutesOptions = {
   reader: Reader
   /** That of short pages: the reads that precede the acceptance of a request wait in it, too. */
   queue: Queue
@@ -43,7 +43,7 @@ export type StreamRoutesOptions = {
 }
 
 /** The routes on which rows are sent as they come. */
-export type Streams = {
+type Streams = {
   routes: Route[]
   /** Ends the streams that are open. */
   end(): void

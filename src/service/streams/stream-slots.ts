@@ -2,7 +2,7 @@ import type { Resource, Selection } from '#core/model/resource'
 import type { Account } from '../quotas.ts'
 
 /** A stream that is open. */
-export type OpenStream = {
+type OpenStream = {
   resource: Resource
   /** Streams of the same key share one reading. */
   key: string

@@ -31,7 +31,7 @@ import type { StoreCheck } from './check-store.ts'
 import { type Cells, compareTables, namedPair, type TableRules, tableRules } from './compare-tables.ts'
 import type { Problems } from './problems.ts'
 
-export type FilesCheckOptions = {
+type FilesCheckOptions = {
   log: Logger
   signal: AbortSignal
   /** Folder of the temporary store. */

@@ -13,7 +13,7 @@ import { compareKeys, describeRow } from './compare-tables.ts'
 import { type Checking, Problems } from './problems.ts'
 import { faultsOfRow, isUnplacedRow } from './row-rules.ts'
 
-export type CheckOptions = {
+type CheckOptions = {
   signal?: AbortSignal
   /** Called with the name of the next check. */
   onStep?: (what: string) => void

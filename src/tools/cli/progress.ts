@@ -38,7 +38,7 @@ export function rowProgress(log: Logger): { rows: number; add(count: number): vo
 }
 
 /** Progress of an ingestion or an import; with the share that is done, 0 to 1, if it does not follow from bytes. */
-export type Progress = Omit<IngestionProgress, 'leftOut'> & { share?: number }
+type Progress = Omit<IngestionProgress, 'leftOut'> & { share?: number }
 
 /** Shows progress; `end` leaves the terminal's line clean. */
 export type ProgressView = { show(progress: Progress): void; end(): void }

@@ -48,7 +48,7 @@ export type Comparison = {
   resources: ResourceComparison[]
 }
 
-export type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
+type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
 
 /** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
 const MAX_GROUP_ROWS = 100_000

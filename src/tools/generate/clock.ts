@@ -18,7 +18,7 @@ export type BlockHead = {
 }
 
 /** Gives the block at the clock's height; the next call gives the one after. */
-export type Clock = { next(): BlockHead; again(): BlockHead }
+type Clock = { next(): BlockHead; again(): BlockHead }
 
 /**
  * Creates the clock of a chain, whose block `start` is later than `startSecond` (Unix seconds) by 1 to 2.15 s.

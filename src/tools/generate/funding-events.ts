@@ -14,10 +14,10 @@ export const INTERNAL = 2
 const FUNDING_PAYMENT = 2
 
 /** A period's TWAPs in its event; `end` null: the period begins. */
-export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
+type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** A data point as it is sent. */
-export type SentPoint = { seq: number; source: SentSource; point: PricePoint; twap: bigint }
+type SentPoint = { seq: number; source: SentSource; point: PricePoint; twap: bigint }
 
 /**
  * Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length; what each trader

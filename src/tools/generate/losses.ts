@@ -1,7 +1,7 @@
 import { createRandom } from './random.ts'
 
 /** What a party receives at the end of a funding period, in the asset's decimals; negative if it pays. */
-export type PartyPayment = { party: Uint8Array; amount: bigint }
+type PartyPayment = { party: Uint8Array; amount: bigint }
 
 /**
  * Gives the losses of a period's payments: first what each payer did not pay (positive), then what each receiver did not get

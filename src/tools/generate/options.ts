@@ -25,7 +25,7 @@ export type GenerateOptions = {
 }
 
 /** Options in which every default is filled in and every range has been checked. */
-export type ResolvedOptions = Required<GenerateOptions>
+type ResolvedOptions = Required<GenerateOptions>
 
 /** An option of the generator is out of range; the message names it and the allowed values. */
 export class GenerateOptionError extends Error {

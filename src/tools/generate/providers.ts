@@ -27,7 +27,7 @@ const PARTY_AMOUNT_BYTES = 128
 const EMPTY_ONCE_IN = 40
 
 /** The liquidity providers of the network: their provisions, and their places in the markets' data. */
-export type Providers = {
+type Providers = {
   /** Sends the provisions that begin or change in this block. */
   sendProvisions(context: Context): void
   /** Writes each provider's results and fees in the epoch that ends, and the market data of all markets. */

@@ -31,7 +31,7 @@ type StateEvent = { kind: number; body: Buffer }
 type Snapshot = BlockIdentity & { height: number; state: StateEvent[] }
 
 /** What a restarted core sends first: events outside blocks with the height and hash of its snapshot, then the blocks since. */
-export type Restart = { height: number; outside: Buffer; blocks: readonly SentBlock[] }
+type Restart = { height: number; outside: Buffer; blocks: readonly SentBlock[] }
 
 /** The snapshots of a core that sends blocks, of which it keeps the latest. */
 export class Snapshots {

@@ -27,7 +27,7 @@ const OF_BLOCKS = [
 ] as const
 
 /** `share`: of the source's heights, how many are done, 0 to 1. The records are rows. */
-export type ImportProgress = Omit<IngestionProgress, 'leftOut'> & { share: number }
+type ImportProgress = Omit<IngestionProgress, 'leftOut'> & { share: number }
 
 export type ImportOptions = {
   source: ImportSource

@@ -12,7 +12,7 @@ import { STATE } from './tables.ts'
 import { announceSize } from './temporary-file.ts'
 
 /** Segments, and other files in named folders. */
-export type SegmentPaths = { paths: string[]; foreign: string[] }
+type SegmentPaths = { paths: string[]; foreign: string[] }
 
 /**
  * Finds segments: named files, and all segments of a folder.

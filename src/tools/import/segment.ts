@@ -36,7 +36,7 @@ export type Segment = SegmentName & {
   currentState(query: TableQuery): AsyncGenerator<SourceRow[], void, undefined>
 }
 
-export type SegmentOptions = {
+type SegmentOptions = {
   progress: SourceProgress
   /** Ends reading with an error. */
   signal: AbortSignal | undefined

@@ -130,7 +130,7 @@ export function openSortingDatabase(folder: string = tmpdir()) {
 
 export type SortingDatabase = ReturnType<typeof openSortingDatabase>
 
-export type RowSorter = {
+type RowSorter = {
   /** The height of the block of a time in the segment, Unix microseconds; null if there is none. */
   heightOf(time: number): number | null
   add(height: number, row: SourceRow): void

@@ -24,7 +24,7 @@ import type { ImportTally } from './tally.ts'
 /** Approximate memory of a row with lists. */
 const LIST_WEIGHT = 4
 
-export type StateWriting = {
+type StateWriting = {
   source: ImportSource
   held: ImportCoverage
   batches: BatchWriter

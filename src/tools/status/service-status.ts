@@ -199,7 +199,7 @@ const objectIn = (value: unknown): Record<string, unknown> =>
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 /** Asks a service for a path; `allowed` are the statuses that are answers. */
-export type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
+type Ask = (path: string, allowed?: readonly number[], signal?: AbortSignal) => Promise<Answer>
 
 /**
  * A service by its address. Requests are repeated a few times if that may help, unless `retries` says how often.

@@ -9,7 +9,7 @@ import { wholeSecond } from '#core/funding/whole-second'
 import type { ParameterSource } from './parameters.ts'
 import type { FundingDifference, FundingUnknownReason, FundingValue, Tally } from './tally.ts'
 
-export type FundingRunOptions = {
+type FundingRunOptions = {
   marketId: string
   tally: Tally
   parametersOf: ParameterSource
@@ -19,7 +19,7 @@ export type FundingRunOptions = {
 type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
 
 /** Why auctions in a period may not be known; and why a period was not seen from its beginning, if it was not. */
-export type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
+type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
 
 /**
  * Judges the payments and estimates of one market. A payment is recomputed from the TWAPs of the closing event,

@@ -36,7 +36,7 @@ export type JudgedReport<Kind extends string, Reason extends string, Difference>
 }
 
 /** A value that has been judged. */
-export type Judgement<Kind, Reason, Difference> = {
+type Judgement<Kind, Reason, Difference> = {
   kind: Kind
   marketId: string
   seq: bigint

@@ -17,7 +17,7 @@ import type { UnknownReason } from './judgements.ts'
 import type { ParameterSource } from './parameters.ts'
 import { type Tally, TWAPS, type TwapKind } from './tally.ts'
 
-export type MarketRunOptions = {
+type MarketRunOptions = {
   marketId: string
   method: TwapMethod
   tally: Tally

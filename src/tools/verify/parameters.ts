@@ -3,7 +3,7 @@ import type { FundingParameters, InstrumentEvent } from '#core/events/event'
 import { noFunding } from '#core/resources/instruments/decode'
 
 /** The funding parameters of a market, as far as they are known. */
-export type StandingParameters = {
+type StandingParameters = {
   parameters: FundingParameters
   /** Whether an event that changed them may be missing: what does not follow from them is then unknown. */
   mayHaveChanged: boolean

@@ -31,7 +31,7 @@ const SPANS = tableOf('funding_period_spans')
 export const PERIODS = tableOf('funding_periods')
 const AUCTIONS = tableOf('auctions')
 
-export type StoredMarketOptions = {
+type StoredMarketOptions = {
   reader: TableReader
   stream: StoredStream
   marketId: string

@@ -27,7 +27,7 @@ export type VerifyFilesOptions = {
 }
 
 /** The results, the truncated files, and the error that stopped the reading, if any. */
-export type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
+type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
 
 /** Reasons of skipped events that no TWAP depends on. */
 const HARMLESS: readonly LeftOutReason[] = [

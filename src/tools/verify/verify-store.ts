@@ -16,7 +16,7 @@ import { verifyStoredPayments } from './party-payments.ts'
 import { type StoredStream, verifyStoredMarket } from './stored-market.ts'
 import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
-export type VerifyStoreOptions = {
+type VerifyStoreOptions = {
   method: TwapMethod
   filter: VerifyFilter
   /** Funding parameters that count instead of those that the store holds. */

@@ -12,11 +12,11 @@ import { walkTable } from '../walk-table.ts'
 const COPY_CHUNK_ROWS = 10_000
 
 /** A table in both stores after the copy. */
-export type TableDigest = { table: string; rows: number; sha256: string }
+type TableDigest = { table: string; rows: number; sha256: string }
 
-export type CopyProgress = { table: string; rows: number; written: number }
+type CopyProgress = { table: string; rows: number; written: number }
 
-export type CopyOptions = {
+type CopyOptions = {
   signal?: AbortSignal
   onProgress?: (progress: CopyProgress) => void
   onNotice?: (message: string) => void

@@ -8,7 +8,7 @@ import { type Role, type Slots, templateOf } from './statement-template.ts'
 /* The SQL of a scan that both databases take. */
 
 /** Hints for the database about a scan; they never change a result. */
-export type Hints = {
+type Hints = {
   /** Whether each part gets the limit, which would otherwise be read and sorted whole. */
   limitsParts: boolean
   /** Tells the planner that few rows meet a condition, or hardly any. */

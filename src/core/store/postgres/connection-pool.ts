@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { isConnectionLost, isLimitReached } from './errors.ts'
 
-export type ConnectionPoolOptions = {
+type ConnectionPoolOptions = {
   /** Opens a connection on which statements are sent ahead of earlier answers. */
   connect: () => Promise<Client>
   /** Maximum number of connections. */

@@ -158,7 +158,7 @@ function rejectedCause(message: string): string {
 }
 
 /** Says what a user lacks the right to, and how it is granted. */
-export function deniedCause(message: string): string {
+function deniedCause(message: string): string {
   const table = /permission denied for (?:table|relation) (\w+)/.exec(message)?.[1]
   return table === undefined
     ? 'permission denied; have a privileged user run `lyra migrate`, and grant usage of the schema and rights on all its tables'

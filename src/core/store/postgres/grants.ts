@@ -6,7 +6,7 @@ import { type Queryable, queryRows } from './connection.ts'
 type Grant = { role: string; rights: string }
 
 /** The tables of a schema, and what others than their owner may do with all of them. */
-export type SharedGrants = { tables: readonly string[]; grants: readonly Grant[] }
+type SharedGrants = { tables: readonly string[]; grants: readonly Grant[] }
 
 const READ_TABLES = `
   select relname::text from pg_class

@@ -7,7 +7,7 @@ import { settle, type WaitOptions } from './cluster.ts'
 import { type Queryable, queryRows, writeChanges } from './connection.ts'
 
 /** Makes the rows of a commit visible. */
-export type Publication = WrittenCoverage & { changes: Change[] | null }
+type Publication = WrittenCoverage & { changes: Change[] | null }
 
 /** The publication of a commit. `before` is the store's coverage before it. */
 export function publicationOf(batch: Batch, before: Coverage | null, after: Coverage): Publication {

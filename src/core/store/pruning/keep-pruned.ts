@@ -8,7 +8,7 @@ import { describePruned, pruneStore } from './prune-store.ts'
 
 const INTERVAL_MS = 3_600_000
 
-export type KeepOptions = {
+type KeepOptions = {
   store: Store
   /** Maximum age of rows before the last block, in nanoseconds. */
   keep: bigint

@@ -34,7 +34,7 @@ const MOST_STALE = 20_000
 const LEAST_WAIT_MS = 5
 
 /** Number of deleted rows by their names in reports: `fundingPeriodDataPoints`. */
-export type PruneReport = Record<string, number>
+type PruneReport = Record<string, number>
 
 /** `11 checkpoints, 749 funding period data points` */
 export function describePruned(report: PruneReport): string {
@@ -43,7 +43,7 @@ export function describePruned(report: PruneReport): string {
     .join(', ')
 }
 
-export type PruneOptions = {
+type PruneOptions = {
   signal?: AbortSignal
   /** Whether rows are only counted, and nothing is deleted. */
   isDryRun?: boolean

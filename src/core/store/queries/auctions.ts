@@ -11,7 +11,7 @@ export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigin
  * The auctions of one snapshot, oldest first; `end` is null while one is in progress. Those that ended before
  * `completeFrom` may be missing.
  */
-export type AuctionsAt = {
+type AuctionsAt = {
   position: Position
   completeFrom: bigint
   auctions: { start: bigint; end: bigint | null }[]

@@ -4,7 +4,7 @@ import type { Reading } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 
 /** A period that has ended; times are Unix nanoseconds. */
-export type EndedPeriod = {
+type EndedPeriod = {
   start: bigint
   seq: bigint
   end: bigint
@@ -25,7 +25,7 @@ const READ_ENDED_PERIODS = `
   order by start_timestamp desc, seq desc limit ${PERIODS_AT_ONCE}`
 
 /** Periods that ended between two times, both included; of these those before one, if one is named. */
-export type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }
+type EndedRange = { from: bigint; upTo: bigint; before?: { start: bigint; seq: bigint } | null }
 
 /** Visits the periods of a market in a range, newest first, until `visit` returns false. */
 export function* readEndedPeriods(

@@ -28,7 +28,7 @@ export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
  * The state and changes in rows of commits since a known version; null if they do not begin with that version: it is of
  * another store, or too old.
  */
-export function freshnessOf(rows: readonly Row[], since: StoreVersion): Freshness | null {
+function freshnessOf(rows: readonly Row[], since: StoreVersion): Freshness | null {
   const [first] = rows
   if (first === undefined) return null
   const known = stateOf(first).version

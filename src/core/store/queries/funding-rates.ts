@@ -20,7 +20,7 @@ export type FundingRatesQuery = {
 }
 
 /** Paid periods that ended within a bucket, which starts at a whole multiple of its length, Unix nanoseconds. */
-export type RateBucket = { start: bigint; count: number; sumOfRates: string }
+type RateBucket = { start: bigint; count: number; sumOfRates: string }
 
 /** A page of markets with their rates, in the direction of reading. */
 export type FundingRates = Omit<MarketPage, 'ids'> & {

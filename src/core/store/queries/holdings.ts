@@ -25,10 +25,10 @@ export type HoldingsQuery = {
 export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
 
 /** How many rows of a market there are, and the times of the first and the last. */
-export type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
+type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
 
 /** How much there is of each resource; numbers are text. Of those that are not named here, how many rows. */
-export type HeldRows = {
+type HeldRows = {
   /** Times are those of the blocks that they came in. */
   checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
   fundingPeriodDataPoints: HeldOfMarket[]

@@ -14,7 +14,7 @@ const READ_PERIODS_SEQS = `
   select (select cast(min(seq) as text) from funding_periods where market_id = $1),
     (select cast(max(seq) as text) from funding_periods where market_id = $1)`
 
-export type KnownSeqs = {
+type KnownSeqs = {
   first: bigint
   last: bigint
   /** Whether the last one's own event is stored. */

@@ -3,7 +3,7 @@ import { READ_LAST_TIMESTAMP } from './counted-points.ts'
 import { ENDED_STATES } from './market-data.ts'
 
 /** When the last checkpoint and the last data points of each market came, Unix nanoseconds as text. */
-export type LastTimes = {
+type LastTimes = {
   /** The time of the block that it came in; null if there is none. */
   checkpoint: string | null
   /** Of markets that have not ended; `source` as stored. */

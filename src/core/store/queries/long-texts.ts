@@ -3,7 +3,7 @@ import type { NamedColumn, Table, TextCell } from '../schema/tables.ts'
 import { textOf } from '../statements.ts'
 
 /** A text that is longer than any that an event can bring. */
-export type LongText = {
+type LongText = {
   /** The row's key, with `...` in place of long texts. */
   key: readonly TextCell[]
   column: string

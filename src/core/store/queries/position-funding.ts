@@ -20,7 +20,7 @@ export type PositionFundingQuery = {
 }
 
 /** Payment received for a period, in the smallest unit of the settlement asset; negative if the position paid. */
-export type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
+type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
 
 /** The payments of a position over a range of times, of one snapshot. */
 export type PositionFunding = {
@@ -34,7 +34,7 @@ export type PositionFunding = {
 }
 
 /** What all payments of a range add up to. */
-export type FundingTotals = {
+type FundingTotals = {
   count: number
   total: string
   sumOfRates: string

@@ -34,7 +34,7 @@ export type SeriesQuery = {
 }
 
 /** The buckets of a source that have points, in the order of time. */
-export type SourceSeries = { source: bigint; buckets: [start: bigint, Bucket][] }
+type SourceSeries = { source: bigint; buckets: [start: bigint, Bucket][] }
 
 /** A series of whole buckets from one time to another. */
 export type Series = { from: bigint; to: bigint; interval: Interval; sources: SourceSeries[] }
@@ -43,7 +43,7 @@ export type Series = { from: bigint; to: bigint; interval: Interval; sources: So
  * A series of one snapshot: null if no point matches; if the requested interval is too short for the range, the
  * shortest allowed one.
  */
-export type SeriesAt = { position: Position; series: Series | null; tooShort: Interval | null }
+type SeriesAt = { position: Position; series: Series | null; tooShort: Interval | null }
 
 /** Buckets that a range may touch if the request names their interval. */
 export const MAX_TOUCHED_BUCKETS = 2_001n

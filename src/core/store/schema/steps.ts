@@ -1,5 +1,5 @@
 /** Engine-specific text for parts that the tables of all engines have. */
-export type SchemaTypes = {
+type SchemaTypes = {
   int64: string
   int32: string
   int16: string

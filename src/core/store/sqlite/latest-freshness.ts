@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts'
 import { runSqliteReading } from './run-steps.ts'
 
 /** Reads how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
-export type LatestFreshness = {
+type LatestFreshness = {
   /** The state read in this round of the event loop, to which no earlier message can be newer; or null. */
   recent(since: StoreVersion): Freshness | null
   read(connection: Connection, since: StoreVersion | null): Freshness

@@ -9,7 +9,7 @@ import {
 /** The first and the last time of a market's data points of a period, or a run of blocks. */
 type TimeSpan = { market: bigint; of: bigint; first: bigint; last: bigint }
 
-export type PointSpans = {
+type PointSpans = {
   periods: RowOf<typeof periodSpanTable>[]
   blocks: RowOf<typeof blockSpanTable>[]
 }
