@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Freshness } from '#core/store/pages/page'
 import type { Follower } from '#service/streams/follower'
-import { createHub, type Feed } from '#service/streams/hub'
+import { type Feed, Hub } from '#service/streams/hub'
 import { until } from './fixtures/until.ts'
 
 /** Longer than the hub waits before it asks the store by itself. */
@@ -42,7 +42,7 @@ describe('The hub of streams', () => {
   let asked: number
   let fault: Error | null
   let notices: string[]
-  let hub: ReturnType<typeof createHub>
+  let hub: Hub
 
   beforeEach(() => {
     height = '1'
@@ -57,7 +57,7 @@ describe('The hub of streams', () => {
         return { position, version: { version: 1n, mark: '1' }, changed: null }
       },
     }
-    hub = createHub({ reader, onNotice: (message) => notices.push(message) })
+    hub = new Hub({ reader, onNotice: (message) => notices.push(message) })
   })
   afterEach(() => hub.close())
 

@@ -7,12 +7,12 @@ import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import type { Backlog } from '#service/http/backlog'
-import { createArrivalFeed } from '#service/streams/arrival-feed'
 import type { ReadChunk } from '#service/streams/chunk'
 import type { Follower, Start } from '#service/streams/follower'
-import { createHub } from '#service/streams/hub'
+import { Hub } from '#service/streams/hub'
 import { longReadsOf, startLongReads } from '#service/streams/long-reads'
 import { createReadQueue, type ReadClass } from '#service/streams/read-queue'
+import { RowFeed } from '#service/streams/row-feed'
 import { createStreamFollower } from '#service/streams/stream-route-follower'
 import { selectionKey } from '#service/streams/stream-slots'
 import { send } from './fixtures/http.ts'
@@ -42,12 +42,12 @@ const createListener = (): Follower & { text: string; isClosed: boolean; isSilen
 
 /** A hub, and a function that follows the rows of a selection. */
 function openHub(t: TestContext, reader: Reader, readChunk: ReadChunk = longReadsOf(reader, 1).readChunk) {
-  const hub = createHub({ reader, onNotice: () => {} })
+  const hub = new Hub({ reader, onNotice: () => {} })
   t.after(() => hub.close())
   const follow = (resource: Resource, selection: Selection, follower: Follower, start: Start) =>
     hub.follow(
       selectionKey(resource, selection),
-      () => createArrivalFeed(resource, selection, readChunk),
+      () => new RowFeed(resource, selection, readChunk),
       follower,
       (feed) => feed.join(follower, start),
     )

@@ -13,8 +13,9 @@ const REPORTS_MS = 10_000
 
 /** A reading of the store for any number of followers. */
 export type Feed = {
-  /** Reads and sends new rows. */
+  /** Reads and sends new rows. Rejects if the store cannot be read; it is then called again. */
   pull(): Promise<void>
+  /** Sends a follower nothing more; without effect for one that does not follow. */
   leave(follower: Follower): void
   /** Whether there may be something new although the position has not moved. */
   readonly awaitsGaps: boolean
@@ -33,7 +34,7 @@ type FollowedFeed = {
   feed: Feed
   pulls: SingleFlight<void>
   followers: Set<Follower>
-  /** The position of the store when the feed was last read. */
+  /** The height of the store when the feed was last read. */
   height: string | null
   isFailing: boolean
 }
@@ -42,125 +43,130 @@ type FollowedFeed = {
  * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. Its
  * user limits the number of streams (stream-slots.ts).
  */
-export function createHub({ reader, onNotice }: HubOptions) {
-  const byKey = new Map<string, FollowedFeed>()
+export class Hub {
+  readonly #reader: HubOptions['reader']
+  readonly #onNotice: HubOptions['onNotice']
+  readonly #followed = new Map<string, FollowedFeed>()
+  readonly #polls = singleFlight(() => this.#poll().catch((error: Error) => this.#reportFault(error)))
   /** Runs while anyone follows. */
-  let timer: NodeJS.Timeout | null = null
-  const polls = singleFlight(() => poll().catch(reportFault))
+  #timer: NodeJS.Timeout | null = null
   /** When a commit was last reported, and when the store was last asked. */
-  let reportedAt = Number.NEGATIVE_INFINITY
-  let polledAt = Number.NEGATIVE_INFINITY
-  /** The position of the store when it was last asked. */
-  let storeHeight: string | null = null
+  #reportedAt = Number.NEGATIVE_INFINITY
+  #polledAt = Number.NEGATIVE_INFINITY
+  /** The height of the store when it was last asked. */
+  #storeHeight: string | null = null
   /** Whether a commit was reported that the reading in progress may not have seen. */
-  let hasUnreadCommit = false
-  let lookedForGapsAt = 0
+  #hasUnreadCommit = false
+  #lookedForGapsAt = 0
   /** The last error reported, while some feed cannot be read. */
-  let fault: string | null = null
+  #fault: string | null = null
+
+  constructor({ reader, onNotice }: HubOptions) {
+    this.#reader = reader
+    this.#onNotice = onNotice
+  }
 
   /**
    * Follows a feed until its follower leaves.
    *
    * @param key what distinguishes it from others
-   * @param create makes it for its first follower
+   * @param create creates it for its first follower
    * @param join adds the follower to it, and resolves once the follower has received its missing rows, or later
    */
-  async function follow<Of extends Feed>(
+  async follow<Of extends Feed>(
     key: string,
     create: () => Of,
     follower: Follower,
     join: (feed: Of) => Promise<void>,
   ): Promise<void> {
-    const followed = byKey.get(key) ?? followFirst(key, create())
+    const followed = this.#followed.get(key) ?? this.#add(key, create())
     followed.followers.add(follower)
-    timer ??= setInterval(tick, POLL_INTERVAL_MS)
+    this.#timer ??= setInterval(() => this.#tick(), POLL_INTERVAL_MS)
     await join(followed.feed as Of)
-    if (follower.isClosed) leave(follower)
+    if (follower.isClosed) this.leave(follower)
   }
 
-  function leave(follower: Follower): void {
-    for (const [key, { feed, followers }] of byKey) {
+  /** Ends what a follower follows; a feed without followers is no longer read. */
+  leave(follower: Follower): void {
+    for (const [key, { feed, followers }] of this.#followed) {
       if (!followers.delete(follower)) continue
       feed.leave(follower)
-      if (followers.size === 0) byKey.delete(key)
+      if (followers.size === 0) this.#followed.delete(key)
     }
-    if (byKey.size === 0) close()
+    if (this.#followed.size === 0) this.close()
   }
 
   /** Reports a commit of the store's writer: the feeds are read at once. */
-  function committed(): void {
-    reportedAt = performance.now()
-    hasUnreadCommit = true
-    if (byKey.size > 0) void polls.fresh()
+  committed(): void {
+    this.#reportedAt = performance.now()
+    this.#hasUnreadCommit = true
+    if (this.#followed.size > 0) void this.#polls.fresh()
   }
 
-  function close(): void {
-    if (timer !== null) clearInterval(timer)
-    timer = null
+  /** Stops looking at the store; whoever follows afterwards starts it again. */
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
   }
 
-  function followFirst(key: string, feed: Feed): FollowedFeed {
+  #add(key: string, feed: Feed): FollowedFeed {
     const followed: FollowedFeed = {
       feed,
-      pulls: singleFlight(() => pull(followed)),
+      pulls: singleFlight(() => this.#pull(followed)),
       followers: new Set(),
       height: null,
       isFailing: false,
     }
-    byKey.set(key, followed)
+    this.#followed.set(key, followed)
     return followed
   }
 
-  function tick(): void {
+  #tick(): void {
     // Also while the store cannot be read: the streams resume once it can.
-    keepAlive()
+    this.#keepAlive()
     const now = performance.now()
-    const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    const isDue = hasUnreadCommit || now - polledAt >= interval
-    if (isDue && !polls.isRunning) void polls.fresh()
+    const interval = now - this.#reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
+    const isDue = this.#hasUnreadCommit || now - this.#polledAt >= interval
+    if (isDue && !this.#polls.isRunning) void this.#polls.fresh()
   }
 
-  async function poll(): Promise<void> {
-    polledAt = performance.now()
-    const afterCommit = hasUnreadCommit
-    hasUnreadCommit = false
-    storeHeight = (await reader.freshness(null)).position?.height ?? null
+  async #poll(): Promise<void> {
+    this.#polledAt = performance.now()
+    const afterCommit = this.#hasUnreadCommit
+    this.#hasUnreadCommit = false
+    this.#storeHeight = (await this.#reader.freshness(null)).position?.height ?? null
     const now = performance.now()
-    const looksForGaps = afterCommit || now - lookedForGapsAt >= GAP_INTERVAL_MS
-    if (looksForGaps) lookedForGapsAt = now
-    for (const { feed, pulls, height } of byKey.values()) {
-      const hasMoved = storeHeight !== null && storeHeight !== height
+    const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
+    if (looksForGaps) this.#lookedForGapsAt = now
+    for (const { feed, pulls, height } of this.#followed.values()) {
+      const hasMoved = this.#storeHeight !== null && this.#storeHeight !== height
       if (hasMoved || (looksForGaps && feed.awaitsGaps)) void pulls.fresh()
     }
   }
 
   /** Feeds do not wait for each other. A failed one is read again at the next poll. */
-  async function pull(followed: FollowedFeed): Promise<void> {
-    const position = storeHeight
+  async #pull(followed: FollowedFeed): Promise<void> {
+    const height = this.#storeHeight
     try {
       await followed.feed.pull()
-      followed.height = position
+      followed.height = height
       followed.isFailing = false
-      if (![...byKey.values()].some(({ isFailing }) => isFailing)) fault = null
+      if (![...this.#followed.values()].some(({ isFailing }) => isFailing)) this.#fault = null
     } catch (error) {
       followed.isFailing = true
-      reportFault(error as Error)
+      this.#reportFault(error as Error)
     }
   }
 
-  function reportFault({ message }: Error): void {
-    if (fault !== message) {
-      onNotice(`streams wait until the store can be read: ${message}`)
-    }
-    fault = message
+  #reportFault({ message }: Error): void {
+    if (this.#fault !== message) this.#onNotice(`streams wait until the store can be read: ${message}`)
+    this.#fault = message
   }
 
-  function keepAlive(): void {
-    for (const { feed, followers } of byKey.values()) {
+  #keepAlive(): void {
+    for (const { feed, followers } of this.#followed.values()) {
       const silent = [...followers].filter(({ isSilent }) => isSilent)
       if (silent.length > 0) feed.keepAlive(silent)
     }
   }
-
-  return { follow, leave, committed, close }
 }

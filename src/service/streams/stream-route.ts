@@ -17,10 +17,10 @@ import type { Route } from '../http/router.ts'
 import type { Metrics } from '../metrics.ts'
 import { type ParameterValues, parameterReader } from '../questions/parameters.ts'
 import type { Account } from '../quotas.ts'
-import { createArrivalFeed } from './arrival-feed.ts'
 import type { Follower } from './follower.ts'
-import { createHub } from './hub.ts'
+import { Hub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
+import { RowFeed } from './row-feed.ts'
 import { createStreamFollower, RETRY, type StreamFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
 import { createStreamSlots, type StreamSlots, selectionKey } from './stream-slots.ts'
@@ -68,7 +68,7 @@ type OfferedStream = {
 
 export function createStreams(options: StreamRoutesOptions): Streams {
   const { reader, queue, longReads, backlog, metrics, limits, log, account } = options
-  const hub = createHub({ reader, onNotice: (message) => log.warn(message) })
+  const hub = new Hub({ reader, onNotice: (message) => log.warn(message) })
   const summaryFeed = new SummaryFeed(longReads.readSummaries)
   const stopListening = listenForCommits(options.commitsTo, () => hub.committed())
   const slots = createStreamSlots(limits, account)
@@ -119,7 +119,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     ask: async (values, lastIdHeader) => {
       const { selection, start, position } = await streamRequest(resource, values, lastIdHeader, reader)
       const key = selectionKey(resource, selection)
-      const feed = () => createArrivalFeed(resource, selection, longReads.readChunk)
+      const feed = () => new RowFeed(resource, selection, longReads.readChunk)
       const follow = (follower: Follower) =>
         hub.follow(key, feed, follower, (rows) => rows.join(follower, start))
       return { key, position, follow }

@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { singleFlight } from '#core/concurrency/single-flight'
+import type { Coverage } from '#core/domain/coverage'
+import { advance, heldOf, type Lacks, lacksAfter, lacksAfterAll } from '#core/domain/lacks'
+import { BEGINNING, isBefore } from '#core/domain/place'
+import type { Resource, Selection } from '#core/model/resource'
+import type { Pass } from '#core/store/queries/point-arrivals'
+import { type Chunk, outsideUnsettled, type ReadChunk, STREAM_CHUNK_ROWS } from './chunk.ts'
+import {
+  allDrained,
+  COMMENT,
+  type Follower,
+  LAG_WAIT_MS,
+  positionText,
+  SILENCE_MS,
+  type Start,
+  sendToAll,
+} from './follower.ts'
+import type { Feed } from './hub.ts'
+import type { ReadClass } from './read-queue.ts'
+import { encodeStreamCursor } from './stream-cursor.ts'
+
+/** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
+type FeedProgress = { lacks: Lacks; coverage: Coverage }
+
+/** Of a follower that has received nothing. */
+const EVERYTHING: Lacks = { first: 0n, gaps: [], tail: BEGINNING }
+
+/**
+ * The rows of one selection as they arrive, for any number of followers: read once, sent to all, in the order of the
+ * events that they come from.
+ */
+export class RowFeed implements Feed {
+  readonly #resource: Resource
+  readonly #selection: Selection
+  readonly #readChunk: ReadChunk
+  /** Followers that have received everything sent by the feed. */
+  readonly #upToDate = new Set<Follower>()
+  /** Followers that are ahead of the store here wait for the feed to advance: one reading serves all. */
+  readonly #waiting = new Map<Follower, () => void>()
+  /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
+  readonly #pulls = singleFlight(() => this.#pullAll())
+  readonly #laterPulls = singleFlight(() => sleep(LAG_WAIT_MS).then(this.#pulls.fresh))
+  /** Null until the store has been read once. */
+  #progress: FeedProgress | null = null
+  /** Rows of the next chunk. */
+  #limit = STREAM_CHUNK_ROWS
+
+  constructor(resource: Resource, selection: Selection, readChunk: ReadChunk) {
+    this.#resource = resource
+    this.#selection = selection
+    this.#readChunk = readChunk
+  }
+
+  /** Reads new rows and sends them to every follower that is up to date. */
+  pull(): Promise<void> {
+    return this.#pulls.fresh()
+  }
+
+  /** Whether a gap may be filled that the feed waits for: of that the position says nothing. */
+  get awaitsGaps(): boolean {
+    if (this.#progress === null) return false
+    const { lacks, coverage } = this.#progress
+    // Blocks below the first height do not move the position either. A network's first block is block 1.
+    return lacks.gaps.length > 0 || coverage.first > 1n
+  }
+
+  /**
+   * Sends a follower the rows that it has not received, and from then on new ones. Resolves once it is up to date with
+   * the feed. Rejects if the store cannot be read.
+   */
+  async join(follower: Follower, start: Start): Promise<void> {
+    await this.#pulls.fresh()
+    while (this.#progress === null && !follower.isClosed) await this.#laterPulls.current()
+    if (follower.isClosed) return
+    await this.#pulls.settled()
+    if (start !== 'now') {
+      const { coverage } = this.#progress!
+      await this.#catchUp(follower, 'lacks' in start ? start.lacks : lacksAfter(start.after, coverage))
+    }
+    if (follower.isClosed) return
+    this.#upToDate.add(follower)
+    follower.send(this.#positionBytes(this.#progress!), 1)
+  }
+
+  leave(follower: Follower): void {
+    this.#upToDate.delete(follower)
+    this.#waiting.get(follower)?.()
+    this.#waiting.delete(follower)
+  }
+
+  keepAlive(silent: readonly Follower[]): void {
+    const { true: upToDate = [], false: others = [] } = Object.groupBy(
+      silent,
+      (follower) => `${this.#upToDate.has(follower)}`,
+    )
+    if (upToDate.length > 0) sendToAll(upToDate, this.#positionBytes(this.#progress!))
+    sendToAll(others, COMMENT)
+  }
+
+  #positionBytes({ lacks, coverage }: FeedProgress): Buffer {
+    const { tail } = lacks
+    const received = { ...lacks, tail: outsideUnsettled(tail, tail, coverage) }
+    return Buffer.from(positionText(encodeStreamCursor(this.#resource, this.#selection, received)))
+  }
+
+  /**
+   * Reads one chunk of missing ranges, in pieces of a bounded length; null if they are not available.
+   *
+   * @param asOf the coverage to which the pass belongs, if one is continued
+   */
+  async #read(
+    readClass: ReadClass,
+    lacks: Lacks,
+    asOf: Coverage | null,
+    pass: Pass | null,
+  ): Promise<Chunk | null> {
+    const [resource, selection] = [this.#resource, this.#selection]
+    const query = { resource, selection, lacks, asOf, limit: this.#limit, pass }
+    const chunk = await this.#readChunk(query, readClass)
+    if (chunk !== null) this.#limit = chunk.limit
+    return chunk
+  }
+
+  /** Reads where the store is: what it already has is no news for the feed. */
+  async #pullFirst(): Promise<void> {
+    const [resource, selection] = [this.#resource, this.#selection]
+    const query = { resource, selection, lacks: EVERYTHING, asOf: null, limit: 0, pass: null }
+    const chunk = await this.#readChunk(query, 'live')
+    if (chunk === null) return
+    this.#advance({ lacks: lacksAfterAll(chunk.coverage), coverage: chunk.coverage })
+  }
+
+  async #pullAll(): Promise<void> {
+    if (this.#progress === null) return this.#pullFirst()
+    let pass: Pass | null = null
+    for (;;) {
+      const { lacks: before, coverage: asOf }: FeedProgress = this.#progress
+      const chunk = await this.#read('live', before, pass === null ? null : asOf, pass)
+      // A replica may lag behind what another one has answered.
+      if (chunk === null || chunk.coverage.height < asOf.height) return
+      pass = chunk.pass
+      const { lacks, coverage, bytes, isLast } = chunk
+      if (bytes.length > 0) sendToAll(this.#upToDate, bytes)
+      this.#advance({ lacks, coverage })
+      if (isLast) return
+      if (bytes.length > 0) await allDrained(this.#upToDate)
+    }
+  }
+
+  #advance(next: FeedProgress): void {
+    this.#progress = next
+    for (const wake of this.#waiting.values()) wake()
+    this.#waiting.clear()
+  }
+
+  /** Sends a follower its missing rows until it is up to date with the feed, or closed. */
+  async #catchUp(follower: Follower, start: Lacks): Promise<void> {
+    let lacks = start
+    let pass: Pass | null = null
+    let asOf: Coverage = this.#progress!.coverage
+    let sentAt = performance.now()
+    while (!follower.isClosed) {
+      if (pass === null) {
+        await this.#pulls.settled()
+        asOf = this.#progress!.coverage
+      }
+      if (heldOf(lacks, asOf).length === 0) lacks = advance(lacks, asOf, null)
+      else {
+        const chunk = await this.#read('catching up', lacks, asOf, pass)
+        if (chunk === null) {
+          pass = null
+          await this.#laterPulls.current()
+          continue
+        }
+        lacks = chunk.lacks
+        pass = chunk.pass
+        const now = performance.now()
+        const isQuiet = chunk.bytes.length === 0
+        if (!isQuiet || now - sentAt > SILENCE_MS) {
+          follower.send(isQuiet ? this.#positionBytes({ lacks, coverage: asOf }) : chunk.bytes, 1)
+          sentAt = now
+        }
+        if (!chunk.isLast) {
+          await follower.drained()
+          continue
+        }
+      }
+      const { coverage, lacks: ofFeed } = this.#progress!
+      if (this.#pulls.isRunning || coverage !== asOf) continue
+      if (!isBefore(ofFeed.tail, lacks.tail)) return
+      // It has had more than there is here: from another service over the same stream.
+      await new Promise<void>((resolve) => this.#waiting.set(follower, resolve))
+    }
+  }
+}
