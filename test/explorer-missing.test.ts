@@ -99,6 +99,13 @@ test('the funding of a range without its blocks is not said to be none', async (
   await page.getByRole('button', { name: /^All \d+ stored periods of this range$/ }).click()
   await page.locator('table.periods tr.missing-epochs').waitFor()
   assert.ok((await rows.allInnerTexts()).some((row) => /^47 to 52\s+missing$/.test(row)))
+  for (const [paid, why] of [
+    ['50', 'it is not among the stored periods of this range'],
+    ['46', 'no end of it is stored'],
+  ]) {
+    await page.goto(`${funding}&span=30d&paid=${paid}`)
+    await page.getByText(`Who paid for period ${paid} cannot be shown: ${why}.`).waitFor()
+  }
   await page.goto(`${funding}&from=2024-09-19&to=2024-09-22`)
   await page.waitForSelector('[data-figure="cumulative"]')
   assert.equal(await page.locator('[data-figure="missing"]').count(), 0)
@@ -144,6 +151,12 @@ test('a height can be gone to once it is known which there are', async ({ openAt
   coverage.resolve()
   await go.click()
   await page.waitForURL('**height=1600**')
+
+  // A link written by hand, without the place in the list.
+  await page.goto(`${base}/?view=checkpoints&height=1600`)
+  await page.locator('tr.marked').waitFor()
+  assert.match(await page.locator('tr.marked').innerText(), /^1,489/)
+  assert.match(page.url(), /height=1600&after=/)
 })
 
 test('a checkpoint in missing blocks is not said not to be', async ({ openAt }) => {

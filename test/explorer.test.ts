@@ -367,7 +367,13 @@ describe('the explorer', () => {
     await page.waitForURL((url) => !url.searchParams.has('map'))
     await eventually(reading, (text) => /^BTC\/PERP, \d{4}-\d\d-\d\d: /.test(text))
 
-    await page.getByLabel('Compare BTC/PERP').check()
+    const box = page.getByLabel('Compare BTC/PERP')
+    await box.scrollIntoViewIfNeeded()
+    const before = await box.boundingBox()
+    await box.check()
+    await page.waitForSelector('[data-chart="compare"] canvas')
+    // The row that was ticked stays where it was, below the chart that has appeared.
+    assert.ok(Math.abs((await box.boundingBox())!.y - before!.y) <= 2)
     await page.getByLabel('Compare SOL/PERP').check()
     await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
     await page.reload()

@@ -32,7 +32,7 @@ export function CheckpointsView() {
   )
   const bar = (
     <div class="view-bar">
-      <HeightForm key={height ?? ''} height={height} />
+      <HeightForm key={height ?? ''} height={height} isPlaced={!first} />
       {held !== undefined && <span class="quiet">{groupDigits(held.count)} checkpoints stored</span>}
       {count > 0 && first && <span class="live-count">+{groupDigits(String(count))}</span>}
       <span class="bar-actions">

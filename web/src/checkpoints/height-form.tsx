@@ -5,8 +5,15 @@ import { firstHeight, lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { findHeight, readHeight } from './find-height.ts'
 
+export type HeightFormProps = {
+  /** The height that the address names. */
+  height: string | null
+  /** Whether the address names a place in the list, too: a link written by hand has the height alone. */
+  isPlaced: boolean
+}
+
 /** Goes to the checkpoint at a height, or the last one below it. */
-export function HeightForm({ height }: { height: string | null }) {
+export function HeightForm({ height, isPlaced }: HeightFormProps) {
   const [text, setText] = useState(height ?? '')
   const [said, setSaid] = useState('')
   const search = useRef<AbortController | null>(null)
@@ -17,7 +24,7 @@ export function HeightForm({ height }: { height: string | null }) {
 
   // Which heights there are is not known at once: a search before that would be lost in silence.
   const coverage = latestCoverage()
-  const go = async () => {
+  const go = async ({ push }: { push: boolean }) => {
     if (given === null || coverage === null) return
     const stop = new AbortController()
     search.current = stop
@@ -35,19 +42,23 @@ export function HeightForm({ height }: { height: string | null }) {
         setSaid(`No checkpoint at block ${groupDigits(given)} or below.`)
       } else {
         setSaid('')
-        setParams({ height: given, after: place.before, before: null })
+        setParams({ height: given, after: place.before, before: null }, { push })
       }
     } catch {
       setSaid(stop.signal.aborted ? '' : 'The search failed; try again.')
     }
     setSearching(false)
   }
+  const isReady = coverage !== null
+  useEffect(() => {
+    if (isReady && height !== null && !isPlaced) void go({ push: false })
+  }, [isReady])
   return (
     <form
       class="height-form"
       onSubmit={(event) => {
         event.preventDefault()
-        void go()
+        void go({ push: true })
       }}
     >
       <label class="field">

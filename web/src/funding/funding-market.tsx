@@ -30,7 +30,7 @@ import { Legend } from './legend.tsx'
 import { MarkPrice } from './mark-price.tsx'
 import { Nearest } from './nearest.tsx'
 import { Cumulative, NowFigures } from './now-figures.tsx'
-import { PeriodPayments } from './period-payments.tsx'
+import { NoPeriodPayments, PeriodPayments } from './period-payments.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { PositionPayments, type RangePayments, usePayments } from './position-payments.tsx'
@@ -80,7 +80,8 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
   const list = periods.data?.list ?? []
   const latest = newest.data?.list ?? []
   const shown = within(list, range)
-  const paid = list.find(({ seq }) => `${seq}` === param('paid'))
+  const paidSeq = param('paid')
+  const paid = list.find(({ seq }) => `${seq}` === paidSeq)
 
   const inAuction = useMemo(
     () => auctionTimes(auctions.data ?? [], last).map((at): Shade => ({ ...at, kind: 'auction' })),
@@ -258,13 +259,15 @@ export function FundingMarket({ marketId, held, summary }: FundingMarketProps) {
         estimate={estimate.data}
         unit={unit}
       />
-      {paid?.end != null && (
+      {paid?.end != null ? (
         <PeriodPayments
           key={`${paid.seq}`}
           marketId={marketId}
           period={{ ...paid, end: paid.end }}
           unit={unit}
         />
+      ) : (
+        paidSeq !== null && periods.data !== null && <NoPeriodPayments seq={paidSeq} period={paid ?? null} />
       )}
       <PointsTable marketId={marketId} range={range} unit={unit} version={version} />
     </>

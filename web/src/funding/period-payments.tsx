@@ -91,6 +91,17 @@ export function PeriodPayments({ marketId, period: { seq, end }, unit }: PeriodP
   )
 }
 
+/** In place of the payments of a period that the address names, if the store has no such period, or not its end. */
+export function NoPeriodPayments({ seq, period }: { seq: string; period: Period | null }) {
+  return (
+    <p class="notice" data-figure="not paid">
+      {period === null
+        ? `Who paid for period ${groupDigits(seq)} cannot be shown: it is not among the stored periods of this range.`
+        : `Who paid for period ${groupDigits(seq)} cannot be shown: no end of it is stored.`}
+    </p>
+  )
+}
+
 /** The payments of a period by party: those that paid most first, and the network, whose real payment is not known, last. */
 export function PaidTable({ payments, unit }: { payments: readonly FundingPayment[]; unit: Unit | null }) {
   const isNetwork = ({ partyId }: FundingPayment) => partyId === NETWORK

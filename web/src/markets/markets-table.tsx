@@ -237,7 +237,8 @@ export type MarketsTableProps = {
   /** In the order of {@link inOrder}. */
   summaries: readonly MarketSummary[]
   compared: readonly string[]
-  onCompare: (marketIds: readonly string[]) => void
+  /** @param box the box that was ticked, or cleared */
+  onCompare: (marketIds: readonly string[], box: Element) => void
 }
 
 /**
@@ -351,8 +352,11 @@ function Row({
           aria-label={`Compare ${marketLabel(marketId)}`}
           checked={checked}
           disabled={!hasFunding || (!checked && compared.length >= MOST_COMPARED)}
-          onChange={() =>
-            onCompare(checked ? compared.filter((id) => id !== marketId) : [...compared, marketId])
+          onChange={({ currentTarget }) =>
+            onCompare(
+              checked ? compared.filter((id) => id !== marketId) : [...compared, marketId],
+              currentTarget,
+            )
           }
         />
       </td>

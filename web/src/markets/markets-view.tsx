@@ -1,5 +1,5 @@
 import type { MarketSummary } from 'lyra-client'
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { unitOf } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { lazy } from '../parts/lazy.tsx'
@@ -30,6 +30,15 @@ export function MarketsView() {
     .split(',')
     .filter((id) => MARKET_ID.test(id))
     .slice(0, MOST_COMPARED)
+  const isComparing = compared.length > 0
+  const ticked = useRef<{ box: Element; top: number } | null>(null)
+  // The chart opens above the list: the row that was just ticked stays where it was seen.
+  useLayoutEffect(() => {
+    if (ticked.current === null) return
+    const { box, top } = ticked.current
+    ticked.current = null
+    scrollBy({ top: box.getBoundingClientRect().top - top, behavior: 'instant' })
+  }, [isComparing])
   const basis = readBasis()
   const bar = (
     <>
@@ -55,7 +64,7 @@ export function MarketsView() {
           <CopyLink />
         </span>
       </div>
-      {compared.length > 0 && (
+      {isComparing && (
         <div class="compare-place">{coverage !== null && <Compare marketIds={compared} basis={basis} />}</div>
       )}
     </>
@@ -83,7 +92,10 @@ export function MarketsView() {
                 basis={basis}
                 summaries={listed}
                 compared={compared}
-                onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
+                onCompare={(ids, box) => {
+                  ticked.current = { box, top: box.getBoundingClientRect().top }
+                  setParams({ compare: ids.join(',') || null })
+                }}
               />
             )
           }
@@ -102,7 +114,7 @@ export function MarketsView() {
             An average over 30 days is shown only if every funding period of that time is known to be stored.
           </p>
         )}
-        {found.length > 1 && compared.length === 0 && (
+        {found.length > 1 && !isComparing && (
           <p class="quiet">Tick markets to compare their funding rates in one chart.</p>
         )}
         {data !== null && (
