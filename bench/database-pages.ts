@@ -3,7 +3,7 @@ import type { Key } from '#core/model/resource'
 import { decodeCursor } from '#core/resources/cursor'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { findStore } from '#core/store/open-store'
-import { readPosition } from '#core/store/queries/coverage'
+import { readStoreHead } from '#core/store/queries/coverage'
 import { type Figure, figure } from './figures.ts'
 import { LARGE_MARKET } from './large-store.ts'
 import type { PageTargets } from './table-of-pages.ts'
@@ -38,7 +38,7 @@ async function databasePages(store: string, nextTarget: () => string): Promise<n
   for (let time = 0; time < TIMES; time++) {
     const reader = await findStore(store).openReader()
     // Pages that every connection reads once.
-    await reader.read(readPosition)
+    await reader.read(readStoreHead)
     const before = bytesRead()
     await reader.page(queryOf(nextTarget()))
     bytes += bytesRead() - before

@@ -128,7 +128,7 @@ describe('a cache of pages', () => {
         pending = []
         return {
           version: { version, mark: String(version) },
-          position: { height: '1', timestamp: '1' },
+          storeHead: { height: '1', timestamp: '1' },
           changed,
         }
       },

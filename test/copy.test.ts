@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { relative } from 'node:path'
 import { describe, test } from 'node:test'
 import { copyStore, replaceRows } from '#core/store/admin/copy-store'
-import { readPosition } from '#core/store/queries/coverage'
+import { readStoreHead } from '#core/store/queries/coverage'
 import { TABLES } from '#core/store/schema/tables'
 import { StoreError } from '#core/store/store'
 import { digestStore } from './fixtures/digest-store.ts'
@@ -27,7 +27,7 @@ for (const fromKind of STORE_KINDS) {
           }),
           { name: 'AbortError' },
         )
-        assert.equal(await readFrom(to, readPosition), null, 'an incomplete copy counts as an empty store')
+        assert.equal(await readFrom(to, readStoreHead), null, 'an incomplete copy counts as an empty store')
         const upkeep = await openStore(to).openUpkeep()
         await replaceRows(upkeep, TABLES[0]!, { after: null, upTo: null }, [])
         await upkeep.close()

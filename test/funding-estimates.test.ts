@@ -106,7 +106,7 @@ describeOn(STORE_KINDS, 'the estimate of a running funding period', (kind) => {
         for (const marketId of markets.figures.keys()) {
           const found = await reader.read(() => readEstimate(marketId))
           // The last block of a recording may be incomplete.
-          if (found?.position.height !== String(height)) continue
+          if (found?.storeHead.height !== String(height)) continue
           const expected = markets.estimate(marketId)
           assert.deepEqual(found.estimate, expected, `${marketId} at ${height}`)
           if (expected !== null) compared++

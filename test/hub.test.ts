@@ -53,8 +53,8 @@ describe('The hub of streams', () => {
       freshness: async (): Promise<Freshness> => {
         asked++
         if (fault !== null) throw fault
-        const position = height === null ? null : { height, timestamp: '0' }
-        return { position, version: { version: 1n, mark: '1' }, changed: null }
+        const storeHead = height === null ? null : { height, timestamp: '0' }
+        return { storeHead, version: { version: 1n, mark: '1' }, changed: null }
       },
     }
     hub = new Hub({ reader, onNotice: (message) => notices.push(message) })

@@ -53,7 +53,7 @@ function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   }
 }
 
-/** The store's position; null if it is empty or does not exist yet. */
+/** The store head; null if it is empty or does not exist yet. */
 async function heightOf(store: string): Promise<bigint | null> {
   try {
     return (await readFrom(store, readCoverage))?.height ?? null

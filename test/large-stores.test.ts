@@ -180,7 +180,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
           assert.ok((await count(store, 'funding_period_data_points')) > 0)
           assert.equal(await count(store, 'stream'), 0)
           const reader = await openStore(store).openReader()
-          const { position } = await reader.page({
+          const { storeHead } = await reader.page({
             resource: fundingPeriodDataPoints,
             selection: { marketId: MARKET },
             descending: true,
@@ -188,7 +188,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
             limit: 5,
           })
           await reader.close()
-          assert.equal(position, null)
+          assert.equal(storeHead, null)
           if (way === 'killed') ingestion.child.kill('SIGKILL')
           else {
             await rowsOf(
@@ -357,7 +357,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     })
     await reader.close()
     t.mock.restoreAll()
-    assert.equal(page.position?.height, HEIGHT)
+    assert.equal(page.storeHead?.height, HEIGHT)
     const text = heard.find((sent) => /json_agg|string_agg/.test(sent))!
     const values = new Map([...text.matchAll(/\$(\d+)/g)].map(([found]) => [found, '1']))
     const plain = text.replaceAll(/\$\d+/g, (found) => values.get(found)!)

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster'
-import { readPosition } from '#core/store/queries/coverage'
+import { readStoreHead } from '#core/store/queries/coverage'
 import { assertSays } from './fixtures/assert-says.ts'
 import { assertSound } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
@@ -110,7 +110,7 @@ for (const kind of STORE_KINDS) {
       const rowsOf = async () => (await dumpStore(old)).instruments!.map((row) => JSON.parse(row) as string[])
       const held = await rowsOf()
       assert.ok(held.length > 0 && held.every(([, code]) => code === 'FILE'))
-      const { height } = (await readFrom(old, readPosition))!
+      const { height } = (await readFrom(old, readStoreHead))!
       const events = [perpetual({ marketId: held[0]![0]!, code: 'EVENT' })]
       await ingestWell(t, old, fileOf({ chain: 'core-scenarios', height: Number(height) + 1, events }))
       assert.ok((await rowsOf()).some(([, code]) => code === 'EVENT'))

@@ -23,7 +23,7 @@ async function answer(
       render: async () => ({
         body,
         checkSum: null,
-        position: { height: '1', timestamp: '1' },
+        storeHead: { height: '1', timestamp: '1' },
         version: null,
       }),
       isSerial: false,

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { explainPostgresError } from '#core/store/postgres/errors'
-import { readCoverage, readPosition } from '#core/store/queries/coverage'
+import { readCoverage, readStoreHead } from '#core/store/queries/coverage'
 import { TABLES } from '#core/store/schema/tables'
 import { generateRecords } from '#tools/generate/generate'
 import { assertSays } from './fixtures/assert-says.ts'
@@ -170,9 +170,9 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     const reader = await openStore(name).openReader()
-    assert.equal((await reader.read(readPosition))!.height, '905')
+    assert.equal((await reader.read(readStoreHead))!.height, '905')
     await reader.close()
-    await assert.rejects(reader.read(readPosition))
+    await assert.rejects(reader.read(readStoreHead))
     await assert.rejects(reader.read(readCoverage))
   })
 
@@ -225,9 +225,9 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     const second = await untilWaiting(1)
     assert.ok(!first.some((process) => JSON.stringify(second).includes(JSON.stringify(process))))
     await holder.query('rollback')
-    for (const [index, { rows, position, more }] of (await Promise.all(pages)).entries()) {
+    for (const [index, { rows, storeHead, more }] of (await Promise.all(pages)).entries()) {
       assert.deepEqual(rows, expected.rows.slice(0, index + 1))
-      assert.deepEqual([position, more], [expected.position, true])
+      assert.deepEqual([storeHead, more], [expected.storeHead, true])
     }
   })
 

@@ -165,7 +165,7 @@ test('An unreachable store is reported, and read again once it is back', options
   assert.equal(existsSync(store), false)
   renameSync(`${store}.away`, store)
   assert.deepEqual(await contentOf(threads, points(5)), before)
-  assert.deepEqual((await contentOf(threads, points(5_000))).position, before.position)
+  assert.deepEqual((await contentOf(threads, points(5_000))).storeHead, before.storeHead)
 })
 
 test('An internal error is reported as one', options, async (t) => {

@@ -308,7 +308,7 @@ describe('a store file that changes under a service', options, () => {
     const reader = await openReader(t, path('lyra.db'))
     const list = { resource: checkpoints, selection: {}, descending: true, cursor: null, limit: 1 }
     const heightAskedAt = async (askedAt: bigint) =>
-      (await reader.page({ ...list, askedAt })).position?.height
+      (await reader.page({ ...list, askedAt })).storeHead?.height
     const before = process.hrtime.bigint()
     assert.equal(await heightAskedAt(before), '6')
     renameSync(path('other.db'), path('lyra.db'))

@@ -55,7 +55,7 @@ export type Coverage = {
   began: bigint
   /** Hashes of the parts of block 1 (genesis and the block itself), if it is held and they are known. */
   blockOne: readonly string[] | null
-  /** The height of the last block committed: the store's position. */
+  /** The height of the last block committed: the store head. */
   height: bigint
   /** That block's time, Unix nanoseconds. */
   timestamp: bigint

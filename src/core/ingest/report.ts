@@ -34,7 +34,7 @@ export type IngestionReport = {
   sequenceBreaks: number
   /** Files in named folders that are not event files by name. */
   foreignFiles: string[]
-  /** The store's position afterwards, as text; null if it is empty. */
+  /** The store head afterwards, as text; null if it is empty. */
   height: string | null
   /** The store's recorded gaps afterwards. */
   gaps: GapText[]

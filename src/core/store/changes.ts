@@ -25,20 +25,20 @@ const EVERYTHING = '*'
 /** The changes of a commit that deletes rows or replaces tables. */
 export const EVERY_CHANGE = null
 
-/** A commit, and the position as of now. */
+/** A commit, and the store head as of now. */
 const COMMIT_STATE = `cast(changes.version as text), cast(mark as text),
     cast(stream.height as text), cast(stream.timestamp as text)`
 
 /** How many columns that is. */
 export const STATE_COLUMNS = 4
 
-/** One row per commit from a given one on, with the current position and the commit's changes. */
+/** One row per commit from a given one on, with the current store head and the commit's changes. */
 export const READ_CHANGES = `
   select ${COMMIT_STATE}, scopes
   from changes left join stream on true
   where changes.version >= $1 order by changes.version`
 
-/** The newest commit, with the position. */
+/** The newest commit, with the store head. */
 export const READ_STATE = `
   select ${COMMIT_STATE}
   from changes left join stream on true

@@ -3,7 +3,7 @@ import type { Batch } from '../model/batch.ts'
 import type { Row } from '../model/resource.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
+import type { Freshness, Lines, LinesQuery, Page, PageQuery, Reading, StoreHead } from './pages/page.ts'
 import type { Statement } from './pages/statement.ts'
 import type { GainedRows, Steps } from './queries-protocol.ts'
 import type { TableReader } from './table-reader.ts'
@@ -57,7 +57,7 @@ export type StoreLog = {
  */
 export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
-  position: Position | null
+  storeHead: StoreHead | null
   page(query: PageQuery): Promise<Page>
   /** The rows of a page as lines of an export, if the database writes them. */
   lines?(query: LinesQuery): Promise<Lines>

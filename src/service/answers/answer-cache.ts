@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { singleFlight } from '#core/concurrency/single-flight'
 import type { Change, StoreVersion } from '#core/store/changes'
-import type { Freshness, Position } from '#core/store/pages/page'
+import type { Freshness, StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { KeptUntil } from '../questions/question.ts'
 
@@ -31,7 +31,7 @@ export type KeptAnswer = {
 }
 
 /** An answer, and the block at which the store would give it. */
-export type FoundAnswer = { answer: KeptAnswer; at: Position }
+export type FoundAnswer = { answer: KeptAnswer; at: StoreHead }
 
 /** Answers ready to be sent again. */
 export type AnswerCache = {
@@ -86,11 +86,11 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
   }
   const refreshes = singleFlight(refresh)
 
-  function findIn(key: string, { position, version }: Freshness): FoundAnswer | null {
+  function findIn(key: string, { storeHead, version }: Freshness): FoundAnswer | null {
     const answer = answers.get(key)
     // It may have been read from a later commit than the last refresh has seen.
-    if (answer === undefined || position === null || answer.version.version > version.version) return null
-    return { answer, at: position }
+    if (answer === undefined || storeHead === null || answer.version.version > version.version) return null
+    return { answer, at: storeHead }
   }
 
   return {

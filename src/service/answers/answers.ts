@@ -1,4 +1,4 @@
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Closing, Queue } from '../http/queue.ts'
 import type { Metrics } from '../metrics.ts'
@@ -25,7 +25,7 @@ export type Asking<Asked> = {
    * read after that, as by HTTP/2, whose connection goes on: the garbage collector gives it back.
    */
   response: Closing | null
-  sendKept(kept: KeptAnswer, position: Position): void
+  sendKept(kept: KeptAnswer, storeHead: StoreHead): void
   /** Sends an answer; returns the part to cache, or null. */
   sendRendered(rendered: RenderedBody): Promise<SentAnswer | null>
 }

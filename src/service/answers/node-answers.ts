@@ -1,10 +1,10 @@
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import { emptyStore } from '../http/errors.ts'
 import { commit, PROGRAM_VERSION } from '../version.ts'
 
 /** An answer, and the last block if that is known. */
-type NodeAnswer = { message: object; position: Position | null }
+type NodeAnswer = { message: object; storeHead: StoreHead | null }
 
 /** A data node's information about itself, over REST and gRPC. */
 export type NodeAnswers = {
@@ -16,10 +16,10 @@ export type NodeAnswers = {
 }
 
 export function createNodeAnswers(reader: Reader): NodeAnswers {
-  const lastPosition = async () => (await reader.freshness(null)).position
+  const lastStoreHead = async () => (await reader.freshness(null)).storeHead
   const withLastPosition = async (message: object) => ({
     message,
-    position: await lastPosition().catch(() => null),
+    storeHead: await lastStoreHead().catch(() => null),
   })
   const infoOf = () => ({ version: PROGRAM_VERSION, commitHash: commit() ?? '' })
   let info: object | null = null
@@ -30,9 +30,9 @@ export function createNodeAnswers(reader: Reader): NodeAnswers {
       return withLastPosition(info)
     },
     vegaTime: async () => {
-      const position = await lastPosition()
-      if (position === null) throw emptyStore()
-      return { message: { timestamp: position.timestamp }, position }
+      const storeHead = await lastStoreHead()
+      if (storeHead === null) throw emptyStore()
+      return { message: { timestamp: storeHead.timestamp }, storeHead }
     },
   }
 }

@@ -37,7 +37,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
         address,
         connection: request.socket,
         response,
-        sendKept: (kept, position) => sendBody(exchange, kept, position),
+        sendKept: (kept, storeHead) => sendBody(exchange, kept, storeHead),
         sendRendered: (rendered) => sendRendered(exchange, withTimes(rendered, exchange.target), isGzipped),
       })
     },
@@ -47,31 +47,31 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
 /** Sends a body that a question's answer has not. */
 export async function sendRendered(
   exchange: Exchange,
-  answer: Pick<RenderedBody, 'body' | 'checkSum' | 'file'> & { position: RenderedBody['position'] | null },
+  answer: Pick<RenderedBody, 'body' | 'checkSum' | 'file'> & { storeHead: RenderedBody['storeHead'] | null },
   isGzipped: boolean,
 ): Promise<SentAnswer | null> {
-  const { body: rendered, checkSum, file, position } = answer
+  const { body: rendered, checkSum, file, storeHead } = answer
   const plain = file === undefined ? exchange.pretty(rendered) : rendered
   const sum = plain === rendered && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
   const isKnown = matchesTag(exchange.request.headers['if-none-match'], tag)
   const body = isGzipped && !isKnown ? await compressed(plain) : plain
-  sendBody(exchange, { body, tag, isGzipped, file }, position)
+  sendBody(exchange, { body, tag, isGzipped, file }, storeHead)
   return isKnown ? null : { body, tag, isGzipped, file }
 }
 
 function sendBody(
   exchange: Exchange,
   { body, tag, isGzipped, file }: Pick<KeptAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
-  position: RenderedBody['position'] | null,
+  storeHead: RenderedBody['storeHead'] | null,
 ): void {
   const headers: Record<string, string> = { 'cache-control': CACHE_CONTROL, etag: tag }
   if (matchesTag(exchange.request.headers['if-none-match'], tag)) {
-    exchange.send(304, { position, vary: 'Accept-Encoding', headers })
+    exchange.send(304, { storeHead, vary: 'Accept-Encoding', headers })
     return
   }
   headers['content-type'] = file === undefined ? JSON_TYPE : EXPORT_TYPES.csv
   if (file !== undefined) headers['content-disposition'] = `attachment; filename="${file}"`
   if (isGzipped) headers['content-encoding'] = 'gzip'
-  exchange.send(200, { position, vary: 'Accept-Encoding', headers }, body)
+  exchange.send(200, { storeHead, vary: 'Accept-Encoding', headers }, body)
 }

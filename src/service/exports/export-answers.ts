@@ -100,8 +100,8 @@ export class ExportAnswers {
     let file: ExportFile | null = null
     try {
       opened = await this.#longReads.openExport(query, format)
-      if (opened.position === null) throw emptyStore()
-      file = await ExportFile.create(opened.position)
+      if (opened.storeHead === null) throw emptyStore()
+      file = await ExportFile.create(opened.storeHead)
       for (let piece = await opened.next(); piece !== null; piece = await opened.next()) {
         signal.throwIfAborted()
         if (file.size + piece.length > most) {
@@ -129,18 +129,18 @@ export class ExportAnswers {
   /** Sends a file, or the part of it that is asked for. */
   async #sendFile(file: ExportFile, head: ExportHead, exchange: Exchange): Promise<void> {
     const { request, response, address } = exchange
-    const { position, size, tag } = file
+    const { storeHead, size, tag } = file
     const asked = fileAsked(request.method === 'GET' ? request.headers : {}, tag, size)
     const headers = { ...head, etag: tag, 'cache-control': 'no-cache', 'accept-ranges': 'bytes' }
     if (asked === 'unchanged') {
-      exchange.begin(304, { position, vary: 'Accept-Encoding', headers })
+      exchange.begin(304, { storeHead, vary: 'Accept-Encoding', headers })
       response.end()
       return
     }
     const range = asked === 'whole' ? { start: 0, end: size - 1 } : asked
     const ofRange = asked === 'whole' ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${size}` }
     exchange.begin(asked === 'whole' ? 200 : 206, {
-      position,
+      storeHead,
       vary: 'Accept-Encoding',
       headers: { ...headers, ...ofRange, 'content-length': String(range.end + 1 - range.start) },
     })
@@ -168,12 +168,12 @@ export class ExportAnswers {
     let opened: OpenExport | null = null
     try {
       opened = await this.#longReads.openExport(query, format)
-      const { position } = opened
-      if (position === null) throw emptyStore()
+      const { storeHead } = opened
+      if (storeHead === null) throw emptyStore()
       // What fails at once is answered with an error.
       const first = request.method === 'HEAD' ? null : await opened.next()
       exchange.begin(200, {
-        position,
+        storeHead,
         vary: 'Accept-Encoding',
         headers: {
           ...headOf(query, format),

@@ -3,7 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { ByteRange } from '../http/ranges.ts'
 
 /** Bytes read at a time for a client. */
@@ -23,7 +23,7 @@ export class NoTemporaryFileError extends Error {
  */
 export class ExportFile {
   /** The last block of its snapshot. */
-  readonly position: Position
+  readonly storeHead: StoreHead
   /** Its bytes so far. */
   size = 0
   readonly #handle: FileHandle
@@ -32,18 +32,18 @@ export class ExportFile {
   #holders = 1
   #onUnused = () => {}
 
-  private constructor(handle: FileHandle, position: Position) {
+  private constructor(handle: FileHandle, storeHead: StoreHead) {
     this.#handle = handle
-    this.position = position
+    this.storeHead = storeHead
   }
 
   /** Makes an empty file, which its maker holds. Rejects with {@link NoTemporaryFileError}. */
-  static async create(position: Position): Promise<ExportFile> {
+  static async create(storeHead: StoreHead): Promise<ExportFile> {
     const path = join(tmpdir(), `lyra-export-${randomUUID()}`)
     try {
       const handle = await open(path, 'wx+', 0o600)
       await unlink(path)
-      return new ExportFile(handle, position)
+      return new ExportFile(handle, storeHead)
     } catch (error) {
       throw new NoTemporaryFileError(error)
     }

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
-import type { KnownPosition } from '../http/exchange.ts'
+import type { KnownStoreHead } from '../http/exchange.ts'
 
 /** Upper bound of a request: a market, a party, a cursor and a few numbers. */
 const MAX_REQUEST_BYTES = 16 * 1024
@@ -145,9 +145,9 @@ export function timeoutMs(text: unknown): number | null {
   return unit === undefined ? null : Math.min(Math.ceil(Number(count) * UNIT_MS[unit]!), 2 ** 31 - 1)
 }
 
-/** Adds the store's position to metadata, and remembers it for errors. */
-export function withPosition(metadata: string[], position: Position | null, known: KnownPosition): void {
-  if (position === null) return
-  known.position = position
-  metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
+/** Adds the store head to metadata, and remembers it for errors. */
+export function withStoreHead(metadata: string[], storeHead: StoreHead | null, known: KnownStoreHead): void {
+  if (storeHead === null) return
+  known.storeHead = storeHead
+  metadata.push('x-block-height', storeHead.height, 'x-block-timestamp', storeHead.timestamp)
 }

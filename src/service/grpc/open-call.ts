@@ -22,7 +22,7 @@ import {
   readRequest,
   TOO_MANY_FRAMES,
   timeoutMs,
-  withPosition,
+  withStoreHead,
 } from './call.ts'
 import { codeName, trailersOf } from './grpc-errors.ts'
 import type { GrpcOptions } from './options.ts'
@@ -186,7 +186,7 @@ export function createOpenCall(calls: Calls, caller: Caller): OpenCall {
       session.destroy()
       return
     }
-    withPosition(metadata, known.position, known)
+    withStoreHead(metadata, known.storeHead, known)
     const { remoteAddress, remotePort } = socket
     end(explainError(error, { peer: `${remoteAddress}:${remotePort}` }))
   }

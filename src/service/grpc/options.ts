@@ -3,7 +3,7 @@ import type { Answers } from '../answers/answers.ts'
 import type { Backlog } from '../http/backlog.ts'
 import type { Connections } from '../http/connections.ts'
 import type { ExplainError } from '../http/errors.ts'
-import type { KnownPosition } from '../http/exchange.ts'
+import type { KnownStoreHead } from '../http/exchange.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState, StoreHealth } from '../http/readiness.ts'
 import type { Metrics } from '../metrics.ts'
@@ -23,5 +23,5 @@ export type GrpcOptions = {
   health: StoreHealth
   trustProxy: boolean
   account: Account
-  known: KnownPosition
+  known: KnownStoreHead
 }

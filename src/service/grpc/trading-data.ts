@@ -7,7 +7,7 @@ import { type Method, methodsOf, TRADING_DATA } from '../protos/descriptors.ts'
 import { decodeMessage, encodeMessage } from '../protos/messages.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { questionAt } from '../questions/question-at.ts'
-import { framed, type MethodHandler, withPosition } from './call.ts'
+import { framed, type MethodHandler, withStoreHead } from './call.ts'
 import type { GrpcOptions } from './options.ts'
 
 /** Bytes of the answers about the node: a version and a commit, or a time. */
@@ -31,8 +31,8 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, MethodH
       name,
       {
         unary: async ({ metadata }) => {
-          const { message, position } = await answer()
-          withPosition(metadata, position, known)
+          const { message, storeHead } = await answer()
+          withStoreHead(metadata, storeHead, known)
           return framed(encodeMessage(DESCRIBED[name]!.response, message, MAX_NODE_ANSWER_BYTES))
         },
       },
@@ -58,12 +58,12 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
         address,
         connection: stream,
         response: null,
-        sendKept: ({ body }, position) => {
-          withPosition(metadata, position, known)
+        sendKept: ({ body }, storeHead) => {
+          withStoreHead(metadata, storeHead, known)
           answer = body
         },
-        sendRendered: async ({ body: message, position }) => {
-          withPosition(metadata, position, known)
+        sendRendered: async ({ body: message, storeHead }) => {
+          withStoreHead(metadata, storeHead, known)
           // In the form that is sent, so that it is not encoded again.
           const body = framed(message)
           answer = body

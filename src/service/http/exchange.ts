@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { onOneLine } from '#core/model/field'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { Metrics } from '../metrics.ts'
 import type { Backlog } from './backlog.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
@@ -19,14 +19,14 @@ const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
 /** The parts of a response head that differ between answers to one request. */
 type Head = {
   /** The last block of the snapshot that the answer shows. */
-  position?: Position | null
+  storeHead?: StoreHead | null
   /** The request headers that the answer depends on, beside `Origin`. */
   vary?: string
   headers?: Readonly<Record<string, string>>
 }
 
-/** The last position that an answer of this process has shown. Errors show it, since they read nothing. */
-export type KnownPosition = { position: Position | null }
+/** The last store head that an answer of this process has shown. Errors show it, since they read nothing. */
+export type KnownStoreHead = { storeHead: StoreHead | null }
 
 /** Counts an answer. */
 type CountAnswer = (seconds: number, route: string, method: string, status: string) => void
@@ -40,7 +40,7 @@ export const addAnswerMetrics = (metrics: Metrics): CountAnswer =>
 
 /** State shared by all exchanges of a server. */
 export type Exchanges = {
-  known: KnownPosition
+  known: KnownStoreHead
   corsOrigins: CorsOrigins
   backlog: Backlog
   countAnswer: CountAnswer
@@ -62,12 +62,12 @@ export function answerHead(
     origin,
     limits,
   }: { id: string; origin: string | undefined; limits: Readonly<Record<string, string>> },
-  { position = null, vary, headers = {} }: Head,
+  { storeHead = null, vary, headers = {} }: Head,
 ): string[] {
   const cors = corsHeaders(corsOrigins, origin)
   const head = ['x-request-id', id]
-  if (position !== null) {
-    head.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
+  if (storeHead !== null) {
+    head.push('x-block-height', storeHead.height, 'x-block-timestamp', storeHead.timestamp)
   }
   if (cors.vary !== null) head.push('vary', vary === undefined ? cors.vary : `${cors.vary}, ${vary}`)
   else if (vary !== undefined) head.push('vary', vary)
@@ -142,10 +142,10 @@ export class Exchange {
     this.#count(status)
   }
 
-  /** Sends an error, as of the last position that is known; if `position` is null, as of none. */
-  sendError(error: ApiError, position: Position | null = this.#shared.known.position): void {
+  /** Sends an error, as of the last store head that is known; if `storeHead` is null, as of none. */
+  sendError(error: ApiError, storeHead: StoreHead | null = this.#shared.known.storeHead): void {
     const headers = { ...error.headers, 'content-type': JSON_TYPE }
-    this.send(error.status, { position, vary: 'Accept-Encoding', headers }, this.pretty(errorBody(error)))
+    this.send(error.status, { storeHead, vary: 'Accept-Encoding', headers }, this.pretty(errorBody(error)))
   }
 
   /** JSON as the bytes of a body, indented with `?pretty` of any value. */
@@ -157,7 +157,7 @@ export class Exchange {
 
   #headOf(head: Head): string[] {
     const { id, limits, request } = this
-    if (head.position) this.#shared.known.position = head.position
+    if (head.storeHead) this.#shared.known.storeHead = head.storeHead
     const pairs = answerHead(this.#shared.corsOrigins, { id, origin: request.headers.origin, limits }, head)
     if (this.#shared.isClosing() && head.headers?.Connection === undefined) pairs.push('connection', 'close')
     return pairs

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { countedAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import type { CorsOrigins } from './cors.ts'
 import { ApiError, errorBody, headersTooLarge, malformedRequest, methodNotAllowed } from './errors.ts'
-import { answerHead, JSON_TYPE, type KnownPosition } from './exchange.ts'
+import { answerHead, JSON_TYPE, type KnownStoreHead } from './exchange.ts'
 import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
 import type { FindRoute } from './router.ts'
@@ -30,7 +30,7 @@ export type ParserErrors = {
 }
 
 export type ParserErrorsOptions = {
-  known: KnownPosition
+  known: KnownStoreHead
   corsOrigins: CorsOrigins
   connections: Connections
   countRequest: CountRequest
@@ -49,7 +49,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
     connection.removeAllListeners('end')
     const refusal = withHeaders(counted(connection, error), { Connection: 'close' })
     if (await connections.fail(connection, refusal)) return
-    if (connection.writable) connection.end(answerText(refusal, known.position, corsOrigins))
+    if (connection.writable) connection.end(answerText(refusal, known.storeHead, corsOrigins))
     const timer = setTimeout(() => connection.destroy(), LINGER_MS)
     connection.once('close', () => clearTimeout(timer))
   }
@@ -113,12 +113,12 @@ function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
   return found instanceof ApiError ? found : methodNotAllowed()
 }
 
-function answerText(error: ApiError, position: Position | null, corsOrigins: CorsOrigins): string {
+function answerText(error: ApiError, storeHead: StoreHead | null, corsOrigins: CorsOrigins): string {
   const body = errorBody(error)
   // The origin is unknown.
   const asking = { id: randomUUID(), origin: undefined, limits: {} }
   const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
-  const pairs = answerHead(corsOrigins, asking, { position, vary: 'Accept-Encoding', headers })
+  const pairs = answerHead(corsOrigins, asking, { storeHead, vary: 'Accept-Encoding', headers })
   pairs.push('content-length', String(Buffer.byteLength(body)))
   let head = ''
   for (let at = 0; at < pairs.length; at += 2) head += `${pairs[at]}: ${pairs[at + 1]}\r\n`

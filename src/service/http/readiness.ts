@@ -1,5 +1,5 @@
 import { describeDuration } from '#core/domain/duration'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { type Reader, StoreDamagedError, StoreOutdatedError } from '#core/store/store'
 import type { ForwardState } from '../live/forward/forward-state.ts'
 import type { LiveState } from '../live/live-ingestion.ts'
@@ -79,9 +79,9 @@ export async function unreadiness(
         'the store is damaged: some answers cannot be given. See the log, restore a backup and restart Lyra',
     })
   }
-  let position: Position | null
+  let storeHead: StoreHead | null
   try {
-    position = (await reader.freshness(null)).position
+    storeHead = (await reader.freshness(null)).storeHead
     const table = (await reader.deniedTable?.()) ?? null
     if (table !== null) {
       reasons.push({
@@ -96,11 +96,11 @@ export async function unreadiness(
     reasons.push({ reason: 'store unreachable', message: fault })
     return { reasons, storeFault: message }
   }
-  if (position === null) {
+  if (storeHead === null) {
     reasons.push({ reason: 'empty store', message: 'the store has no block yet' })
     return { reasons, storeFault: null }
   }
-  const behind = behindSeconds(position)
+  const behind = behindSeconds(storeHead)
   const isExplained = isUpgradeGoingWell(ingestion.live?.upgrade ?? null)
   if (ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds && !isExplained) {
     reasons.push({ reason: 'behind', message: `behind by ${describeDuration(behind)}` })
@@ -213,6 +213,6 @@ function isUpgradeGoingWell(upgrade: UpgradeState | null): boolean {
 }
 
 /** The age of a block's time, in seconds. */
-function behindSeconds({ timestamp }: Position): number {
+function behindSeconds({ timestamp }: StoreHead): number {
   return (Date.now() - Number(BigInt(timestamp) / 1_000_000n)) / 1000
 }

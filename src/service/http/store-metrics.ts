@@ -1,5 +1,5 @@
 import { singleFlight } from '#core/concurrency/single-flight'
-import { readMissingBlocks, readPosition } from '#core/store/queries/coverage'
+import { readMissingBlocks, readStoreHead } from '#core/store/queries/coverage'
 import { readLastTimes } from '#core/store/queries/last-times'
 import type { Reader } from '#core/store/store'
 import type { Metrics } from '../metrics.ts'
@@ -12,15 +12,15 @@ const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 
 /** Adds what a store holds. */
 export function addStoreMetrics({ gauge }: Metrics, reader: Reader): void {
-  const position = () => reader.read(readPosition).catch(() => null)
+  const storeHead = () => reader.read(readStoreHead).catch(() => null)
   gauge('lyra_block_height', 'Height of the last block committed; 0 in an empty store.', [], async (height) =>
-    height.set(Number((await position())?.height ?? 0)),
+    height.set(Number((await storeHead())?.height ?? 0)),
   )
   gauge(
     'lyra_block_timestamp_seconds',
     'Time of the last block committed; 0 if the store is empty.',
     [],
-    async (time) => time.set(Number((await position())?.timestamp ?? 0) / 1e9),
+    async (time) => time.set(Number((await storeHead())?.timestamp ?? 0) / 1e9),
   )
   gauge(
     'lyra_missing_blocks',

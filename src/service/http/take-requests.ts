@@ -62,7 +62,7 @@ export function requestTaker(
     checkTarget(target)
     // `OPTIONS *` asks for the capabilities of the whole server (RFC 9110, 9.3.7).
     if (request.method === 'OPTIONS' && (isKnown || target === '*')) {
-      exchange.send(204, { position: exchanges.known.position, headers: { allow: ALLOWED_METHODS } })
+      exchange.send(204, { storeHead: exchanges.known.storeHead, headers: { allow: ALLOWED_METHODS } })
       return undefined
     }
     if (!isKnown) throw found

@@ -7,7 +7,7 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event
 import { RecordFramer } from '#core/records/record-framer'
 import { isDamage } from '#core/records/record-position'
 import type { Reading } from '#core/store/pages/page'
-import { readAcceptedGaps, readPosition } from '#core/store/queries/coverage'
+import { readAcceptedGaps, readStoreHead } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import type { Store } from '#core/store/store'
 import type { BufferedEvents } from './buffered-events.ts'
@@ -43,7 +43,7 @@ export async function untilGapClosed(
 /** Waits until the store has the first missing block, which leaves a smaller gap or none, or may do without them. */
 async function untilAnswered(store: Store, { from, to }: GapError, signal: AbortSignal): Promise<null> {
   function* isAnswered(): Reading<boolean> {
-    const position = yield* readPosition()
+    const position = yield* readStoreHead()
     if (position !== null && BigInt(position.height) >= from) return true
     return holdAll(yield* readAcceptedGaps(), { from, to })
   }

@@ -42,7 +42,7 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
   render: async (query, { reader }) => {
     const found = await reader.read(() => readAuctions(query))
     if (found === null) return null
-    const { position, completeFrom, auctions } = found
+    const { storeHead, completeFrom, auctions } = found
     const node = {
       marketId: query.marketId,
       completeFrom: completeFrom.toString(),
@@ -51,7 +51,7 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
         ...(end === null ? {} : { end: end.toString() }),
       })),
     }
-    return renderedBody({ auctions: node }, position, null)
+    return renderedBody({ auctions: node }, storeHead, null)
   },
   queueClass: () => 'report',
   keptUntil: () => null,

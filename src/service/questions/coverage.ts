@@ -164,8 +164,8 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     const holdings = await reader.read(() => readHoldings(query))
     if (holdings === null) return null
     const { height, timestamp } = holdings.coverage
-    const position = { height: height.toString(), timestamp: timestamp.toString() }
-    return renderedBody(coverageBody(holdings, query), position, null)
+    const storeHead = { height: height.toString(), timestamp: timestamp.toString() }
+    return renderedBody(coverageBody(holdings, query), storeHead, null)
   },
   queueClass: () => 'report',
   keptUntil: () => null,

@@ -1,5 +1,5 @@
 import type { StoreVersion } from '#core/store/changes'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { CellValue, ExportColumn } from '../formats/columns.ts'
 import { csvWriter } from '../formats/text-formats.ts'
 import { invalidPagination } from '../http/errors.ts'
@@ -49,14 +49,14 @@ export function madeFile(
   { name, times }: FileOptions & { name: string },
   columns: readonly FileColumn[],
   { rows, more }: { rows: readonly (readonly CellValue[])[]; more: boolean },
-  { position, version }: { position: Position; version: StoreVersion | null },
+  { storeHead, version }: { storeHead: StoreHead; version: StoreVersion | null },
 ): RenderedBody {
   if (more) {
     const refusal =
       'the answer has more rows than a CSV file may have: select a market or a shorter range, or page through the JSON'
-    return { ...renderedBody({}, position, null), refusal }
+    return { ...renderedBody({}, storeHead, null), refusal }
   }
   const { head, line } = csvWriter(columns, times)
   const text = [head, ...rows.map(line)].map((one) => `${one}\r\n`).join('')
-  return { ...renderedBody(Buffer.from(text), position, version), file: `${name}.csv` }
+  return { ...renderedBody(Buffer.from(text), storeHead, version), file: `${name}.csv` }
 }

@@ -24,8 +24,8 @@ export const fundingEstimateQuestion: Question<{ marketId: string; file: FileOpt
   render: async ({ marketId, file }, { reader }) => {
     const found = await reader.read(() => readEstimate(marketId))
     if (found === null) return null
-    const { estimate, position, version } = found
-    if (file === null) return renderedBody({ fundingEstimate: estimate }, position, version)
+    const { estimate, storeHead, version } = found
+    if (file === null) return renderedBody({ fundingEstimate: estimate }, storeHead, version)
     const rows = estimate === null ? [] : [cellsOfNode(fundingEstimate.fields, estimate)]
     return madeFile({ name: 'fundingEstimate', ...file }, ESTIMATE_COLUMNS, { rows, more: false }, found)
   },

@@ -90,10 +90,10 @@ export const fundingRatesQuestion: Question<AskedRates> = {
     const page = { ...asked.page, resource: LIST }
     const found = await reader.read(() => readFundingRates({ ...asked, page }))
     if (found === null) return null
-    const { position, version, markets, isTooLong } = found
+    const { storeHead, version, markets, isTooLong } = found
     if (isTooLong) {
       const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}: use a shorter range or a longer interval`
-      return { ...renderedBody({}, position, null), refusal }
+      return { ...renderedBody({}, storeHead, null), refusal }
     }
     if (asked.file !== null) {
       const rows = markets.flatMap(({ marketId, buckets }) =>
@@ -105,7 +105,7 @@ export const fundingRatesQuestion: Question<AskedRates> = {
       const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))
       return [marketId, JSON.stringify({ marketId, interval: interval.name, buckets: shown })]
     })
-    return renderedBody(pageBody(page, { ...found, rows, edges: null }), position, version)
+    return renderedBody(pageBody(page, { ...found, rows, edges: null }), storeHead, version)
   },
   queueClass: () => 'report',
   keptUntil: () => 'the next commit',

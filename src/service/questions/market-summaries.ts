@@ -32,11 +32,11 @@ export const marketSummariesQuestion: Question<AskedSummaries> = {
     summariesOf.set(reader, summaries)
     const query = { ...asked, resource: marketSummaries }
     const page = await reader.read(() => summaries.read(query))
-    const { position, version, more } = page
-    if (position === null) return null
-    if (file === null) return renderedBody(pageBody(query, page), position, version)
+    const { storeHead, version, more } = page
+    if (storeHead === null) return null
+    if (file === null) return renderedBody(pageBody(query, page), storeHead, version)
     const rows = page.rows.map((row) => cells(row, query.selection))
-    return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { position, version })
+    return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { storeHead, version })
   },
   queueClass: () => 'report',
   keptUntil: () => 'the next commit',

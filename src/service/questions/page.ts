@@ -13,13 +13,13 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
     render: async (asked, { reader, form, askedAt }) => {
       const query = { ...asked, resource, askedAt }
       const page = await reader.page(query)
-      const { position, version } = page
-      if (position === null) return null
+      const { storeHead, version } = page
+      if (storeHead === null) return null
       const json = pageBody(query, page)
-      if (form === 'json') return renderedBody(json, position, version)
+      if (form === 'json') return renderedBody(json, storeHead, version)
       // Loaded by those that speak gRPC: most services do not.
       const { pageMessage } = await import('./page-message.ts')
-      return { body: pageMessage(resource, json), checkSum: null, position, version }
+      return { body: pageMessage(resource, json), checkSum: null, storeHead, version }
     },
     queueClass: (asked) => (isLong(asked) ? 'long' : 'short'),
     keptUntil: ({ selection }) => ({ resource: resource.name, scope: selection.marketId ?? null }),

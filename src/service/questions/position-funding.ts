@@ -128,7 +128,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
     const found = await reader.read(() => readPositionFunding(query))
     if (found === null) return null
     const { marketId, units } = query
-    const { position, version, totals, payments, more } = found
+    const { storeHead, version, totals, payments, more } = found
     const shown = payments.map((payment) => ({
       seq: payment.seq.toString(),
       end: payment.end.toString(),
@@ -157,7 +157,7 @@ export const positionFundingQuestion: Question<AskedFunding> = {
           ? encodeCursor(fundingPeriods, { marketId }, [last.start, last.seq])
           : null,
     }
-    return renderedBody({ positionFunding: node }, position, version)
+    return renderedBody({ positionFunding: node }, storeHead, version)
   },
   queueClass: () => 'report',
   // Data points and market data may name a period whose own event is missing.

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { onOneLine } from '#core/model/field'
 import type { Resource } from '#core/model/resource'
 import type { Change, StoreVersion } from '#core/store/changes'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import type { Parameter, ParameterValues } from './parameters.ts'
 
@@ -14,7 +14,7 @@ export type RenderedBody = {
   body: Buffer
   /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: the sender makes it. */
   checkSum: string | null
-  position: Position
+  storeHead: StoreHead
   /** The commit that the snapshot shows; null if that is not known: the answer is not kept. */
   version: StoreVersion | null
   /** Why the request is refused: only the store could tell. */
@@ -114,9 +114,9 @@ export function checkSumOf(body: Buffer): string {
 /** An answer of JSON. */
 export function renderedBody(
   body: object | Buffer,
-  position: Position,
+  storeHead: StoreHead,
   version: StoreVersion | null,
 ): RenderedBody {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(onOneLine(JSON.stringify(body)))
-  return { body: bytes, checkSum: bytes.length > SUMMED_BYTES ? checkSumOf(bytes) : null, position, version }
+  return { body: bytes, checkSum: bytes.length > SUMMED_BYTES ? checkSumOf(bytes) : null, storeHead, version }
 }

@@ -140,20 +140,20 @@ export const seriesQuestion: Question<SeriesQuery & { file: FileOptions | null }
   render: async (query, { reader }) => {
     const found = await reader.read(() => readSeries(query))
     if (found === null) return null
-    const { position, series, tooShort } = found
+    const { storeHead, series, tooShort } = found
     if (tooShort === null) {
-      if (query.file === null) return renderedBody(seriesBody(query.marketId, series), position, null)
+      if (query.file === null) return renderedBody(seriesBody(query.marketId, series), storeHead, null)
       const rows = series === null ? [] : seriesRows(series)
       return madeFile(
         { name: 'series', ...query.file },
         BUCKET_COLUMNS,
         { rows, more: false },
-        { position, version: null },
+        { storeHead, version: null },
       )
     }
     const asked = 'interval' in query.by ? query.by.interval : ''
     const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_TOUCHED_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
-    return { ...renderedBody({}, position, null), refusal }
+    return { ...renderedBody({}, storeHead, null), refusal }
   },
   queueClass: () => 'report',
   keptUntil: () => null,

@@ -15,7 +15,7 @@ import { watchCluster } from '../http/cluster-watch.ts'
 import { createConnections } from '../http/connections.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import { createExplainError } from '../http/errors.ts'
-import { addAnswerMetrics, type KnownPosition } from '../http/exchange.ts'
+import { addAnswerMetrics, type KnownStoreHead } from '../http/exchange.ts'
 import { createHttpServer } from '../http/http-server.ts'
 import { LIMITS, type Limits } from '../http/limits.ts'
 import { createParserErrors } from '../http/parser-errors.ts'
@@ -160,7 +160,7 @@ export function createApp(options: AppOptions): App {
     }),
   ]
   const findRoute = createRouter(routes)
-  const known: KnownPosition = { position: null }
+  const known: KnownStoreHead = { storeHead: null }
 
   let isClosing = false
   const take = requestTaker({

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
 import { createNodeAnswers, type NodeAnswers } from '../answers/node-answers.ts'
 import { sendRendered } from '../answers/question-route.ts'
@@ -103,8 +103,8 @@ function documentRoute(path: string, document: () => object): Route {
 }
 
 async function sendOfNode(exchange: Exchange, answer: NodeAnswers['info']): Promise<void> {
-  const { message, position } = await answer()
-  await sendJson(exchange, jsonOf(message), position)
+  const { message, storeHead } = await answer()
+  await sendJson(exchange, jsonOf(message), storeHead)
 }
 
 type JsonBody = Pick<RenderedBody, 'body' | 'checkSum'>
@@ -114,8 +114,8 @@ function jsonOf(value: object): JsonBody {
   return { body, checkSum: checkSumOf(body) }
 }
 
-async function sendJson(exchange: Exchange, made: JsonBody, position: Position | null): Promise<void> {
-  await sendRendered(exchange, { ...made, position }, acceptsGzip(exchange.request))
+async function sendJson(exchange: Exchange, made: JsonBody, storeHead: StoreHead | null): Promise<void> {
+  await sendRendered(exchange, { ...made, storeHead }, acceptsGzip(exchange.request))
 }
 
 function sendState(exchange: Exchange, status: number, state: object): void {

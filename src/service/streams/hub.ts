@@ -5,7 +5,7 @@ import type { Follower } from './follower.ts'
 /** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
 const POLL_INTERVAL_MS = 100
 
-/** How often it is asked where commits are reported; how often feeds look for filled gaps, which move no position. */
+/** How often it is asked where commits are reported; how often feeds look for filled gaps, which do not move the store head. */
 const GAP_INTERVAL_MS = 1_000
 
 /** Without a report for this long, another program may have become the store's writer. */
@@ -17,7 +17,7 @@ export type Feed = {
   pull(): Promise<void>
   /** Sends a follower nothing more; without effect for one that does not follow. */
   leave(follower: Follower): void
-  /** Whether there may be something new although the position has not moved. */
+  /** Whether there may be something new although the store head has not moved. */
   readonly awaitsGaps: boolean
   /** Sends its silent followers their position, or a comment to those that still wait for their rows. */
   keepAlive(silent: readonly Follower[]): void
@@ -134,7 +134,7 @@ export class Hub {
     this.#polledAt = performance.now()
     const afterCommit = this.#hasUnreadCommit
     this.#hasUnreadCommit = false
-    this.#storeHeight = (await this.#reader.freshness(null)).position?.height ?? null
+    this.#storeHeight = (await this.#reader.freshness(null)).storeHead?.height ?? null
     const now = performance.now()
     const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) this.#lookedForGapsAt = now

@@ -58,7 +58,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
       const query = { ...asked.query, resource: resourceNamed(asked.query.resource) }
       const opened = await reads.openExport(query, asked.format)
       exports.set(asked.id, opened)
-      return { answer: opened.position }
+      return { answer: opened.storeHead }
     }
     case 'next': {
       const next = (await exports.get(asked.id)?.next()) ?? null

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { ResourceName } from '#core/model/resource'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { type ArrivalQuery, readArrivals } from '#core/store/queries/arrivals'
 import { type ChangedSummaries, MarketSummaries } from '#core/store/queries/market-summaries'
 import type { Reader } from '#core/store/store'
@@ -25,7 +25,7 @@ const PARQUET: BytesOptions = {
 /** An export in progress: one snapshot of the store, which lasts until it is closed. */
 export type OpenExport = {
   /** The last block of the snapshot; null in an empty store. */
-  position: Position | null
+  storeHead: StoreHead | null
   /** The bytes that follow; null at the end. */
   next(): Promise<Uint8Array | null>
   close(): Promise<void>
@@ -79,7 +79,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
       /** The piece after the one that has been given last: it is read while that one is sent. */
       let coming: Promise<Uint8Array | null> | null = null
       return {
-        position: snapshot.position,
+        storeHead: snapshot.storeHead,
         next: async () => {
           const piece = await (coming ?? read())
           if (piece !== null) coming = read()
@@ -106,8 +106,8 @@ export type LongReadAsked =
 /** A query as it is sent between threads. */
 type SentQuery<Query> = Omit<Query, 'resource'> & { resource: ResourceName }
 
-/** Its answers: a stream's next events, summaries, an export's position, its next bytes; nothing for the others. */
-export type LongReadAnswer = SentChunk | ChangedSummaries | Position | Uint8Array | null
+/** Its answers: a stream's next events, summaries, an export's store head, its next bytes; nothing for the others. */
+export type LongReadAnswer = SentChunk | ChangedSummaries | StoreHead | Uint8Array | null
 
 type SentChunk = Omit<Chunk, 'bytes'> & { bytes: Uint8Array }
 
@@ -140,7 +140,7 @@ export function startLongReads(
       const id = count++
       const sent = { ...query, resource: resource.name }
       return {
-        position: (await thread.ask({ type: 'export', id, query: sent, format })) as Position | null,
+        storeHead: (await thread.ask({ type: 'export', id, query: sent, format })) as StoreHead | null,
         next: () => thread.ask({ type: 'next', id }) as Promise<Uint8Array | null>,
         close: async () => {
           await thread.ask({ type: 'close', id }).catch(() => {})

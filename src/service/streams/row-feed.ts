@@ -57,11 +57,11 @@ export class RowFeed implements Feed {
     return this.#pulls.fresh()
   }
 
-  /** Whether a gap may be filled that the feed waits for: of that the position says nothing. */
+  /** Whether a gap may be filled that the feed waits for: of that the store head says nothing. */
   get awaitsGaps(): boolean {
     if (this.#progress === null) return false
     const { lacks, coverage } = this.#progress
-    // Blocks below the first height do not move the position either. A network's first block is block 1.
+    // Blocks below the first height do not move the store head either. A network's first block is block 1.
     return lacks.gaps.length > 0 || coverage.first > 1n
   }
 

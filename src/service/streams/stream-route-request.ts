@@ -3,7 +3,7 @@ import { filterOf } from '#core/model/filters'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
 import { decodeCursor } from '#core/resources/cursor'
 import { decodeMarketCursor } from '#core/resources/market-cursor'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { readPlace } from '#core/store/queries/arrivals'
 import type { Reader } from '#core/store/store'
 import { emptyStore, invalidPagination } from '../http/errors.ts'
@@ -72,7 +72,7 @@ export function streamParametersOf(resource: Resource): readonly Parameter[] {
 }
 
 /** A request for a stream, checked. */
-type StreamRequest = { selection: Selection; start: Start; position: Position }
+type StreamRequest = { selection: Selection; start: Start; storeHead: StoreHead }
 
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
@@ -98,12 +98,12 @@ export async function streamRequest(
     resumed === null || lacks !== null
       ? null
       : await placeOfCursor(resource, selection, resumed.name, resumed.id, reader)
-  const { position } = await reader.freshness(null)
-  if (position === null) throw emptyStore()
-  if (lacks !== null) return { selection, start: { lacks }, position }
-  if (place !== null) return { selection, start: { after: place }, position }
-  if (afterBlock === undefined) return { selection, start: 'now', position }
-  return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, position }
+  const { storeHead } = await reader.freshness(null)
+  if (storeHead === null) throw emptyStore()
+  if (lacks !== null) return { selection, start: { lacks }, storeHead }
+  if (place !== null) return { selection, start: { after: place }, storeHead }
+  if (afterBlock === undefined) return { selection, start: 'now', storeHead }
+  return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, storeHead }
 }
 
 /** The position of a page's row, by its cursor. */

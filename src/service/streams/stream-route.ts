@@ -3,7 +3,7 @@ import type { Counter } from 'prom-client'
 import type { Resource } from '#core/model/resource'
 import { marketSummaries } from '#core/resources/market-summaries'
 import { LISTS, RESOURCES } from '#core/resources/resources'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import { type Reader, StoreUnavailableError } from '#core/store/store'
 import { listenForCommits } from '../commits.ts'
 import type { Backlog } from '../http/backlog.ts'
@@ -53,7 +53,7 @@ type Streams = {
 type AskedStream = {
   /** Streams of the same key share one reading. */
   key: string
-  position: Position
+  storeHead: StoreHead
   /** Resolves once the missing events have been sent to the follower, or later. */
   follow(follower: Follower): Promise<void>
 }
@@ -77,7 +77,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
 
   async function answer(exchange: Exchange, resource: Resource, asked: AskedStream): Promise<void> {
     const { request, response, address } = exchange
-    const { key, position } = asked
+    const { key, storeHead } = asked
     if (response.destroyed) return
     let follower: StreamFollower | null = null
     const leave = slots.take({ resource, key, address, end: () => follower?.end() })
@@ -89,7 +89,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
       // Proxies that gather answers before they pass them on are asked not to.
       'x-accel-buffering': 'no',
     }
-    exchange.begin(200, { position, headers })
+    exchange.begin(200, { storeHead, headers })
     if (request.method === 'HEAD' || response.destroyed) {
       response.end()
       return
@@ -117,12 +117,12 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     resource,
     parameters: streamParametersOf(resource),
     ask: async (values, lastIdHeader) => {
-      const { selection, start, position } = await streamRequest(resource, values, lastIdHeader, reader)
+      const { selection, start, storeHead } = await streamRequest(resource, values, lastIdHeader, reader)
       const key = selectionKey(resource, selection)
       const feed = () => new RowFeed(resource, selection, longReads.readChunk)
       const follow = (follower: Follower) =>
         hub.follow(key, feed, follower, (rows) => rows.join(follower, start))
-      return { key, position, follow }
+      return { key, storeHead, follow }
     },
   })
 
@@ -130,8 +130,8 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     resource: marketSummaries,
     parameters: [],
     ask: async () => {
-      const { position } = await reader.freshness(null)
-      if (position === null) throw emptyStore()
+      const { storeHead } = await reader.freshness(null)
+      if (storeHead === null) throw emptyStore()
       // One reading serves all followers.
       const key = marketSummaries.name
       const follow = (follower: Follower) =>
@@ -141,7 +141,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
           follower,
           (feed) => feed.join(follower),
         )
-      return { key, position, follow }
+      return { key, storeHead, follow }
     },
   }
 

@@ -27,7 +27,7 @@ type MarketState = { row: Row; change: number }
  * have changed, the same bytes for all.
  */
 export class SummaryFeed implements Feed {
-  /** A filled gap or a deletion changes summaries, but not the position. */
+  /** A filled gap or a deletion changes summaries, but not the store head. */
   readonly awaitsGaps = true
   readonly #read: ReadSummaries
   readonly #paceMs: number

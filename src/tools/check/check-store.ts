@@ -37,7 +37,7 @@ type Heights = { first: bigint; last: bigint; missing: GapList<HeightRange> }
 
 /**
  * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
- * points, rows against position and gaps, providers against lists. Changes nothing. Takes memory for the funding
+ * points, rows against the store head and gaps, providers against lists. Changes nothing. Takes memory for the funding
  * periods of one market at a time.
  *
  * @throws {StoreError} if there is no store, or it is not of this program's schema.
@@ -152,7 +152,7 @@ async function checkLengths({ reader, problems, signal }: Checking): Promise<boo
   return areShort
 }
 
-/** Checks the position and the gaps; null for an empty store. */
+/** Checks the store head and the gaps; null for an empty store. */
 async function checkStream(checking: Checking): Promise<Heights | null> {
   const { reader, problems, signal } = checking
   const [row, ...others] = await allRows(reader, tableOf('stream'), {}, signal)

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import { formatTime, readTime } from '#core/domain/time'
-import type { Position } from '#core/store/pages/page'
+import type { StoreHead } from '#core/store/pages/page'
 import type { PruneBound } from '#core/store/pruning/prune-bound'
-import { readPosition } from '#core/store/queries/coverage'
+import { readStoreHead } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
 import { type Store, StoreError } from '#core/store/store'
 
@@ -37,9 +37,9 @@ function timeOf(text: string, allowed: string): GivenTime {
  * @param purpose what is impossible without one
  * @throws {StoreError} for an empty store
  */
-export async function lastBlockOf(store: Store, purpose: string): Promise<Position> {
-  const position = await readStore(store, readPosition)
-  if (position !== null) return position
+export async function lastBlockOf(store: Store, purpose: string): Promise<StoreHead> {
+  const storeHead = await readStore(store, readStoreHead)
+  if (storeHead !== null) return storeHead
   throw new StoreError(`${store.name}: the store is empty; there is nothing to ${purpose}`)
 }
 

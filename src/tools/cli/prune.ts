@@ -76,10 +76,10 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
  * @throws {StoreError} for one that would delete everything, probably by mistake: a time in seconds, a wrong year.
  */
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
-  const position = await lastBlockOf(store, 'prune')
+  const storeHead = await lastBlockOf(store, 'prune')
   const bound: PruneBound =
-    given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given
-  const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
+    given.by === 'age' ? { by: 'time', before: BigInt(storeHead.timestamp) - given.age } : given
+  const last = BigInt(bound.by === 'height' ? storeHead.height : storeHead.timestamp)
   if (bound.before <= last) return bound
   throw new StoreError(
     `--before ${describeBound(bound)} is later than the last block (${describeBound({ ...bound, before: last })}) ` +

@@ -58,13 +58,13 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     await snapshot.close()
     await reader.close()
   }
-  const { position } = snapshot
+  const { storeHead } = snapshot
   const holdings = await reader.read(readHoldings)
-  if (position === null || holdings === null) {
+  if (storeHead === null || holdings === null) {
     await close()
     throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
   }
-  const height = BigInt(position.height)
+  const height = BigInt(storeHead.height)
   const held = coverageOfBody(coverageBody(holdings))
   // Commits after the snapshot are not in its rows.
   const heights = held.heights.flatMap(({ from, to }) =>
@@ -73,7 +73,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
   const selectionOf = (marketId: string | null): Selection => (marketId === null ? {} : { marketId })
   return {
     name: store.name,
-    held: { ...held, heights, timestamp: BigInt(position.timestamp) },
+    held: { ...held, heights, timestamp: BigInt(storeHead.timestamp) },
     isLive: false,
     isReference: false,
     height: async () => height,

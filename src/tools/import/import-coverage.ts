@@ -18,7 +18,7 @@ import type { SourceBlock } from './source.ts'
 
 /**
  * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks): a hole beyond the
- * position is an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
+ * store head is an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
  * blocks are never replaced.
  */
 export type ImportCoverage = {

@@ -24,7 +24,7 @@ type CopyOptions = {
 
 /**
  * Copies the state of `from` at the start of the copy into `to`; returns the count and digest of each table, equal on
- * both sides. Rows already in `to` are compared and left as they are, so an interrupted copy resumes. The position in
+ * both sides. Rows already in `to` are compared and left as they are, so an interrupted copy resumes. The store head
  * the stream is written last: until then `to` counts as empty.
  *
  * @throws {StoreError} if `from` is empty, `to` is of another chain or has more blocks, or they differ afterwards.

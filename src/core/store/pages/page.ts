@@ -35,7 +35,7 @@ export type Page = {
   /** Whether there is a row at or before the cursor, in reading direction; false without a cursor. */
   hasRowsAtOrBefore: boolean
   /** The last block of the snapshot; null in an empty store. */
-  position: Position | null
+  storeHead: StoreHead | null
   /** The commit that the snapshot shows. */
   version: StoreVersion
 }
@@ -52,16 +52,16 @@ export type LinesQuery = Omit<PageQuery, 'edges'> & { cursors: LineCursors }
 /** Lines that a database has written, and their number: less than requested only at the end. */
 export type Lines = { text: Uint8Array; count: number }
 
-/** The position of a store, and its changes since an earlier version. */
+/** The head of a store, and its changes since an earlier version. */
 export type Freshness = {
   version: StoreVersion
-  position: Position | null
+  storeHead: StoreHead | null
   /** Null: anything may have changed. */
   changed: readonly Change[] | null
 }
 
 /** The last block that a store holds: its height, and its time in Unix nanoseconds, both as text. */
-export type Position = { height: string; timestamp: string }
+export type StoreHead = { height: string; timestamp: string }
 
 /**
  * A reading that takes several statements of one snapshot. A statement that runs once per list of values yields the

@@ -4,7 +4,7 @@ import type { ClusterFaults } from '../inspection.ts'
 import { TABLES } from '../schema/tables.ts'
 import { type Queryable, queryRows } from './connection.ts'
 
-/* On a Citus cluster a commit is not atomic for readers: rows on the coordinator are visible first, rows on a worker only when it has processed the commit. So rows are committed first; once they are visible everywhere, the position and the changes follow, which are stored on the coordinator only (publication.ts). */
+/* On a Citus cluster a commit is not atomic for readers: rows on the coordinator are visible first, rows on a worker only when it has processed the commit. So rows are committed first; once they are visible everywhere, the store head and the changes follow, which are stored on the coordinator only (publication.ts). */
 
 /** Stores the pending publication of committed rows, and the session that committed them. */
 export const MAKE_UNPUBLISHED = `

@@ -1,5 +1,5 @@
 import type { Page, PageQuery } from '../pages/page.ts'
-import { readPosition } from '../queries/coverage.ts'
+import { readStoreHead } from '../queries/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, type SessionConfig } from './connection.ts'
@@ -36,12 +36,12 @@ export async function openPostgresSnapshot(
     await client.end().catch(() => {})
   }
   try {
-    const position = await reading(async () => {
+    const storeHead = await reading(async () => {
       await client.query(BEGIN_SNAPSHOT)
-      return runPostgresReading(client, readPosition())
+      return runPostgresReading(client, readStoreHead())
     })
     return {
-      position,
+      storeHead,
       page: (query) => reading(() => readPage(client, query)),
       read: (several) => reading(() => runPostgresReading(client, several)),
       close,

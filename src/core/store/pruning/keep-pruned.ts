@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { formatTime } from '../../domain/time.ts'
-import { readPosition } from '../queries/coverage.ts'
+import { readStoreHead } from '../queries/coverage.ts'
 import { readStore } from '../read-store.ts'
 import type { Store } from '../store.ts'
 import { describePruned, pruneStore } from './prune-store.ts'
@@ -25,9 +25,9 @@ type KeepOptions = {
 export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {
   while (!signal.aborted) {
     try {
-      const position = await readStore(store, readPosition)
-      if (position !== null) {
-        const before = BigInt(position.timestamp) - keep
+      const storeHead = await readStore(store, readStoreHead)
+      if (storeHead !== null) {
+        const before = BigInt(storeHead.timestamp) - keep
         const pruned = await pruneStore(store, { by: 'time', before }, { signal })
         if (Object.values(pruned).some((rows) => rows > 0))
           log.info(`pruned, older than ${formatTime(before)}: ${describePruned(pruned)}`)

@@ -25,7 +25,7 @@ import {
   placeOf,
   placeWithin,
 } from './arrived-rows.ts'
-import { readCoverage, readPosition } from './coverage.ts'
+import { readCoverage, readStoreHead } from './coverage.ts'
 import { type Pass, type RangeQuery, type RangeRead, readPoints } from './point-arrivals.ts'
 
 /** A query for the rows that a follower has not received yet, in order of arrival. */
@@ -67,7 +67,7 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
     if (held === null) return null
     coverage = coverageOfResource(held, resource.name)
   } else {
-    const position = yield* readPosition()
+    const position = yield* readStoreHead()
     if (position === null || BigInt(position.height) < coverage.height) return null
   }
   const found: ArrivedRow[] = []

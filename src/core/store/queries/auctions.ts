@@ -1,8 +1,8 @@
 import { TRADING_IS_OVER } from '../../events/market-enums.ts'
 import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../../funding/auctions.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
-import type { Position, Reading } from '../pages/page.ts'
-import { readPosition } from './coverage.ts'
+import type { Reading, StoreHead } from '../pages/page.ts'
+import { readStoreHead } from './coverage.ts'
 
 /** The requested auctions of a market: those that overlap a range, Unix nanoseconds; null for an open end. */
 export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
@@ -12,7 +12,7 @@ export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigin
  * `completeFrom` may be missing.
  */
 type AuctionsAt = {
-  position: Position
+  storeHead: StoreHead
   completeFrom: bigint
   auctions: { start: bigint; end: bigint | null }[]
 }
@@ -38,8 +38,8 @@ const READ_END = `
 
 /** The statements that read a market's auctions (docs/twap.md, "Auctions"), in one snapshot. Null in an empty store. */
 export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<AuctionsAt | null> {
-  const position = yield* readPosition()
-  if (position === null) return null
+  const storeHead = yield* readStoreHead()
+  if (storeHead === null) return null
   const rows = yield { text: READ_EVENTS, values: [marketId] }
   const isCut = rows.length > MAX_AUCTION_EVENTS
   const state: Auctions = noAuctions()
@@ -63,5 +63,5 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<
       (start === null || auction.end === null || auction.end > start),
   )
   const completeFrom = isCut ? wholeSecond(BigInt(rows.at(-2)![1]!)) : 0n
-  return { position, completeFrom, auctions }
+  return { storeHead, completeFrom, auctions }
 }

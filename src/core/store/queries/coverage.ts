@@ -1,6 +1,6 @@
 import { type Coverage, type Gap, type HeightRange, merged } from '../../domain/coverage.ts'
 import type { Row } from '../../model/resource.ts'
-import type { Position, Reading } from '../pages/page.ts'
+import type { Reading, StoreHead } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 
 export const READ_STREAM = `
@@ -28,7 +28,7 @@ const COUNT_MISSING_BLOCKS = `
   where from_height >= (select began_height from stream)`
 
 /** The last block that the store holds; null in an empty store. */
-export function* readPosition(): Reading<Position | null> {
+export function* readStoreHead(): Reading<StoreHead | null> {
   const [row] = yield { text: 'select cast(height as text), cast(timestamp as text) from stream' }
   return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
 }

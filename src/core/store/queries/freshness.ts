@@ -1,16 +1,16 @@
 import type { Row } from '../../model/resource.ts'
 import { READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
-import type { Freshness, Position, Reading } from '../pages/page.ts'
+import type { Freshness, Reading, StoreHead } from '../pages/page.ts'
 
 /** How a store stands: its last commit, and its last block; null if it has none. */
-export type StoreState = { version: StoreVersion; position: Position | null }
+export type StoreState = { version: StoreVersion; storeHead: StoreHead | null }
 
 /** The state in a row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
 export function stateOf(row: Row): StoreState {
   const [version, mark, height, timestamp] = row as readonly (string | null)[]
   return {
     version: { version: BigInt(version!), mark: mark! },
-    position: height === null ? null : { height: height!, timestamp: timestamp! },
+    storeHead: height === null ? null : { height: height!, timestamp: timestamp! },
   }
 }
 

@@ -3,7 +3,7 @@ import { nearestInt64 } from '../../domain/integers.ts'
 import type { Interval } from '../../domain/intervals.ts'
 import { indexAt } from '../../domain/series.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { PageQuery, Position, Reading } from '../pages/page.ts'
+import type { PageQuery, Reading, StoreHead } from '../pages/page.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
 import { type MarketPage, readMarketPage } from './market-pages.ts'
@@ -24,7 +24,7 @@ type RateBucket = { start: bigint; count: number; sumOfRates: string }
 
 /** A page of markets with their rates, in the direction of reading. */
 export type FundingRates = Omit<MarketPage, 'ids'> & {
-  position: Position
+  storeHead: StoreHead
   version: StoreVersion
   markets: { marketId: string; buckets: RateBucket[] }[]
   /** Whether the range has too many buckets: nothing is read. */
@@ -40,14 +40,14 @@ const MAX_PAGE_PERIODS = 100_000
 
 /** Sums of funding rates by market and bucket. Null in an empty store. */
 export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRates | null> {
-  const { position, version } = yield* readFreshness(null)
-  if (position === null) return null
+  const { storeHead, version } = yield* readFreshness(null)
+  if (storeHead === null) return null
   const { nanoseconds: length } = query.interval
-  const end = query.end ?? BigInt(position.timestamp) + 1n
+  const end = query.end ?? BigInt(storeHead.timestamp) + 1n
   const start = query.start ?? end - query.usualLength
   const first = indexAt(start, length)
   const last = indexAt(end - 1n, length)
-  const none = { position, version, markets: [], more: false, hasRowsAtOrBefore: false, isTooLong: true }
+  const none = { storeHead, version, markets: [], more: false, hasRowsAtOrBefore: false, isTooLong: true }
   if (last - first >= BigInt(MAX_RATE_BUCKETS)) return none
   const { ids, ...page } = yield* readMarketPage(query.page)
   const markets: FundingRates['markets'] = []

@@ -11,8 +11,8 @@ import {
   type Freshness,
   type Page,
   type PageQuery,
-  type Position,
   type Reading,
+  type StoreHead,
 } from '../pages/page.ts'
 import { columnList, columnNames, POSTGRES_HINTS, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
@@ -89,11 +89,11 @@ export class MarketSummaries {
   *read(query: PageQuery): Reading<Page> {
     const kept = this.#kept
     const state = yield* readFreshness(kept?.version ?? null)
-    const { position, version } = state
-    const none = { ...EMPTY_PAGE, position, version }
-    if (position === null) return none
+    const { storeHead, version } = state
+    const none = { ...EMPTY_PAGE, storeHead, version }
+    if (storeHead === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
-    const { rows } = yield* this.#refresh(kept, state, position, ids)
+    const { rows } = yield* this.#refresh(kept, state, storeHead, ids)
     return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
   }
 
@@ -106,17 +106,17 @@ export class MarketSummaries {
   *changed(known: string | null): Reading<ChangedSummaries | null> {
     const kept = this.#kept
     const state = yield* readFreshness(kept?.version ?? null)
-    const { position } = state
-    if (position === null || BigInt(position.height) < this.#answered.height) return null
+    const { storeHead } = state
+    if (storeHead === null || BigInt(storeHead.height) < this.#answered.height) return null
     const ids = yield* readAllMarkets()
-    const { rows } = yield* this.#refresh(kept, state, position, ids)
+    const { rows } = yield* this.#refresh(kept, state, storeHead, ids)
     const before = known === this.#answered.name ? this.#answered.rows : new Map<string, Row>()
     const changed = ids
       .map((id) => rows.get(id)!)
       .filter((row) => !isSameRow(before.get(String(row[0])), row))
     // A reading may be repeated after its end: an answer that nobody has got is not taken for known.
     const name = randomUUID()
-    this.#answered = { name, height: BigInt(position.height), rows }
+    this.#answered = { name, height: BigInt(storeHead.height), rows }
     return { rows: changed, name }
   }
 
@@ -124,13 +124,13 @@ export class MarketSummaries {
   *#refresh(
     kept: KeptSummaries | null,
     state: Freshness,
-    position: Position,
+    storeHead: StoreHead,
     ids: readonly string[],
   ): Reading<KeptSummaries> {
     const { version } = state
     const [gap] = yield { text: READ_LAST_GAP }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
-    const at = BigInt(position.timestamp)
+    const at = BigInt(storeHead.timestamp)
     const { rows, averages } = unchangedParts(kept, state, lastGap, at)
     const runs = runsOf(ids, (id) => !rows.has(id))
     if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)

@@ -1,7 +1,7 @@
 import { add, divide, multiply, ofInteger, parseDecimal, textOfDecimal, ZERO } from '../../domain/decimal.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { StoreVersion } from '../changes.ts'
-import type { Position, Reading } from '../pages/page.ts'
+import type { Reading, StoreHead } from '../pages/page.ts'
 import { textOf } from '../statements.ts'
 import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
@@ -24,7 +24,7 @@ type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: s
 
 /** The payments of a position over a range of times, of one snapshot. */
 export type PositionFunding = {
-  position: Position
+  storeHead: StoreHead
   version: StoreVersion
   /** Null where payments after others are asked for: then no others are read. */
   totals: FundingTotals | null
@@ -69,8 +69,8 @@ const READ_LAST_ENDED = `
  * empty.
  */
 export function* readPositionFunding(query: PositionFundingQuery): Reading<PositionFunding | null> {
-  const { position, version } = yield* readFreshness(null)
-  if (position === null) return null
+  const { storeHead, version } = yield* readFreshness(null)
+  if (storeHead === null) return null
   const { marketId, limit, after } = query
   const units = parseDecimal(query.units)!
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
@@ -105,7 +105,7 @@ export function* readPositionFunding(query: PositionFundingQuery): Reading<Posit
     sumOfRates: textOfDecimal(rates),
     averageRate: count === 0n ? null : textOfDecimal(divide(rates, ofInteger(count))),
   }
-  return { position, version, totals, payments, more }
+  return { storeHead, version, totals, payments, more }
 }
 
 /** From where on periods are stored, and the numbers that are known to be missing after the last one in a range. */

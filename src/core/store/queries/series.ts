@@ -16,10 +16,10 @@ import {
   LEVELS,
   type Level,
 } from '../../domain/series-levels.ts'
-import type { Position, Reading } from '../pages/page.ts'
+import type { Reading, StoreHead } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 import { listsOf, readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
-import { readPosition } from './coverage.ts'
+import { readStoreHead } from './coverage.ts'
 import { type MadeSeries, readMade } from './made-series.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
@@ -43,7 +43,7 @@ export type Series = { from: bigint; to: bigint; interval: Interval; sources: So
  * A series of one snapshot: null if no point matches; if the requested interval is too short for the range, the
  * shortest allowed one.
  */
-type SeriesAt = { position: Position; series: Series | null; tooShort: Interval | null }
+type SeriesAt = { storeHead: StoreHead; series: Series | null; tooShort: Interval | null }
 
 /** Buckets that a range may touch if the request names their interval. */
 export const MAX_TOUCHED_BUCKETS = 2_001n
@@ -68,9 +68,9 @@ const READ_BUCKETS = `
  * shorter ones and points.
  */
 export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
-  const position = yield* readPosition()
-  if (position === null) return null
-  const none = { position, series: null, tooShort: null }
+  const storeHead = yield* readStoreHead()
+  if (storeHead === null) return null
+  const none = { storeHead, series: null, tooShort: null }
   const [number] = yield { text: FIND_MARKET, values: [query.marketId] }
   if (number === undefined) return none
   const market = BigInt(number[0]!)
@@ -87,7 +87,7 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   const interval = intervalOf(query, from, end)
   if (touched(interval, from, end) > MAX_TOUCHED_BUCKETS) {
     const fits = INTERVALS.find((other) => touched(other, from, end) <= MAX_TOUCHED_BUCKETS)
-    if (fits !== undefined) return { position, series: null, tooShort: fits }
+    if (fits !== undefined) return { storeHead, series: null, tooShort: fits }
   }
   const length = interval.nanoseconds
   const range = {
@@ -100,7 +100,7 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
     const buckets = yield* readBuckets(run, range)
     if (buckets.length > 0) sources.push({ source: run.source, buckets })
   }
-  return { position, tooShort: null, series: sources.length === 0 ? null : { ...range, sources } }
+  return { storeHead, tooShort: null, series: sources.length === 0 ? null : { ...range, sources } }
 }
 
 type AskedRange = { from: bigint; to: bigint; interval: Interval }

@@ -22,7 +22,7 @@ export type { ColumnType, MergeRule, NamedColumn, Table } from '../../model/tabl
 /** A value of any column, as text; null if there is none. */
 export type TextCell = string | null
 
-/** Every table with stored data; the position in the stream is the last. */
+/** Every table with stored data; that of the store head is the last. */
 export const TABLES: readonly Table[] = [
   defineTable({
     name: 'markets',

@@ -1,4 +1,4 @@
-import { readPosition } from '../queries/coverage.ts'
+import { readStoreHead } from '../queries/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { openForReading, withSqliteErrors } from './connection.ts'
 import { readLines, readPage } from './read-page.ts'
@@ -26,12 +26,12 @@ export function openSqliteSnapshot(path: string, isReadOnly: boolean): Snapshot 
 
   try {
     // The first read decides on the moment.
-    const position = reading(() => {
+    const storeHead = reading(() => {
       connection.begin()
-      return runSqliteReading(connection, readPosition())
+      return runSqliteReading(connection, readStoreHead())
     })
     return {
-      position,
+      storeHead,
       page: async (query) => reading(() => readPage(connection, query)),
       lines: async (query) => reading(() => readLines(connection, query)),
       read: async (several) => reading(() => runSqliteReading(connection, several)),

@@ -10,7 +10,7 @@ const WRITE_STREAM = `
 
 type CoverageValues = readonly (KeyValue | null)[]
 
-/** The part of a coverage that a commit writes: the position, and by their table the ranges of heights that it changes. */
+/** The part of a coverage that a commit writes: the store head, and by their table the ranges of heights that it changes. */
 export type WrittenCoverage = {
   stream: CoverageValues
   ranges: Readonly<Record<string, readonly CoverageValues[]>>
