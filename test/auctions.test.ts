@@ -4,7 +4,7 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event
 import type { MarketEvent } from '#core/events/event'
 import { TRADING_IS_OVER } from '#core/events/market-enums'
 import { RECORD_HEADER_BYTES } from '#core/records/record-framer'
-import { decodeEvent } from '#core/resources/arrivals'
+import { decodeEvent } from '#core/resources/projections'
 import { createLyraClient } from '../client/src/index.ts'
 import { assertSays } from './fixtures/assert-says.ts'
 import { checkWithFiles } from './fixtures/check.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KEPT } from '#core/resources/kept'
+import { STORED } from '#core/resources/stored'
 import type { Table } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'
 import {
@@ -19,7 +19,7 @@ import { ingestBytes, ingestWhole } from './fixtures/service.ts'
 import { HEIGHT, NAMED_SAMPLE } from './fixtures/shared.ts'
 import { describeOn, openStore, STORE_KINDS } from './fixtures/stores.ts'
 
-const COUNTED = KEPT.flatMap(({ tables }) => tables).filter(
+const COUNTED = STORED.flatMap(({ tables }) => tables).filter(
   (table): table is Table & { counted: string } => table.counted !== undefined,
 )
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '#core/events/bus-event'
 import type { AssetEvent, InstrumentEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
-import { decodeEvent } from '#core/resources/arrivals'
+import { decodeEvent } from '#core/resources/projections'
 import {
   asset,
   busEvent,

@@ -12,9 +12,9 @@ import { RESOURCES } from '#core/resources/resources'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { MAKE_UNPUBLISHED } from '#core/store/postgres/cluster'
 import { isConnectionLost, isPassing } from '#core/store/postgres/errors'
-import { readArrivals } from '#core/store/queries/arrivals'
 import { readEstimate } from '#core/store/queries/market-data'
 import { readSeries } from '#core/store/queries/series'
+import { readUnseenRows } from '#core/store/queries/unseen-rows'
 import { TABLES } from '#core/store/schema/tables'
 import { generateRecords } from '#tools/generate/generate'
 import { assertSound } from './fixtures/check.ts'
@@ -105,7 +105,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
       await pruneBefore(store, 700n)
       const reader = await openStore(store).openReader()
       try {
-        const lacks = { first: 0n, gaps: [], tail: { height: 700n, index: 0 } }
+        const unseen = { first: 0n, gaps: [], tail: { height: 700n, index: 0 } }
         for (const resource of RESOURCES) {
           const selection = { marketId: MARKET }
           const page = { resource, selection, descending: true, limit: 5 }
@@ -117,7 +117,7 @@ describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, (
             await reader.page({ ...page, selection: { ...selection, seq: seq! }, cursor: null })
           }
           await reader.read(() =>
-            readArrivals({ resource, selection, lacks, asOf: null, limit: 100, pass: null }),
+            readUnseenRows({ resource, selection, unseen, asOf: null, limit: 100, pass: null }),
           )
         }
         const query = { marketId: MARKET, start: null, end: null, source: null, by: { buckets: 100n } }

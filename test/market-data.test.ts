@@ -4,7 +4,7 @@ import { createEnvelope, readEnvelope } from '#core/events/bus-event'
 import type { MarketDataEvent } from '#core/events/event'
 import { MalformedMessageError } from '#core/events/wire-reader'
 import { batchRows, createBatch } from '#core/model/batch'
-import { decodeEvent, projectEvent } from '#core/resources/arrivals'
+import { decodeEvent, projectEvent } from '#core/resources/projections'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
 const PARTY = idOf('b')

@@ -16,7 +16,7 @@ async function answer(
   response: EventEmitter | null,
   send: (made: RenderedBody) => SentAnswer | null,
 ): Promise<void> {
-  const question = { queueClass: () => 'short', keptUntil: () => null } as unknown as Question<null>
+  const question = { queueClass: () => 'short', cachedUntil: () => null } as unknown as Question<null>
   const run = async <T>(work: () => Promise<T>) => work()
   const answers = createAnswers({
     renderer: {
@@ -41,7 +41,7 @@ async function answer(
     address: '127.0.0.1',
     connection: Object.assign(new EventEmitter(), { destroyed: false }),
     response,
-    sendKept: () => {},
+    sendCached: () => {},
     sendRendered: async (made) => send(made),
   }
   await answers(question, asking)

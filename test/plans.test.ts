@@ -23,8 +23,8 @@ import type { Statement, StatementOnce } from '#core/store/pages/statement'
 import { parsePostgresAddress } from '#core/store/postgres/address'
 import { connect, readerConfig, writerConfig } from '#core/store/postgres/connection'
 import { columnsStatement, isReadAsColumns, rowsStatement } from '#core/store/postgres/page-statements'
-import { readArrivals } from '#core/store/queries/arrivals'
 import { READ_LAST_TIMESTAMP } from '#core/store/queries/counted-points'
+import { readUnseenRows } from '#core/store/queries/unseen-rows'
 import { TABLES } from '#core/store/schema/tables'
 import { edgesStatement, existsStatement } from '#core/store/sqlite/page-statements'
 import { generateRecords } from '#tools/generate/generate'
@@ -218,10 +218,10 @@ describe('the plans of pages', () => {
           values.partyId = String((await planned.rows({ text, values: [] }))[0]![0])
         }
         const selection: Selection = Object.fromEntries(names.map((name) => [name, values[name]]))
-        const lacks = { first: 0n, gaps: [], tail: { height: facts.height / 2n, index: 0 } }
-        const query = { resource, selection, lacks, asOf: null, limit: LIMIT, pass: null }
+        const unseen = { first: 0n, gaps: [], tail: { height: facts.height / 2n, index: 0 } }
+        const query = { resource, selection, unseen, asOf: null, limit: LIMIT, pass: null }
         const where = `the stream of ${resource.name}, by ${names}`
-        const reading = readArrivals(query)
+        const reading = readUnseenRows(query)
         let usesPlace = false
         let step = reading.next()
         while (step.done !== true) {

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Coverage, Gap } from '#core/domain/coverage'
-import { advance, heldOf, type Lacks } from '#core/domain/lacks'
 import { isBefore, type Place } from '#core/domain/place'
+import { advance, storedPartsOf, type Unseen } from '#core/domain/unseen'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
 import { RESOURCES } from '#core/resources/resources'
@@ -58,8 +58,8 @@ function positionsOf(height: number): Place[] {
 }
 
 /** The positions after the stored rows that the cursor has not received, in order. */
-function lackedRows(lacks: Lacks, held: ReadonlySet<number>): Place[] {
-  return heldOf(lacks, coverageOf(held)).flatMap((range) =>
+function lackedRows(unseen: Unseen, held: ReadonlySet<number>): Place[] {
+  return storedPartsOf(unseen, coverageOf(held)).flatMap((range) =>
     [...held]
       .sort((a, b) => a - b)
       .flatMap(positionsOf)
@@ -80,16 +80,16 @@ describe('the cursor of a stream', () => {
       fc.property(steps, (list) => {
         const held = new Set([Number(BEGAN)])
         const had: string[] = []
-        let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
+        let unseen: Unseen = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
         const read = (count: number) => {
-          const rows = lackedRows(lacks, held)
+          const rows = lackedRows(unseen, held)
           const taken = rows.slice(0, count)
           had.push(...taken.map(nameOf))
           const last = taken.at(-1)
-          if (taken.length === rows.length) lacks = advance(lacks, coverageOf(held), null)
-          else if (last !== undefined) lacks = advance(lacks, coverageOf(held), last)
-          const cursor = encodeStreamCursor(liquidityProviders, {}, lacks)
-          assert.deepEqual(decodeStreamCursor(liquidityProviders, {}, cursor), lacks)
+          if (taken.length === rows.length) unseen = advance(unseen, coverageOf(held), null)
+          else if (last !== undefined) unseen = advance(unseen, coverageOf(held), last)
+          const cursor = encodeStreamCursor(liquidityProviders, {}, unseen)
+          assert.deepEqual(decodeStreamCursor(liquidityProviders, {}, cursor), unseen)
         }
         for (const { block, read: count } of list) {
           held.add(block)
@@ -103,7 +103,7 @@ describe('the cursor of a stream', () => {
           [],
           'all rows',
         )
-        assert.deepEqual(lackedRows(lacks, held), [])
+        assert.deepEqual(lackedRows(unseen, held), [])
       }),
       { numRuns: runsOf('call'), seed: 1 },
     )
@@ -111,13 +111,13 @@ describe('the cursor of a stream', () => {
 
   test('of version 0.2 that names imported blocks has had these', () => {
     const id = 's1_b_u-1_c-0-1-1_k-0-2_p-2-1-1_-JvI'
-    const lacks = { first: 11n, gaps: [{ height: 20n, index: 0, to: 22n }], tail: { height: 30n, index: 1 } }
-    assert.deepEqual(decodeStreamCursor(checkpoints, {}, id), lacks)
-    assert.notEqual(encodeStreamCursor(checkpoints, {}, lacks), id)
+    const unseen = { first: 11n, gaps: [{ height: 20n, index: 0, to: 22n }], tail: { height: 30n, index: 1 } }
+    assert.deepEqual(decodeStreamCursor(checkpoints, {}, id), unseen)
+    assert.notEqual(encodeStreamCursor(checkpoints, {}, unseen), id)
   })
 
   test('belongs to one resource and market, or to all markets, and uses the characters of all cursors', () => {
-    const place: Lacks = {
+    const place: Unseen = {
       first: 3n,
       gaps: [{ height: 5n, index: 2, to: 9n }],
       tail: { height: 2n ** 63n - 1n, index: 70_000 },
@@ -148,9 +148,9 @@ describe('the cursor of a stream', () => {
 
   // Versions up to 0.2 know no stream of all markets: they read only the beginning of an id, up to its ranges.
   test('of all markets is none of those that earlier versions took', () => {
-    const lacks: Lacks = { first: 3n, gaps: [], tail: { height: 30n, index: 1 } }
+    const unseen: Unseen = { first: 3n, gaps: [], tail: { height: 30n, index: 1 } }
     for (const resource of RESOURCES.filter(({ scope }) => scope !== null)) {
-      const id = encodeStreamCursor(resource, {}, lacks)
+      const id = encodeStreamCursor(resource, {}, unseen)
       assert.equal(id, { 2: 's2a_3_u-1_6QUu', 4: 's4a_3_u-1_MZ8k' }[resource.tag])
       for (const { tag } of RESOURCES) assert.ok(!id.startsWith(`s${tag}_`))
     }
@@ -171,7 +171,7 @@ describe('the cursor of a stream', () => {
     const first = 0n
     const lawful = Array.from({ length: 64 }, (_, n) => gap(BigInt(2 * n), BigInt(2 * n)))
     assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: lawful, tail })), null)
-    for (const [what, lacks] of [
+    for (const [what, unseen] of [
       ['65 gaps', { first, gaps: [...lawful, gap(500n, 500n)], tail }],
       ['the same gap twice', { first, gaps: [gap(5n, 9n), gap(5n, 9n)], tail }],
       ['overlapping gaps', { first, gaps: [gap(5n, 9n), gap(9n, 12n)], tail }],
@@ -182,8 +182,8 @@ describe('the cursor of a stream', () => {
       ['a gap beyond any event', { first, gaps: [gap(5n, 9n, 2 ** 31)], tail }],
       ['a gap below the first height', { first: 6n, gaps: [gap(5n, 9n)], tail }],
       ['a first height above the tail', { first: 1_001n, gaps: [], tail }],
-    ] as [string, Lacks][]) {
-      assert.equal(decodeStreamCursor(checkpoints, {}, forged(lacks)), null, what)
+    ] as [string, Unseen][]) {
+      assert.equal(decodeStreamCursor(checkpoints, {}, forged(unseen)), null, what)
     }
   })
 
@@ -203,9 +203,9 @@ describe('the cursor of a stream', () => {
             gaps: [],
             tail: { height: 0n, index: 0 },
           }).split('_0_0-0_')
-          const lacks = decodeStreamCursor(resource, market, summed([head, ...parts].join('_')))
-          if (lacks === null) return
-          const { gaps, tail } = lacks
+          const unseen = decodeStreamCursor(resource, market, summed([head, ...parts].join('_')))
+          if (unseen === null) return
+          const { gaps, tail } = unseen
           assert.ok(gaps.length <= 64)
           for (const [index, { height, to }] of gaps.entries()) {
             assert.ok(height <= to && to < (gaps[index + 1]?.height ?? tail.height))
@@ -222,7 +222,7 @@ describe('the cursor of a stream', () => {
   }
 
   /** A cursor for any state, whether or not a stream could reach it. */
-  function forged(lacks: Lacks): string {
-    return encodeStreamCursor(checkpoints, {}, lacks)
+  function forged(unseen: Unseen): string {
+    return encodeStreamCursor(checkpoints, {}, unseen)
   }
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KEPT } from '#core/resources/kept'
 import { RESOURCES } from '#core/resources/resources'
+import { STORED } from '#core/resources/stored'
 import { POSTGRES_SCHEMA } from '#core/store/postgres/schema'
 import { type ColumnType, TABLES, type Table, tableOf } from '#core/store/schema/tables'
 import { madeBy } from '#core/store/schema-version'
@@ -68,7 +68,7 @@ for (const kind of STORE_KINDS) {
 
 for (const [engine, schema] of Object.entries({ sqlite: SQLITE_SCHEMA, postgres: POSTGRES_SCHEMA })) {
   test(`a step of the schema of ${engine} creates each kept table`, () => {
-    for (const { tables } of KEPT)
+    for (const { tables } of STORED)
       for (const table of tables) assert.doesNotThrow(() => madeBy(schema, table))
     assert.equal(madeBy(schema, tableOf('market_data')), schema.oldest + 1)
   })

@@ -1,5 +1,5 @@
 import type { Batch } from '../model/batch.ts'
-import { projectEvent } from '../resources/arrivals.ts'
+import { projectEvent } from '../resources/projections.ts'
 import type { Block } from './block.ts'
 
 /** Adds a block's changes to a batch. */

@@ -119,7 +119,7 @@ export function spanOf(ends: CoverageEnds | null, gaps: GapList, height: bigint)
 
 /**
  * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap, changed in place. A stream
- * full of holes has as many gaps as blocks.
+ * full of gaps has as many gaps as blocks.
  */
 export class GapList<
   Range extends HeightRange & Partial<TimeSpan> & { kind?: Gap['kind']; lacks?: string } = Gap,
@@ -221,29 +221,29 @@ export function importedText({ from, to, lacks }: ImportedRange): ImportedText {
 
 /** The coverage of a resource: blocks without its imported rows count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
-  const lacking = coverage.imported.flatMap(({ from, to, lacks }): Gap[] =>
+  const missing = coverage.imported.flatMap(({ from, to, lacks }): Gap[] =>
     lacks.split(' ').includes(resource) ? [{ from, to, kind: 'missing', start: null, end: null }] : [],
   )
-  if (lacking.length === 0) return coverage
-  return { ...coverage, gaps: [...coverage.gaps, ...lacking].sort(byFrom) }
+  if (missing.length === 0) return coverage
+  return { ...coverage, gaps: [...coverage.gaps, ...missing].sort(byFrom) }
 }
 
 /**
  * Describes the missing resources of a store, with the remedy under `''`: resources that an older version did not
  * store, and those of imported blocks.
  */
-export function describeLacking({
+export function describeMissingResources({
   since,
   imported,
 }: {
   since: readonly { resource: string; height: bigint | string }[]
   imported: readonly ImportedText[]
 }): [resource: string, text: string][] {
-  const lacked = [...new Set(imported.flatMap(({ lacks = [] }) => lacks))].sort()
+  const missing = [...new Set(imported.flatMap(({ lacks = [] }) => lacks))].sort()
   return [
     ...since.map(({ resource, height }): [string, string] => [resource, `stored from block ${height} on`]),
     ...(since.length === 0 ? [] : [['', REBUILD] as [string, string]]),
-    ...lacked.map((resource): [string, string] => {
+    ...missing.map((resource): [string, string] => {
       const ranges = imported.filter(({ lacks = [] }) => lacks.includes(resource))
       return [
         resource,
@@ -255,11 +255,11 @@ export function describeLacking({
 
 const REBUILD = 'to have it in all blocks, ingest the event files into a new store, then switch to that'
 
-/** As {@link describeLacking}, in lines; none without a coverage. */
-export function lackingIn(coverage: Coverage | null): string[] {
+/** As {@link describeMissingResources}, in lines; none without a coverage. */
+export function missingResourcesIn(coverage: Coverage | null): string[] {
   if (coverage === null) return []
   const { since, imported } = coverage
-  const all = describeLacking({ since, imported: imported.map(importedText) })
+  const all = describeMissingResources({ since, imported: imported.map(importedText) })
   return all.map(([resource, text]) => (resource === '' ? text : `${resource}: ${text}`))
 }
 

@@ -44,7 +44,7 @@ export const MAX_PENALTIES = 1024
 export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** Whether a text is a decimal number that is short enough to be kept. */
-export function isKeptNumber(text: string): boolean {
+export function isStorableNumber(text: string): boolean {
   return text.length <= MAX_NUMBER_LENGTH && (isDigits(text) || DECIMAL.test(text))
 }
 

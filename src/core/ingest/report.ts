@@ -1,7 +1,7 @@
 import { type Coverage, type GapText, gapText } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
-import { KEPT } from '../resources/kept.ts'
+import { STORED } from '../resources/stored.ts'
 import type { GainedRows } from '../store/queries-protocol.ts'
 
 /**
@@ -52,7 +52,7 @@ export function reportOfCoverage(coverage: Coverage | null): Pick<IngestionRepor
 }
 
 /** The counted rows, in the order of the list of kept data: the name in reports, and the table. */
-const COUNTED = KEPT.flatMap(({ tables }) =>
+const COUNTED = STORED.flatMap(({ tables }) =>
   tables.flatMap(({ name, counted }) => (counted === undefined ? [] : [{ table: name, counted }])),
 )
 

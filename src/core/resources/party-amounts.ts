@@ -1,4 +1,4 @@
-import { isKeptNumber, type LeftOutSink, numberFault } from '../events/left-out.ts'
+import { isStorableNumber, type LeftOutSink, numberFault } from '../events/left-out.ts'
 import { partyField, readerOf, textField } from '../events/message-fields.ts'
 import type { WireReader } from '../events/wire-reader.ts'
 
@@ -18,6 +18,6 @@ export function readPartyAmount(reader: WireReader, amounts: PartyAmounts, leave
 export function keepPartyAmount(amounts: PartyAmounts, element: PartyAmount, leaveOut: LeftOutSink): void {
   const { partyId, amount } = element
   if (partyId === '') leaveOut('invalid party ID')
-  else if (!isKeptNumber(amount)) leaveOut(numberFault(amount, 'payment or rate is not a decimal number'))
+  else if (!isStorableNumber(amount)) leaveOut(numberFault(amount, 'payment or rate is not a decimal number'))
   else amounts.push(element)
 }

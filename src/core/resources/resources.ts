@@ -1,12 +1,12 @@
 import type { Resource, ResourceName } from '../model/resource.ts'
 import { fundingEstimate } from './funding-estimates.ts'
-import { KEPT } from './kept.ts'
 import { marketData } from './market-data/description.ts'
 import { marketSummaries } from './market-summaries.ts'
 import { rateAverages } from './rate-averages.ts'
+import { STORED } from './stored.ts'
 
 /** Everything that is served, by name. */
-export const RESOURCES: readonly Resource[] = KEPT.flatMap(({ resource }) => resource ?? []).sort((a, b) =>
+export const RESOURCES: readonly Resource[] = STORED.flatMap(({ resource }) => resource ?? []).sort((a, b) =>
   a.name < b.name ? -1 : 1,
 )
 

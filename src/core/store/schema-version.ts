@@ -1,5 +1,5 @@
 import type { Table } from '../model/table.ts'
-import { KEPT } from '../resources/kept.ts'
+import { STORED } from '../resources/stored.ts'
 import { upgradeSeries } from './charts/upgrade-series.ts'
 import type { Steps } from './queries-protocol.ts'
 import { type Store, StoreError, StoreNewerError, StoreOutdatedError } from './store.ts'
@@ -57,7 +57,7 @@ export function* completeUpgrade(
   version: number,
   onNotice: (message: string) => void,
 ): Steps {
-  const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
+  const added = STORED.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_SINCE, values: added.map(({ name }) => [name]) }
   if (computesSeries(schema, version)) yield* upgradeSeries(onNotice)
 }

@@ -3,9 +3,9 @@ import { singleFlight } from '#core/concurrency/single-flight'
 import type { Change, StoreVersion } from '#core/store/changes'
 import type { Freshness, StoreHead } from '#core/store/pages/page'
 import type { Reader } from '#core/store/store'
-import type { KeptUntil } from '../questions/question.ts'
+import type { CachedUntil } from '../questions/question.ts'
 
-/** Answers kept at most: each is looked at after a commit. */
+/** Answers cached at most: each is looked at after a commit. */
 const MAX_ANSWERS = 10_000
 
 /** Memory of an entry besides its bytes. */
@@ -14,24 +14,24 @@ const ENTRY_BYTES = 1_000
 /** Characters of remembered requests, which distinguish reading a whole list from repeating a request. */
 const MAX_ASKED = 1_000_000
 
-/** A body up to this size is kept as text of one byte a character: Node sends it in one piece with its head. */
+/** A body up to this size is cached as text of one byte a character: Node sends it in one piece with its head. */
 const MAX_TEXT_BYTES = 4 * 1024
 
 /** An answer as sent, without the parts that differ between requests. */
-export type KeptAnswer = {
+export type CachedAnswer = {
   /** Bytes, or a character for each byte (`latin1`). */
   body: Buffer | string
   tag: string
   isGzipped: boolean
   /** As in `RenderedBody`. */
   file?: string | undefined
-  until: KeptUntil
+  until: CachedUntil
   /** The commit that it shows. */
   version: StoreVersion
 }
 
 /** An answer, and the block at which the store would give it. */
-export type FoundAnswer = { answer: KeptAnswer; at: StoreHead }
+export type FoundAnswer = { answer: CachedAnswer; at: StoreHead }
 
 /** Answers ready to be sent again. */
 export type AnswerCache = {
@@ -42,7 +42,7 @@ export type AnswerCache = {
   /** As {@link AnswerCache.find}, if the store was checked just now; null if it must be checked. */
   findAtOnce(key: string): FoundAnswer | null
   /** Caches an answer, if it is still current; a large one only when it is rendered again. */
-  put(key: string, answer: KeptAnswer): Promise<void>
+  put(key: string, answer: CachedAnswer): Promise<void>
 }
 
 /**
@@ -51,7 +51,7 @@ export type AnswerCache = {
  */
 export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache | null {
   if (maxBytes === 0) return null
-  const answers = new LRUCache<string, KeptAnswer>({
+  const answers = new LRUCache<string, CachedAnswer>({
     max: MAX_ANSWERS,
     maxSize: maxBytes,
     // A key is held as text, two bytes a character at most.
@@ -106,11 +106,11 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
     put: async (key, answer) => {
       if (!isWorthKeeping(key, answer.body)) return
       // Before any wait, after which the memory may be used for another answer.
-      const kept = { ...answer, body: copyOf(answer.body) }
+      const cached = { ...answer, body: copyOf(answer.body) }
       // The changes between its commit and another refresh are unknown.
       if (answer.version.mark !== state?.version.mark) await refreshes.fresh().catch(() => {})
       if (answer.version.mark !== state?.version.mark) return
-      answers.set(key, kept)
+      answers.set(key, cached)
     },
   }
 }
@@ -120,7 +120,7 @@ function copyOf(body: Buffer | string): Buffer | string {
 }
 
 /** Returns a test for answers that a commit with these changes makes stale. */
-function touchedBy(changed: readonly Change[]): (until: KeptUntil) => boolean {
+function touchedBy(changed: readonly Change[]): (until: CachedUntil) => boolean {
   const scopes = new Map<string, Set<string | null>>()
   for (const { resource, scope } of changed) {
     const known = scopes.get(resource)

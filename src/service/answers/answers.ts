@@ -3,11 +3,11 @@ import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { Closing, Queue } from '../http/queue.ts'
 import type { Metrics } from '../metrics.ts'
 import type { BodyForm, Question, QueueClass, RenderedBody } from '../questions/question.ts'
-import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
+import type { AnswerCache, CachedAnswer, FoundAnswer } from './answer-cache.ts'
 import type { Renderer } from './renderer.ts'
 
 /** The bytes of an answer as they were sent. */
-export type SentAnswer = Pick<KeptAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
+export type SentAnswer = Pick<CachedAnswer, 'tag' | 'isGzipped' | 'file'> & { body: Buffer }
 
 /** A request for an answer, and the way to send it. */
 export type Asking<Asked> = {
@@ -25,7 +25,7 @@ export type Asking<Asked> = {
    * read after that, as by HTTP/2, whose connection goes on: the garbage collector gives it back.
    */
   response: Closing | null
-  sendKept(kept: KeptAnswer, storeHead: StoreHead): void
+  sendCached(cached: CachedAnswer, storeHead: StoreHead): void
   /** Sends an answer; returns the part to cache, or null. */
   sendRendered(rendered: RenderedBody): Promise<SentAnswer | null>
 }
@@ -51,23 +51,23 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     'Pages answered from memory because their rows had not changed.',
   )
 
-  function sendKept(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
+  function sendCached(asking: Asking<unknown>, { answer, at }: FoundAnswer): true {
     fromMemory.inc()
-    asking.sendKept(answer, at)
+    asking.sendCached(answer, at)
     return true
   }
 
   /** Sends the cached answer, if there is one; returns whether there was. */
-  function sendKeptAtOnce(asking: Asking<unknown>): boolean | Promise<boolean> {
+  function sendCachedAtOnce(asking: Asking<unknown>): boolean | Promise<boolean> {
     if (cache === null || !cache.has(asking.key)) return false
     const found = cache.findAtOnce(asking.key)
-    if (found !== null) return sendKept(asking, found)
+    if (found !== null) return sendCached(asking, found)
     return (
       cache
         .find(asking.key)
         // Faults of the store are reported by the reading itself.
         .catch(() => null)
-        .then((later) => later !== null && sendKept(asking, later))
+        .then((later) => later !== null && sendCached(asking, later))
     )
   }
 
@@ -82,14 +82,14 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
     const renderAndSend = async (): Promise<void> => {
       if (asking.connection.destroyed) return
       // If many clients request the same at once, as after a block, another one may have rendered it meanwhile.
-      if (await sendKeptAtOnce(asking)) return
+      if (await sendCachedAtOnce(asking)) return
       const rendered = await renderer.render(question, asked, asking.form)
       if (rendered === null) throw emptyStore()
       if (rendered.refusal !== undefined) throw invalidParameter(rendered.refusal)
       const sent = await asking.sendRendered(rendered)
       if (sent?.body === rendered.body) asking.response?.once('close', () => giveBack(rendered.body))
       else if (asking.response !== null) giveBack(rendered.body)
-      const until = question.keptUntil(asked)
+      const until = question.cachedUntil(asked)
       if (sent !== null && until !== null && rendered.version !== null) {
         // Not waited for: the answer is sent, and others wait in the queue.
         void cache?.put(asking.key, { ...sent, until, version: rendered.version })
@@ -100,7 +100,7 @@ export function createAnswers({ renderer, queues, cache, metrics }: AnswersOptio
   }
 
   return (question, asking) => {
-    const isSent = sendKeptAtOnce(asking)
+    const isSent = sendCachedAtOnce(asking)
     return isSent === true ? undefined : answer(question, asking, isSent)
   }
 }

@@ -8,10 +8,10 @@ import { timeNamesOfAnswer } from '../questions/answer-times.ts'
 import { restParametersOf } from '../questions/csv-file.ts'
 import { parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
 import { checkSumOf, type Question, type RenderedBody } from '../questions/question.ts'
-import type { KeptAnswer } from './answer-cache.ts'
+import type { CachedAnswer } from './answer-cache.ts'
 import type { Answers, SentAnswer } from './answers.ts'
 
-/** Answers may be kept, but must be asked about again before they are used. */
+/** Answers may be cached, but must be asked about again before they are used. */
 const CACHE_CONTROL = 'no-cache'
 
 /** The route of a question: answers of JSON or a CSV file, with an entity tag, compressed if the request allows it. */
@@ -37,7 +37,7 @@ export function questionRoute<Asked>(question: Question<Asked>, answers: Answers
         address,
         connection: request.socket,
         response,
-        sendKept: (kept, storeHead) => sendBody(exchange, kept, storeHead),
+        sendCached: (cached, storeHead) => sendBody(exchange, cached, storeHead),
         sendRendered: (rendered) => sendRendered(exchange, withTimes(rendered, exchange.target), isGzipped),
       })
     },
@@ -62,7 +62,7 @@ export async function sendRendered(
 
 function sendBody(
   exchange: Exchange,
-  { body, tag, isGzipped, file }: Pick<KeptAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
+  { body, tag, isGzipped, file }: Pick<CachedAnswer, 'body' | 'tag' | 'isGzipped' | 'file'>,
   storeHead: RenderedBody['storeHead'] | null,
 ): void {
   const headers: Record<string, string> = { 'cache-control': CACHE_CONTROL, etag: tag }

@@ -37,7 +37,7 @@ export class ExportFile {
     this.storeHead = storeHead
   }
 
-  /** Makes an empty file, which its maker holds. Rejects with {@link NoTemporaryFileError}. */
+  /** Makes an empty file, which the caller holds. Rejects with {@link NoTemporaryFileError}. */
   static async create(storeHead: StoreHead): Promise<ExportFile> {
     const path = join(tmpdir(), `lyra-export-${randomUUID()}`)
     try {

@@ -87,8 +87,8 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
         }),
       ),
       add: (cells, row) => {
-        const kept = row[at] as string | null
-        const object = kept === null ? null : (JSON.parse(kept) as Record<string, string | string[]>)
+        const stored = row[at] as string | null
+        const object = stored === null ? null : (JSON.parse(stored) as Record<string, string | string[]>)
         for (const stored of shown) cells.push(object === null ? null : String(object[stored.name]))
       },
     }

@@ -58,7 +58,7 @@ function listMethod(resource: Resource, { answers, known }: GrpcOptions): Method
         address,
         connection: stream,
         response: null,
-        sendKept: ({ body }, storeHead) => {
+        sendCached: ({ body }, storeHead) => {
           withStoreHead(metadata, storeHead, known)
           answer = body
         },

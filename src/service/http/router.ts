@@ -8,7 +8,7 @@ export type Route = {
   /** Whether it reads no rows: it answers whatever the rate and the store. */
   isUnlimited?: true
   /** Whether nothing exists for a path parameter. */
-  lacks?(id: string): boolean
+  isMissing?(id: string): boolean
   /** Answers GET and HEAD, synchronously if possible. Rejects with {@link ApiError}, and with internal errors. */
   answer(exchange: Exchange): Promise<void> | undefined
 }
@@ -47,7 +47,7 @@ export function createRouter(routes: readonly Route[]): FindRoute {
     const found = withParameter.get(decoded(path.slice(0, cut), decodeURI))
     if (found === undefined) return unknown(path)
     const pathId = decoded(path.slice(cut), decodeURIComponent)
-    return found.lacks?.(pathId) === true ? notFound() : { route: found, pathId }
+    return found.isMissing?.(pathId) === true ? notFound() : { route: found, pathId }
   }
 }
 

@@ -51,7 +51,7 @@ export function staticRoutes(): Route[] {
     {
       path: ASSETS_PATH,
       isUnlimited: true,
-      lacks: (name) => !files.has(`assets/${name}`),
+      isMissing: (name) => !files.has(`assets/${name}`),
       answer: async (exchange) => sendFile(exchange, files.get(`assets/${exchange.pathId}`)!, ASSET_HEADERS),
     },
   ]

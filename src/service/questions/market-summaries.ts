@@ -39,6 +39,6 @@ export const marketSummariesQuestion: Question<AskedSummaries> = {
     return madeFile({ name: marketSummaries.name, ...file }, columns, { rows, more }, { storeHead, version })
   },
   queueClass: () => 'report',
-  keptUntil: () => 'the next commit',
+  cachedUntil: () => 'the next commit',
   description: { list: marketSummaries, isFile: true },
 }

@@ -15,7 +15,7 @@ export type RenderedBody = {
   /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: the sender makes it. */
   checkSum: string | null
   storeHead: StoreHead
-  /** The commit that the snapshot shows; null if that is not known: the answer is not kept. */
+  /** The commit that the snapshot shows; null if that is not known: the answer is not cached. */
   version: StoreVersion | null
   /** Why the request is refused: only the store could tell. */
   refusal?: string
@@ -38,7 +38,7 @@ type Rendering = {
 export type QueueClass = 'short' | 'long' | 'report'
 
 /** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
-export type KeptUntil = Change | 'the next commit'
+export type CachedUntil = Change | 'the next commit'
 
 /**
  * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
@@ -58,8 +58,8 @@ export type Question<Asked = unknown> = {
   /** Makes the body; null while the store holds no block. Rejects with `StoreUnavailableError` (core/store/store.ts). */
   render(asked: Asked, rendering: Rendering): Promise<RenderedBody | null>
   queueClass(asked: Asked): QueueClass
-  /** For how long an answer is the one that the store would give; null: it is not kept. */
-  keptUntil(asked: Asked): KeptUntil | null
+  /** For how long an answer is the one that the store would give; null: it is not cached. */
+  cachedUntil(asked: Asked): CachedUntil | null
   /** Its description in the OpenAPI document and the client. */
   description: ({ list: Resource } | Report) & IsFile
 }

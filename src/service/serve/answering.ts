@@ -11,7 +11,7 @@ import { longReadsOf, startLongReads } from '../streams/long-reads.ts'
 import { PROGRAM_VERSION } from '../version.ts'
 import { type App, createApp } from './app.ts'
 import { addDiskMetrics } from './disk-metrics.ts'
-import type { IngestionNews } from './ingestion.ts'
+import type { IngestionReport } from './ingestion.ts'
 import { addIngestionMetrics } from './ingestion-metrics.ts'
 import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
 import { isReader, type ServeSettings } from './settings.ts'
@@ -21,7 +21,7 @@ export type Answering = {
   /** Address of the service, `http://127.0.0.1:3008`. */
   url: string
   /** Shows the ingestion's reports in readiness and metrics. */
-  show(news: IngestionNews): void
+  show(report: IngestionReport): void
   /** Rejects if the store's schema is not the program's, or it cannot be read. */
   checkSchema(): Promise<void>
   /** Finishes answers in flight, for at most 10 s, and ends. */
@@ -87,12 +87,12 @@ export async function startAnswering(settings: ServeSettings, log: Logger): Prom
     const url = `http://${await listen(app, settings, '--port')}`
     return {
       url,
-      show: (news) => {
-        count(news)
-        if (news.type === 'live')
-          state.live = { ...news.state, failures: news.state.failures.map(publicFault) }
-        else if (news.type === 'failed') state.failure = publicFault(news.message)
-        else if (news.type === 'running') ingestionRuns = true
+      show: (report) => {
+        count(report)
+        if (report.type === 'live')
+          state.live = { ...report.state, failures: report.state.failures.map(publicFault) }
+        else if (report.type === 'failed') state.failure = publicFault(report.message)
+        else if (report.type === 'running') ingestionRuns = true
       },
       checkSchema: reader.checkSchema,
       stop: async () => {

@@ -1,10 +1,10 @@
 import { LEFT_OUT_REASONS } from '#core/events/left-out'
 import { addLiveMetrics } from '../live/live-metrics.ts'
 import type { Metrics } from '../metrics.ts'
-import type { IngestionNews } from './ingestion.ts'
+import type { IngestionReport } from './ingestion.ts'
 
 /** Adds the figures of the ingestion; the function returned shows its reports. */
-export function addIngestionMetrics(metrics: Metrics): (news: IngestionNews) => void {
+export function addIngestionMetrics(metrics: Metrics): (report: IngestionReport) => void {
   const records = metrics.counter('lyra_records_total', 'Records read by ingestion.')
   const leftOut = metrics.counter(
     'lyra_events_left_out_total',
@@ -21,12 +21,12 @@ export function addIngestionMetrics(metrics: Metrics): (news: IngestionNews) => 
     'Whether the last deletion of old rows (--keep) has failed.',
   )
   const showLive = addLiveMetrics(metrics)
-  return (news) => {
-    if (news.type === 'read') {
-      records.inc(news.records)
-      for (const [reason, count] of Object.entries(news.leftOut)) leftOut.inc({ reason }, count)
-    } else if (news.type === 'live') showLive(news.state)
-    else if (news.type === 'standby') standby.set(Number(news.isStandby))
-    else if (news.type === 'pruned') pruneFailed.set(Number(news.hasFailed))
+  return (report) => {
+    if (report.type === 'read') {
+      records.inc(report.records)
+      for (const [reason, count] of Object.entries(report.leftOut)) leftOut.inc({ reason }, count)
+    } else if (report.type === 'live') showLive(report.state)
+    else if (report.type === 'standby') standby.set(Number(report.isStandby))
+    else if (report.type === 'pruned') pruneFailed.set(Number(report.hasFailed))
   }
 }

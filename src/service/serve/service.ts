@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { lackingIn } from '#core/domain/coverage'
+import { missingResourcesIn } from '#core/domain/coverage'
 import { findStore } from '#core/store/open-store'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
@@ -8,7 +8,7 @@ import { otherChain, StoreAwayError, StoreNewerError } from '#core/store/store'
 import { createLogger } from '../log.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { type Answering, startAnswering } from './answering.ts'
-import { type IngestionNews, startIngestion } from './ingestion.ts'
+import { type IngestionReport, startIngestion } from './ingestion.ts'
 import { isReader, type ServeSettings } from './settings.ts'
 
 /** How often a reader looks at the version of its store's schema, in milliseconds. */
@@ -43,9 +43,9 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
 
   const readsOnly = isReader(settings)
   /** Reports of the ingestion before anyone can show them. */
-  const early: IngestionNews[] = []
-  let show = (news: IngestionNews): void => void early.push(news)
-  const ingestion = startIngestion(settings, log, (news) => show(news))
+  const early: IngestionReport[] = []
+  let show = (report: IngestionReport): void => void early.push(report)
+  const ingestion = startIngestion(settings, log, (report) => show(report))
   parts.push(ingestion)
   let answering: Answering
   try {
@@ -61,7 +61,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   show = answering.show
   early.forEach(show)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
-  void sayLacking(settings, log)
+  void logMissingResources(settings, log)
   ingestion.begin()
   const endWith = async (message: string) => {
     log.error(message)
@@ -99,9 +99,9 @@ async function migrateStore({ store, listen }: ServeSettings, log: Logger): Prom
 }
 
 /** Logs the resources that are missing in the store; nothing if it cannot be read yet, which `/ready` reports. */
-async function sayLacking({ store }: ServeSettings, log: Logger): Promise<void> {
+async function logMissingResources({ store }: ServeSettings, log: Logger): Promise<void> {
   const coverage = await readStore(findStore(store), readCoverage).catch(() => null)
-  for (const line of lackingIn(coverage)) log.info(line)
+  for (const line of missingResourcesIn(coverage)) log.info(line)
 }
 
 /**

@@ -1,9 +1,9 @@
 import { type Coverage, isWithin } from '#core/domain/coverage'
-import { advance, type Lacks } from '#core/domain/lacks'
 import { isBefore, type Place } from '#core/domain/place'
-import type { ArrivalQuery, Arrivals } from '#core/store/queries/arrivals'
-import { isSameEvent, placeWithin } from '#core/store/queries/arrived-rows'
-import type { Pass } from '#core/store/queries/point-arrivals'
+import { advance, type Unseen } from '#core/domain/unseen'
+import { isSameEvent, placeWithin } from '#core/store/queries/positioned-rows'
+import type { Pass } from '#core/store/queries/unseen-points'
+import type { UnseenQuery, UnseenRows } from '#core/store/queries/unseen-rows'
 import { eventText, MAX_PIECE_BYTES } from './follower.ts'
 import type { ReadClass } from './read-queue.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
@@ -12,7 +12,7 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 export const STREAM_CHUNK_ROWS = 500
 
 /** Reads the next events of a stream, once it is their turn; null if the store does not hold as much. */
-export type ReadChunk = (query: ArrivalQuery, readClass: ReadClass) => Promise<Chunk | null>
+export type ReadChunk = (query: UnseenQuery, readClass: ReadClass) => Promise<Chunk | null>
 
 /** The next events of a stream. */
 export type Chunk = {
@@ -20,7 +20,7 @@ export type Chunk = {
   /** The coverage when the chunk was read. */
   coverage: Coverage
   /** The ranges missing after it. */
-  lacks: Lacks
+  unseen: Unseen
   /** A reading that is to be continued with the next chunk; null if none is. */
   pass: Pass | null
   /** Whether all that the store holds has been read. */
@@ -30,22 +30,22 @@ export type Chunk = {
 }
 
 /** The result of a query, as events. */
-export function chunkOf(query: ArrivalQuery, arrivals: Arrivals): Chunk {
-  const { coverage, pass } = arrivals
-  const { bytes, cutAfter, limit } = eventsText(query, arrivals)
-  const reached = cutAfter ?? arrivals.reached
-  const lacks = advance(query.lacks, coverage, reached)
-  return { bytes, coverage, lacks, pass, isLast: reached === null, limit }
+export function chunkOf(query: UnseenQuery, unseenRows: UnseenRows): Chunk {
+  const { coverage, pass } = unseenRows
+  const { bytes, cutAfter, limit } = eventsText(query, unseenRows)
+  const reached = cutAfter ?? unseenRows.reached
+  const unseen = advance(query.unseen, coverage, reached)
+  return { bytes, coverage, unseen, pass, isLast: reached === null, limit }
 }
 
 /** The text of rows; `cutAfter`: the position of the last row, if the piece ends early. */
 function eventsText(
-  query: ArrivalQuery,
-  { rows, coverage, reached }: Arrivals,
+  query: UnseenQuery,
+  { rows, coverage, reached }: UnseenRows,
 ): Pick<Chunk, 'bytes' | 'limit'> & { cutAfter: Place | null } {
-  const { resource, selection, lacks, limit } = query
+  const { resource, selection, unseen, limit } = query
   const eventOf = (index: number, upTo: Place, next: Place | null) => {
-    const received = advance(lacks, coverage, outsideUnsettled(upTo, next, coverage))
+    const received = advance(unseen, coverage, outsideUnsettled(upTo, next, coverage))
     const id = encodeStreamCursor(resource, selection, received)
     const { row, marketId } = rows[index]!
     const node = resource.node(row, marketId === undefined ? selection : { ...selection, marketId })

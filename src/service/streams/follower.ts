@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lacks } from '#core/domain/lacks'
 import type { Place } from '#core/domain/place'
+import type { Unseen } from '#core/domain/unseen'
 import type { Resource } from '#core/model/resource'
 
 /** Bytes that are sent at a time, at most: but for a single row that is longer. */
@@ -32,7 +32,7 @@ export type Follower = {
 }
 
 /** Start of a follower: after its missing ranges, after a position in the stream, or with new rows only. */
-export type Start = { lacks: Lacks } | { after: Place } | 'now'
+export type Start = { unseen: Unseen } | { after: Place } | 'now'
 
 /** An event of a stream: a row, and the cursor to resume after it. */
 export function eventText({ name }: Resource, id: string, node: string): string {

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { moduleBeside } from '#core/concurrency/module-beside'
 import type { ResourceName } from '#core/model/resource'
 import type { StoreHead } from '#core/store/pages/page'
-import { type ArrivalQuery, readArrivals } from '#core/store/queries/arrivals'
 import { type ChangedSummaries, MarketSummaries } from '#core/store/queries/market-summaries'
+import { readUnseenRows, type UnseenQuery } from '#core/store/queries/unseen-rows'
 import type { Reader } from '#core/store/store'
 import type { ThreadsOptions } from '../answers/render-threads.ts'
 import { startThread } from '../answers/thread-calls.ts'
@@ -54,8 +54,8 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
   return {
     readChunk: (query, readClass) =>
       queue(readClass, async () => {
-        const arrivals = await reader.read(() => readArrivals(query))
-        return arrivals === null ? null : chunkOf(query, arrivals)
+        const unseenRows = await reader.read(() => readUnseenRows(query))
+        return unseenRows === null ? null : chunkOf(query, unseenRows)
       }),
     readSummaries: (known) => queue('live', () => reader.read(() => summaries.changed(known))),
     openExport: async (query, format) => {
@@ -96,7 +96,7 @@ export function longReadsOf(reader: Reader, atOnce = READS_AT_ONCE): LongReads {
 
 /** Requests to the thread. */
 export type LongReadAsked =
-  | { type: 'chunk'; query: SentQuery<ArrivalQuery>; readClass: ReadClass }
+  | { type: 'chunk'; query: SentQuery<UnseenQuery>; readClass: ReadClass }
   | { type: 'summaries'; known: string | null }
   | { type: 'export'; id: number; query: SentQuery<ExportQuery>; format: ExportFormat }
   | { type: 'next'; id: number }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { singleFlight } from '#core/concurrency/single-flight'
 import type { Coverage } from '#core/domain/coverage'
-import { advance, heldOf, type Lacks, lacksAfter, lacksAfterAll } from '#core/domain/lacks'
 import { BEGINNING, isBefore } from '#core/domain/place'
+import { advance, storedPartsOf, type Unseen, unseenAfter, unseenAfterAll } from '#core/domain/unseen'
 import type { Resource, Selection } from '#core/model/resource'
-import type { Pass } from '#core/store/queries/point-arrivals'
+import type { Pass } from '#core/store/queries/unseen-points'
 import { type Chunk, outsideUnsettled, type ReadChunk, STREAM_CHUNK_ROWS } from './chunk.ts'
 import {
   allDrained,
@@ -21,10 +21,10 @@ import type { ReadClass } from './read-queue.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
-type FeedProgress = { lacks: Lacks; coverage: Coverage }
+type FeedProgress = { unseen: Unseen; coverage: Coverage }
 
 /** Of a follower that has received nothing. */
-const EVERYTHING: Lacks = { first: 0n, gaps: [], tail: BEGINNING }
+const EVERYTHING: Unseen = { first: 0n, gaps: [], tail: BEGINNING }
 
 /**
  * The rows of one selection as they arrive, for any number of followers: read once, sent to all, in the order of the
@@ -60,9 +60,9 @@ export class RowFeed implements Feed {
   /** Whether a gap may be filled that the feed waits for: of that the store head says nothing. */
   get awaitsGaps(): boolean {
     if (this.#progress === null) return false
-    const { lacks, coverage } = this.#progress
+    const { unseen, coverage } = this.#progress
     // Blocks below the first height do not move the store head either. A network's first block is block 1.
-    return lacks.gaps.length > 0 || coverage.first > 1n
+    return unseen.gaps.length > 0 || coverage.first > 1n
   }
 
   /**
@@ -76,7 +76,7 @@ export class RowFeed implements Feed {
     await this.#pulls.settled()
     if (start !== 'now') {
       const { coverage } = this.#progress!
-      await this.#catchUp(follower, 'lacks' in start ? start.lacks : lacksAfter(start.after, coverage))
+      await this.#catchUp(follower, 'unseen' in start ? start.unseen : unseenAfter(start.after, coverage))
     }
     if (follower.isClosed) return
     this.#upToDate.add(follower)
@@ -98,9 +98,9 @@ export class RowFeed implements Feed {
     sendToAll(others, COMMENT)
   }
 
-  #positionBytes({ lacks, coverage }: FeedProgress): Buffer {
-    const { tail } = lacks
-    const received = { ...lacks, tail: outsideUnsettled(tail, tail, coverage) }
+  #positionBytes({ unseen, coverage }: FeedProgress): Buffer {
+    const { tail } = unseen
+    const received = { ...unseen, tail: outsideUnsettled(tail, tail, coverage) }
     return Buffer.from(positionText(encodeStreamCursor(this.#resource, this.#selection, received)))
   }
 
@@ -111,38 +111,38 @@ export class RowFeed implements Feed {
    */
   async #read(
     readClass: ReadClass,
-    lacks: Lacks,
+    unseen: Unseen,
     asOf: Coverage | null,
     pass: Pass | null,
   ): Promise<Chunk | null> {
     const [resource, selection] = [this.#resource, this.#selection]
-    const query = { resource, selection, lacks, asOf, limit: this.#limit, pass }
+    const query = { resource, selection, unseen, asOf, limit: this.#limit, pass }
     const chunk = await this.#readChunk(query, readClass)
     if (chunk !== null) this.#limit = chunk.limit
     return chunk
   }
 
-  /** Reads where the store is: what it already has is no news for the feed. */
+  /** Reads where the store is: what it already has is not new for the feed. */
   async #pullFirst(): Promise<void> {
     const [resource, selection] = [this.#resource, this.#selection]
-    const query = { resource, selection, lacks: EVERYTHING, asOf: null, limit: 0, pass: null }
+    const query = { resource, selection, unseen: EVERYTHING, asOf: null, limit: 0, pass: null }
     const chunk = await this.#readChunk(query, 'live')
     if (chunk === null) return
-    this.#advance({ lacks: lacksAfterAll(chunk.coverage), coverage: chunk.coverage })
+    this.#advance({ unseen: unseenAfterAll(chunk.coverage), coverage: chunk.coverage })
   }
 
   async #pullAll(): Promise<void> {
     if (this.#progress === null) return this.#pullFirst()
     let pass: Pass | null = null
     for (;;) {
-      const { lacks: before, coverage: asOf }: FeedProgress = this.#progress
+      const { unseen: before, coverage: asOf }: FeedProgress = this.#progress
       const chunk = await this.#read('live', before, pass === null ? null : asOf, pass)
       // A replica may lag behind what another one has answered.
       if (chunk === null || chunk.coverage.height < asOf.height) return
       pass = chunk.pass
-      const { lacks, coverage, bytes, isLast } = chunk
+      const { unseen, coverage, bytes, isLast } = chunk
       if (bytes.length > 0) sendToAll(this.#upToDate, bytes)
-      this.#advance({ lacks, coverage })
+      this.#advance({ unseen, coverage })
       if (isLast) return
       if (bytes.length > 0) await allDrained(this.#upToDate)
     }
@@ -155,8 +155,8 @@ export class RowFeed implements Feed {
   }
 
   /** Sends a follower its missing rows until it is up to date with the feed, or closed. */
-  async #catchUp(follower: Follower, start: Lacks): Promise<void> {
-    let lacks = start
+  async #catchUp(follower: Follower, start: Unseen): Promise<void> {
+    let unseen = start
     let pass: Pass | null = null
     let asOf: Coverage = this.#progress!.coverage
     let sentAt = performance.now()
@@ -165,20 +165,20 @@ export class RowFeed implements Feed {
         await this.#pulls.settled()
         asOf = this.#progress!.coverage
       }
-      if (heldOf(lacks, asOf).length === 0) lacks = advance(lacks, asOf, null)
+      if (storedPartsOf(unseen, asOf).length === 0) unseen = advance(unseen, asOf, null)
       else {
-        const chunk = await this.#read('catching up', lacks, asOf, pass)
+        const chunk = await this.#read('catching up', unseen, asOf, pass)
         if (chunk === null) {
           pass = null
           await this.#laterPulls.current()
           continue
         }
-        lacks = chunk.lacks
+        unseen = chunk.unseen
         pass = chunk.pass
         const now = performance.now()
         const isQuiet = chunk.bytes.length === 0
         if (!isQuiet || now - sentAt > SILENCE_MS) {
-          follower.send(isQuiet ? this.#positionBytes({ lacks, coverage: asOf }) : chunk.bytes, 1)
+          follower.send(isQuiet ? this.#positionBytes({ unseen, coverage: asOf }) : chunk.bytes, 1)
           sentAt = now
         }
         if (!chunk.isLast) {
@@ -186,9 +186,9 @@ export class RowFeed implements Feed {
           continue
         }
       }
-      const { coverage, lacks: ofFeed } = this.#progress!
+      const { coverage, unseen: ofFeed } = this.#progress!
       if (this.#pulls.isRunning || coverage !== asOf) continue
-      if (!isBefore(ofFeed.tail, lacks.tail)) return
+      if (!isBefore(ofFeed.tail, unseen.tail)) return
       // It has had more than there is here: from another service over the same stream.
       await new Promise<void>((resolve) => this.#waiting.set(follower, resolve))
     }

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto'
 import { MAX_INT32, MAX_INT64 } from '#core/domain/integers'
-import { type Lacks, MAX_GAPS, type PlaceRange } from '#core/domain/lacks'
 import type { Place } from '#core/domain/place'
+import { MAX_GAPS, type PlaceRange, type Unseen } from '#core/domain/unseen'
 import { fingerprintOf } from '#core/model/fingerprint'
 import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resource'
-import { idColumns } from '#core/store/queries/arrived-rows'
+import { idColumns } from '#core/store/queries/positioned-rows'
 
-/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id, or `a` behind the tag for all markets; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id, or `a` behind the tag for all markets; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/unseen.ts); a position within an event ends with the ids of the last row. Versions up to 0.2 gave imported blocks like gaps that end with `-1`: what was imported of these had been received. */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
 
 /** The cursor of a follower with these missing ranges. */
-export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
+export function encodeStreamCursor(resource: Resource, selection: Selection, unseen: Unseen): string {
   const parts = streamCursorHead(resource, selection)
-  const { first, tail, gaps } = lacks
+  const { first, tail, gaps } = unseen
   parts.push(
     digitsOf(first),
     [...[tail.height, BigInt(tail.index)].map(digitsOf), ...(tail.within ?? [])].join('-'),
@@ -30,12 +30,12 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, lac
  * The missing ranges in a cursor; null if it is not a valid cursor of the stream. A checksum is no secret: anyone can
  * compute it, so a cursor is only accepted if this service could have written it.
  */
-export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
+export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Unseen | null {
   const end = text.length - CHECK_CHARACTERS - 1
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
   const head = `${streamCursorHead(resource, selection).join('_')}_`
   if (!text.startsWith(head)) return null
-  return lacksOf(text.slice(head.length, end).split('_'), idColumns({ resource, selection }).length)
+  return unseenOf(text.slice(head.length, end).split('_'), idColumns({ resource, selection }).length)
 }
 
 function streamCursorHead(resource: Resource, selection: Selection): string[] {
@@ -47,7 +47,7 @@ function streamCursorHead(resource: Resource, selection: Selection): string[] {
 }
 
 /** @param idCount how many ids tell the rows of an event apart */
-function lacksOf(parts: string[], idCount: number): Lacks | null {
+function unseenOf(parts: string[], idCount: number): Unseen | null {
   const [firstText, tailText, ...gaps] = parts
   const first = numbers(firstText ?? '')
   const tail = positionOf(tailText ?? '', 2, idCount)
@@ -60,9 +60,9 @@ function lacksOf(parts: string[], idCount: number): Lacks | null {
     const [height, , length] = gap.values as [bigint, bigint, bigint]
     ranges.push({ ...gap.place, to: height + length })
   }
-  const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: tail.place }
-  if (!isSound(lacks)) return null
-  return { ...lacks, gaps: ranges.filter((_, at) => !WAS_IMPORTED.test(gaps[at]!)) }
+  const unseen: Unseen = { first: first[0]!, gaps: ranges, tail: tail.place }
+  if (!isSound(unseen)) return null
+  return { ...unseen, gaps: ranges.filter((_, at) => !WAS_IMPORTED.test(gaps[at]!)) }
 }
 
 /** The flag of imported blocks that 0.2 gave. */
@@ -86,7 +86,7 @@ const STORED_ID = /^(?:[0-9a-f]{64}|network)$/
  * Whether gaps and tail can result from following a stream: no more gaps than are followed, in order and all before the
  * tail, every number in the range of rows.
  */
-function isSound({ first, gaps, tail }: Lacks): boolean {
+function isSound({ first, gaps, tail }: Unseen): boolean {
   if (gaps.length > MAX_GAPS) return false
   // The tail after the last possible block has the next height.
   if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false

@@ -4,7 +4,7 @@ import { isOfAllMarkets, type Resource, type Selection } from '#core/model/resou
 import { decodeCursor } from '#core/resources/cursor'
 import { decodeMarketCursor } from '#core/resources/market-cursor'
 import type { StoreHead } from '#core/store/pages/page'
-import { readPlace } from '#core/store/queries/arrivals'
+import { readPlace } from '#core/store/queries/unseen-rows'
 import type { Reader } from '#core/store/store'
 import { emptyStore, invalidPagination } from '../http/errors.ts'
 import { selectionOf } from '../questions/page-request.ts'
@@ -93,14 +93,14 @@ export async function streamRequest(
     throw invalidPagination('after and afterBlock cannot be combined; give one of them')
   }
   const resumed = resumedId(values, lastIdHeader)
-  const lacks = resumed === null ? null : decodeStreamCursor(resource, selection, resumed.id)
+  const unseen = resumed === null ? null : decodeStreamCursor(resource, selection, resumed.id)
   const place =
-    resumed === null || lacks !== null
+    resumed === null || unseen !== null
       ? null
       : await placeOfCursor(resource, selection, resumed.name, resumed.id, reader)
   const { storeHead } = await reader.freshness(null)
   if (storeHead === null) throw emptyStore()
-  if (lacks !== null) return { selection, start: { lacks }, storeHead }
+  if (unseen !== null) return { selection, start: { unseen }, storeHead }
   if (place !== null) return { selection, start: { after: place }, storeHead }
   if (afterBlock === undefined) return { selection, start: 'now', storeHead }
   return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, storeHead }

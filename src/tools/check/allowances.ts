@@ -1,7 +1,7 @@
 import { type Coverage, type HeightRange, isWithin } from '#core/domain/coverage'
 import { isBefore } from '#core/domain/place'
 import { cutToMicrosecond } from '#core/domain/time'
-import { KEPT } from '#core/resources/kept'
+import { STORED } from '#core/resources/stored'
 import type { PrunedBefore } from '#core/store/queries/holdings'
 import { type Table, type TextCell, tableOf } from '#core/store/schema/tables'
 import { type NamedRow, placeOfRow } from '#core/store/walk-table'
@@ -43,7 +43,9 @@ const PROVIDER_PLACES: readonly string[] = ['list_height', 'list_index', ...PLAC
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
 /** Names of what is stored, by table. */
-export const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
+export const NAME_OF = new Map(
+  STORED.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])),
+)
 
 const isBelow = (value: TextCell | undefined, bound: string | null | undefined) =>
   value != null && bound != null && BigInt(value) < BigInt(bound)

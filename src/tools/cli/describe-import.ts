@@ -1,4 +1,4 @@
-import { describeBlocks, describeLacking } from '#core/domain/coverage'
+import { describeBlocks, describeMissingResources } from '#core/domain/coverage'
 import { formatTime } from '#core/domain/time'
 import { count, wordsOfName } from '#core/domain/words'
 import type { ImportReport } from '../import/import-report.ts'
@@ -27,7 +27,7 @@ export function describeImport(report: ImportReport): string {
     lines.push(`  ${count(number)} rows skipped: ${reason}`)
   }
   for (const range of report.imported) lines.push(`  imported: ${describeBlocks(range)}`)
-  for (const [resource, text] of describeLacking({ since: [], imported: report.imported }))
+  for (const [resource, text] of describeMissingResources({ since: [], imported: report.imported }))
     lines.push(`  ${resource}: ${text}`)
   return [...lines, ...describeGaps(report)].join('\n')
 }

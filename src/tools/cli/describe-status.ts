@@ -1,4 +1,4 @@
-import { describeBlocks, describeLacking } from '#core/domain/coverage'
+import { describeBlocks, describeMissingResources } from '#core/domain/coverage'
 import { describeDuration } from '#core/domain/duration'
 import { printable } from '#core/domain/printable'
 import { formatTime } from '#core/domain/time'
@@ -11,7 +11,7 @@ import type { ServiceStatus, StatusReport } from '../status/status.ts'
 import { formatBytes } from './figures.ts'
 import { table } from './table.ts'
 
-/** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
+/** Gaps that are listed one by one; a stream with many gaps has as many as blocks. */
 const SHOWN_GAPS = 20
 
 /** The meaning of imported blocks, in short (docs/import.md). */
@@ -54,7 +54,7 @@ export function describeStatus(report: StatusReport): string {
   if (blocks.imported.length > 0) {
     entries.push(['imported blocks', describeBlockRanges(blocks.imported)], ['', IMPORTED_MEANS])
   }
-  entries.push(...gapEntries(blocks.gaps), ...describeLacking({ since, imported: blocks.imported }))
+  entries.push(...gapEntries(blocks.gaps), ...describeMissingResources({ since, imported: blocks.imported }))
   if (prunedBefore?.timestamp) entries.push(['pruned', `before ${timeText(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
   return [...table(entries), '', ...describeRows(coverage)].join('\n')

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { lackingIn } from '#core/domain/coverage'
+import { missingResourcesIn } from '#core/domain/coverage'
 import { findStore } from '#core/store/open-store'
 import { readCoverage } from '#core/store/queries/coverage'
 import { readStore } from '#core/store/read-store'
@@ -43,7 +43,7 @@ export function command(): Command {
       if (citus) await store.distribute!(onNotice)
       console.log(`${store.name}: ${describeUpgrade(before, await store.schemaVersion())}`)
       if (citus) console.log('its tables are distributed')
-      for (const line of lackingIn(await readStore(store, readCoverage))) console.log(line)
+      for (const line of missingResourcesIn(await readStore(store, readCoverage))) console.log(line)
     })
 }
 

@@ -273,9 +273,9 @@ async function isCovered(
 ): Promise<boolean> {
   if (atHeight !== null) return true
   const { key } = (left ?? right)!
-  const isLackedByOne = left === null || right === null
-  const lacking = left === null ? a : b
-  if (isBeforeFirst && lacking.held.isPruned) return false
+  const isMissingInOne = left === null || right === null
+  const incomplete = left === null ? a : b
+  if (isBeforeFirst && incomplete.held.isPruned) return false
   const isImported = (height: bigint) => [a, b].some(({ held }) => isWithin(held.imported, height))
   const blocks: (bigint | null)[] =
     resource.key[0]!.column === BLOCK_COLUMN
@@ -287,13 +287,13 @@ async function isCovered(
   const known = blocks.filter((height) => height !== null)
   if (known.length > 0) {
     if (!known.every((height) => isWithin(heights, height))) return false
-    return !(isLackedByOne && known.some(isImported))
+    return !(isMissingInOne && known.some(isImported))
   }
   // Where its block is not known, its time must do.
   const [first] = a.held.heights
   const [other] = b.held.heights
   if (isBeforeFirst && first!.from !== other!.from) return false
-  if (isLackedByOne && hasGap(lacking.held.heights)) return false
+  if (isMissingInOne && hasGap(incomplete.held.heights)) return false
   if (!resource.dateRange) return true
   const ends = [a, b].map(({ held }) => held.timestamp).filter((time) => time !== null)
   return ends.every((end) => (key[0] as bigint) <= end - LATE_NS)

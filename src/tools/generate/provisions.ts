@@ -101,8 +101,8 @@ export function endEpoch(provision: Provision, random: Random): void {
 
 /** The provider's fees for its last epoch: a thousandth of its commitment, minus its fee penalty. */
 export function feesPaid(provision: Provision): bigint {
-  const kept = 1_000_000_000 - Math.round(Number(provision.lastEpoch.feePenalty) * 1e9)
-  return (BigInt(assetAmount(provision, provision.commitment)) * BigInt(kept)) / 1_000_000_000_000n
+  const left = 1_000_000_000 - Math.round(Number(provision.lastEpoch.feePenalty) * 1e9)
+  return (BigInt(assetAmount(provision, provision.commitment)) * BigInt(left)) / 1_000_000_000_000n
 }
 
 /** Whole units of the market's asset in the asset's decimals, as the core sends amounts. */

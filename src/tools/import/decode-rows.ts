@@ -15,15 +15,15 @@ import type {
 } from '#core/events/event'
 import type { LeftOutReason } from '#core/events/left-out'
 import { MARKET_STATES, TRADING_MODES } from '#core/events/market-enums'
-import { faultOf } from '#core/resources/arrivals'
-import type { FundingLossEvent, FundingPaymentsEvent } from '#core/resources/funding-payments/arrival'
 import { PaymentList } from '#core/resources/funding-payments/payment-list'
+import type { FundingLossEvent, FundingPaymentsEvent } from '#core/resources/funding-payments/projection'
 import { SOURCES } from '#core/resources/funding-period-data-points/description'
 import { assetId, noFunding, type SentTrigger, scheduleOf, slaOf } from '#core/resources/instruments/decode'
-import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/arrival'
-import { keepElement, keptFigures, noFeeShare, noSla } from '#core/resources/market-data/decode'
+import type { EpochEndEvent } from '#core/resources/liquidity-provider-history/projection'
+import { keepElement, noFeeShare, noSla, storableFigures } from '#core/resources/market-data/decode'
 import type { PaidFeesEvent } from '#core/resources/paid-liquidity-fees/decode'
 import { keepPartyAmount } from '#core/resources/party-amounts'
+import { faultOf } from '#core/resources/projections'
 import { fromMicroseconds, idOf, microsecondsOf } from './reference-values.ts'
 import type { CurrentRow, SourceRow } from './source.ts'
 
@@ -234,7 +234,7 @@ export function marketFiguresOf(
     marketId: marketOf(market),
     feeShares: [],
     slas: [],
-    figures: keptFigures({
+    figures: storableFigures({
       timestamp,
       markPrice: markPrice ?? '',
       openInterest: naturalOf(openInterest),

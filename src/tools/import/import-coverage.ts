@@ -17,8 +17,8 @@ import { fromMicroseconds } from './reference-values.ts'
 import type { SourceBlock } from './source.ts'
 
 /**
- * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks): a hole beyond the
- * store head is an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
+ * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks): missing blocks beyond the
+ * store head are an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
  * blocks are never replaced.
  */
 export type ImportCoverage = {

@@ -65,7 +65,7 @@ export async function openSegmentSource(
     segments.sort((a, b) => a.from - b.from || a.to - b.to)
     const last = lastSegment(segments)
     for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
-    await readWhole(last)
+    await readAll(last)
     const bytes = Math.max(...segments.map(({ historyBytes }) => historyBytes))
     announceSize(sorting.folder, 'rows are sorted', bytes, onNotice)
     return {
@@ -94,7 +94,7 @@ function lastSegment(segments: readonly Segment[]): Segment {
 }
 
 /** Finds out whether the entries of current state are whole, before anything is imported. */
-async function readWhole(last: Segment): Promise<void> {
+async function readAll(last: Segment): Promise<void> {
   for (const query of Object.values(STATE)) {
     if (last.lacks(query) !== null) continue
     for await (const _ of last.currentState(query));

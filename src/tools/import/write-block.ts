@@ -1,7 +1,7 @@
 import type { Place } from '#core/domain/place'
 import type { Batch } from '#core/model/batch'
 import { compareResourceKeys, type Key } from '#core/model/resource'
-import { projectEvent } from '#core/resources/arrivals'
+import { projectEvent } from '#core/resources/projections'
 import {
   checkpointOf,
   dataPointOf,

@@ -2,9 +2,9 @@ import { type Place, UNPLACED } from '#core/domain/place'
 import type { FundingPeriodEvent, MarketDataEvent, MarketEvent } from '#core/events/event'
 import type { BatchWriter } from '#core/ingest/batch-writer'
 import type { Batch } from '#core/model/batch'
-import { projectEvent } from '#core/resources/arrivals'
-import { putFundingPeriod } from '#core/resources/funding-periods/arrival'
+import { putFundingPeriod } from '#core/resources/funding-periods/projection'
 import { putMarketData } from '#core/resources/market-data/row'
+import { projectEvent } from '#core/resources/projections'
 import {
   assetOf,
   fundingPeriodOf,

@@ -1,6 +1,6 @@
 import type { Place } from '#core/domain/place'
 import type { FundingPeriodEvent, PerpetualData } from '#core/events/event'
-import { isKeptNumber } from '#core/events/left-out'
+import { isStorableNumber } from '#core/events/left-out'
 import { timeOutsideAuctions } from '#core/funding/auctions'
 import { estimateFromTwaps } from '#core/funding/estimate'
 import type { CurrentPeriod } from '#core/funding/market-verifier'
@@ -59,7 +59,7 @@ export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOp
     const { fundingPayment, fundingRate, internalTwap, externalTwap, seq, start } = data
     const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
     if (texts.length === 0) return
-    if (!texts.every(isKeptNumber)) {
+    if (!texts.every(isStorableNumber)) {
       unreadable(place, blockTime, period)
       return
     }

@@ -8,8 +8,8 @@ import type {
 } from '../../events/event.ts'
 import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
 import {
-  isKeptNumber,
   isStorable,
+  isStorableNumber,
   type LeftOutReason,
   type LeftOutSink,
   MAX_NUMBER_LENGTH,
@@ -26,7 +26,7 @@ import {
   uint64Field,
 } from '../../events/message-fields.ts'
 import { bytesOf, LENGTH_DELIMITED, MalformedMessageError, WireReader } from '../../events/wire-reader.ts'
-import { type KeptBytes, keepBytes } from './kept-bytes.ts'
+import { type CopiedBytes, copyBytes } from './copied-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 
 const MARKET = bytesOf(12)
@@ -144,12 +144,12 @@ export function decodeMarketData(
 class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
-  readonly #body: KeptBytes
+  readonly #body: CopiedBytes
   #lists: Lists | null = null
 
   constructor(marketId: string, bytes: Buffer, start: number, end: number) {
     this.marketId = marketId
-    this.#body = keepBytes(bytes, start, end)
+    this.#body = copyBytes(bytes, start, end)
   }
 
   get feeShares(): FeeShare[] {
@@ -311,15 +311,15 @@ function decodeFigures(): MarketFigures {
     if (!(error instanceof MalformedMessageError)) throw error
     figures.isMalformed = true
   }
-  return keptFigures(figures)
+  return storableFigures(figures)
 }
 
 /** Figures without what cannot be kept; market data are never left out for these. */
-export function keptFigures(figures: MarketFigures): MarketFigures {
+export function storableFigures(figures: MarketFigures): MarketFigures {
   const { markPrice, state, tradingMode } = figures
   return {
     ...figures,
-    markPrice: isKeptNumber(markPrice) ? markPrice : '',
+    markPrice: isStorableNumber(markPrice) ? markPrice : '',
     state: state < MARKET_STATES.length ? state : 0,
     tradingMode: tradingMode < TRADING_MODES.length ? tradingMode : 0,
   }

@@ -1,7 +1,7 @@
 import { greatest, MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
 import type { MarketDataEvent, MarketFigures, PerpetualData } from '../../events/event.ts'
-import { isKeptNumber } from '../../events/left-out.ts'
+import { isStorableNumber } from '../../events/left-out.ts'
 import { type Batch, type LiquidityProviderList, put } from '../../model/batch.ts'
 import type { RowOf } from '../../model/table.ts'
 import { marketDataTable } from './table.ts'
@@ -16,7 +16,7 @@ export function marketDataRow(
 ): RowOf<typeof marketDataTable> | null {
   if (figures === null) return null
   const { timestamp, markPrice, openInterest, state, tradingMode } = figures
-  const estimate = keptEstimate(figures)
+  const estimate = storableEstimate(figures)
   return {
     market_id: marketId,
     timestamp,
@@ -40,7 +40,7 @@ export function latestDataRow(lists: readonly LiquidityProviderList[]): RowOf<ty
   const { event, ...place } = lists.at(-1)!
   const row = marketDataRow(event, place)
   if (row === null) return null
-  const named = lists.map((list) => seqNamedBy(keptEstimate(list.event.figures)))
+  const named = lists.map((list) => seqNamedBy(storableEstimate(list.event.figures)))
   return { ...row, highest_seq: greatest(named) }
 }
 
@@ -54,9 +54,9 @@ function seqNamedBy(estimate: PerpetualData | null): bigint {
 }
 
 /** The core's estimate in data; null if there is none, or one that cannot be kept. */
-function keptEstimate(figures: MarketFigures | null): PerpetualData | null {
+function storableEstimate(figures: MarketFigures | null): PerpetualData | null {
   const perpetual = figures?.perpetual ?? null
-  return perpetual !== null && isKept(perpetual) ? perpetual : null
+  return perpetual !== null && isStorable(perpetual) ? perpetual : null
 }
 
 /** Adds a market's row to a batch, if there is one. */
@@ -65,7 +65,13 @@ export function putMarketData(batch: Batch, event: MarketDataEvent, place: Place
   if (row !== null) put(batch, marketDataTable, row)
 }
 
-function isKept({ seq, fundingPayment, fundingRate, internalTwap, externalTwap }: PerpetualData): boolean {
+function isStorable({
+  seq,
+  fundingPayment,
+  fundingRate,
+  internalTwap,
+  externalTwap,
+}: PerpetualData): boolean {
   const texts = [fundingPayment, fundingRate, internalTwap, externalTwap]
-  return seq <= MAX_INT64 && texts.every((text) => text === null || isKeptNumber(text))
+  return seq <= MAX_INT64 && texts.every((text) => text === null || isStorableNumber(text))
 }

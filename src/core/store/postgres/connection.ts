@@ -161,11 +161,11 @@ async function checkSessions({ session: _, ...config }: SessionConfig): Promise<
 async function prepareSession(client: Client, session: SessionConfig['session']): Promise<void> {
   const names = Object.keys(session)
   if (names.length === 0) return
-  const made = names.map((name) => `set_config('${name}', '${session[name]}', false)`)
-  const kept = names.map((name) => `current_setting('${name}')`)
+  const changes = names.map((name) => `set_config('${name}', '${session[name]}', false)`)
+  const settings = names.map((name) => `current_setting('${name}')`)
   const valuesOf = async (columns: string[]): Promise<string[]> =>
     (await client.query({ text: `select ${columns}`, rowMode: 'array' })).rows[0]!
-  const [asked, found] = await Promise.all([valuesOf(made), valuesOf(kept)])
+  const [asked, found] = await Promise.all([valuesOf(changes), valuesOf(settings)])
   const lost = names.findIndex((_, at) => asked[at] !== found[at])
   if (lost === -1) return
   throw new Error(

@@ -67,9 +67,9 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
       )
     }
     const cluster = await readClusterFaults(client, address.schema)
-    const isWhole = cluster !== null && cluster.workersDown.length === 0
-    const readBytes = isWhole ? READ_BYTES_OF_CLUSTER : TABLE_BYTES
-    const hasFaults = cluster !== null && !(isWhole && cluster.localTables.length === 0)
+    const isComplete = cluster !== null && cluster.workersDown.length === 0
+    const readBytes = isComplete ? READ_BYTES_OF_CLUSTER : TABLE_BYTES
+    const hasFaults = cluster !== null && !(isComplete && cluster.localTables.length === 0)
     const [[bytes], [hasWriter, host, process]] = (await Promise.all([
       queryRows(client, readBytes, [address.schema]).then(([row]) => row),
       queryRows(client, READ_WRITER, [writerLockName(address)]).then(([row]) => row),

@@ -43,14 +43,14 @@ export async function publishOthers(client: Client, waiting: WaitOptions = {}): 
   const [row] = await queryRows(client, 'select session from unpublished')
   if (row === undefined) return
   await settle(client, Number(row[0]), waiting)
-  await publishKept(client)
+  await publishWaiting(client)
 }
 
 /** Publishes rows that are committed and visible everywhere, if there are any. */
-export async function publishKept(client: Client): Promise<void> {
+export async function publishWaiting(client: Client): Promise<void> {
   await client.query('begin')
-  const [kept] = await queryRows(client, 'delete from unpublished returning publication')
-  if (kept !== undefined) await publish(client, parsePublication(String(kept[0])))
+  const [waiting] = await queryRows(client, 'delete from unpublished returning publication')
+  if (waiting !== undefined) await publish(client, parsePublication(String(waiting[0])))
   await client.query('commit')
 }
 

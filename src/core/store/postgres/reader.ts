@@ -101,7 +101,7 @@ export async function openPostgresReader(
     return retried(() => connections.shared(read))
   }
 
-  function readWholePage(query: PageQuery): Promise<Page> {
+  function readFullPage(query: PageQuery): Promise<Page> {
     const read = (client: Queryable) => readPageWithin(client, query, markets, WHOLE_PAGE)
     if (isInSteps(query)) return ask((client) => snapshot(client, () => read(client)))
     return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
@@ -126,7 +126,7 @@ export async function openPostgresReader(
   return {
     page: async (query) => {
       try {
-        return await readWholePage(query)
+        return await readFullPage(query)
       } catch (error) {
         if (!isAnswerTooLong(error)) throw error
         return readShortPage(query)

@@ -19,7 +19,7 @@ import {
   withFreshConnections,
   withPostgresErrors,
 } from './errors.ts'
-import { keepUnpublished, publicationOf, publish, publishKept, publishOthers } from './publication.ts'
+import { keepUnpublished, publicationOf, publish, publishOthers, publishWaiting } from './publication.ts'
 import { runPostgresReading, runPostgresSteps } from './run-steps.ts'
 
 /** The first and the longest wait before work is tried again. */
@@ -165,7 +165,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
       await Promise.all(sent)
       await keepUnpublished(client, publication)
       await commitEverywhere(client, { signal, onNotice })
-      await publishKept(client)
+      await publishWaiting(client)
     } else {
       await Promise.all([...sent, publish(client, publication, true)])
     }

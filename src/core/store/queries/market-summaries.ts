@@ -59,11 +59,11 @@ const SUMMARY_PARTS = new Set<ResourceName>(
   ),
 )
 
-/** Rows that are kept, at most: the summary of a market takes about 2 kB. */
-const MAX_KEPT = 10_000
+/** Rows that are cached, at most: the summary of a market takes about 2 kB. */
+const MAX_CACHED = 10_000
 
 /** The summaries of markets as of a commit, and the averages in them, by market. */
-type KeptSummaries = {
+type CachedSummaries = {
   version: StoreVersion
   /** The last missing block; null if none is. */
   lastGap: bigint | null
@@ -82,18 +82,18 @@ const MARKETS_AT_A_TIME = 1_000
 
 /** Reads market summaries, which are cached: only those of changed markets are read again. */
 export class MarketSummaries {
-  #kept: KeptSummaries | null = null
+  #cached: CachedSummaries | null = null
   #answered: AnsweredSummaries = { name: null, height: -1n, rows: new Map() };
 
   /** The page of one snapshot. */
   *read(query: PageQuery): Reading<Page> {
-    const kept = this.#kept
-    const state = yield* readFreshness(kept?.version ?? null)
+    const cached = this.#cached
+    const state = yield* readFreshness(cached?.version ?? null)
     const { storeHead, version } = state
     const none = { ...EMPTY_PAGE, storeHead, version }
     if (storeHead === null) return none
     const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
-    const { rows } = yield* this.#refresh(kept, state, storeHead, ids)
+    const { rows } = yield* this.#refresh(cached, state, storeHead, ids)
     return { ...none, rows: ids.map((marketId) => rows.get(marketId)!), more, hasRowsAtOrBefore }
   }
 
@@ -104,12 +104,12 @@ export class MarketSummaries {
    * @param known name of the last answer that the caller has; if it is not the last one given, all summaries follow
    */
   *changed(known: string | null): Reading<ChangedSummaries | null> {
-    const kept = this.#kept
-    const state = yield* readFreshness(kept?.version ?? null)
+    const cached = this.#cached
+    const state = yield* readFreshness(cached?.version ?? null)
     const { storeHead } = state
     if (storeHead === null || BigInt(storeHead.height) < this.#answered.height) return null
     const ids = yield* readAllMarkets()
-    const { rows } = yield* this.#refresh(kept, state, storeHead, ids)
+    const { rows } = yield* this.#refresh(cached, state, storeHead, ids)
     const before = known === this.#answered.name ? this.#answered.rows : new Map<string, Row>()
     const changed = ids
       .map((id) => rows.get(id)!)
@@ -122,21 +122,21 @@ export class MarketSummaries {
 
   /** Reads the summaries of some markets that are not as they were, or not there. */
   *#refresh(
-    kept: KeptSummaries | null,
+    cached: CachedSummaries | null,
     state: Freshness,
     storeHead: StoreHead,
     ids: readonly string[],
-  ): Reading<KeptSummaries> {
+  ): Reading<CachedSummaries> {
     const { version } = state
     const [gap] = yield { text: READ_LAST_GAP }
     const lastGap = gap === undefined ? null : BigInt(gap[0]!)
     const at = BigInt(storeHead.timestamp)
-    const { rows, averages } = unchangedParts(kept, state, lastGap, at)
+    const { rows, averages } = unchangedParts(cached, state, lastGap, at)
     const runs = runsOf(ids, (id) => !rows.has(id))
     if (runs.length > 0) yield* readRuns(runs, rows, averages, lastGap, at)
     const refreshed = { version, lastGap, rows, averages }
     // A reading of an older snapshot may end after one of a newer one.
-    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = refreshed
+    if (this.#cached === cached && rows.size <= MAX_CACHED) this.#cached = refreshed
     return refreshed
   }
 }
@@ -165,15 +165,15 @@ function* readAllMarkets(): Reading<string[]> {
 
 /** The rows and averages that still hold, in maps of their own. */
 function unchangedParts(
-  kept: KeptSummaries | null,
+  cached: CachedSummaries | null,
   { changed }: Freshness,
   lastGap: bigint | null,
   at: bigint,
 ): { rows: Map<string, Row>; averages: Map<string, RateAverages> } {
-  if (kept === null || changed === null) return { rows: new Map(), averages: new Map() }
+  if (cached === null || changed === null) return { rows: new Map(), averages: new Map() }
   // Whether averages are known depends on the last gap.
-  const rows = new Map(kept.lastGap === lastGap ? kept.rows : [])
-  const averages = new Map(kept.averages)
+  const rows = new Map(cached.lastGap === lastGap ? cached.rows : [])
+  const averages = new Map(cached.averages)
   for (const { resource, scope } of changed) {
     if (!SUMMARY_PARTS.has(resource)) continue
     for (const parts of resource === fundingPeriods.name ? [rows, averages] : [rows]) {

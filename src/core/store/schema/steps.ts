@@ -135,7 +135,7 @@ export function schemaSteps(types: SchemaTypes): string[] {
   create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
 
   -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
-  -- (store/queries/point-arrivals.ts). An index on the height of each point would cost half as much as the points.
+  -- (store/queries/unseen-points.ts). An index on the height of each point would cost half as much as the points.
   create table funding_period_block_spans (
     market ${int32} not null,
     blocks ${int64} not null,

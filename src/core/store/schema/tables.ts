@@ -15,7 +15,7 @@ import {
   type Table,
   text,
 } from '../../model/table.ts'
-import { KEPT } from '../../resources/kept.ts'
+import { STORED } from '../../resources/stored.ts'
 
 export type { ColumnType, MergeRule, NamedColumn, Table } from '../../model/table.ts'
 
@@ -30,7 +30,7 @@ export const TABLES: readonly Table[] = [
     key: ['market'],
     spread: 'everywhere',
   }),
-  ...KEPT.flatMap(({ tables }) => tables),
+  ...STORED.flatMap(({ tables }) => tables),
   defineTable({
     name: 'since',
     columns: { resource: text(), height: natural(), start_timestamp: orNull(integer()) },

@@ -73,7 +73,7 @@ export function checkLog(path: string): void {
     const logged = readFileState(path, 'with log')
     if (logged === null || belongs(own, logged)) return
     // A row that can be read tells another store at once, however large the file is.
-    if (own === null && !isWhole(path)) return
+    if (own === null && !isComplete(path)) return
   }
   throw new StoreError(
     `${logPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
@@ -116,7 +116,7 @@ function fileStateOf(row: Record<string, unknown> | undefined): FileState | null
  * Whether the file alone is a database without faults. In one that is being copied to, SQLite mostly finds a fault in the
  * first pages.
  */
-function isWhole(path: string): boolean {
+function isComplete(path: string): boolean {
   try {
     using database = openUnchanged(path, 'without log')
     return database.prepare('pragma quick_check(1)').get()!.quick_check === 'ok'

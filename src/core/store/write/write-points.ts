@@ -62,7 +62,7 @@ function pointRuns(rows: readonly PointRow[]): PointRun[] {
     if (run === undefined) bySource[source] = [row]
     else run.push(row)
   }
-  // A source without points is a hole, which flat() leaves out.
+  // A source without points is an empty element, which flat() leaves out.
   return [...byMarket.values()].flat().map(runOf)
 }
 

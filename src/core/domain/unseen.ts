@@ -10,7 +10,7 @@ export type PlaceRange = Place & { to: bigint }
  * stream passed them, ascending, and all events after a place. This set of events is the same for every store; blocks
  * that are added below or in a gap after the stream has passed are not lost.
  */
-export type Lacks = {
+export type Unseen = {
   /** All blocks below this height. */
   first: bigint
   gaps: readonly PlaceRange[]
@@ -20,47 +20,49 @@ export type Lacks = {
 /** Maximum number of gaps that are followed: those of the highest blocks. */
 export const MAX_GAPS = 64
 
-/** The ranges missing for a follower that has received everything up to a position, with this coverage. */
-export function lacksAfter(place: Place, coverage: Coverage): Lacks {
+/** What is unseen by a follower that has received everything up to a position, with this coverage. */
+export function unseenAfter(place: Place, coverage: Coverage): Unseen {
   const { first } = coverage
   // A follower cannot have received rows that the store does not have.
   const tail = place.height < first ? { height: first, index: 0 } : place
-  return { first, gaps: lastGaps(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
+  return { first, gaps: lastGaps(gapRangesWithin(coverage, 0n, tail.height - 1n)), tail }
 }
 
-/** The ranges missing for a follower that has received everything stored. */
-export function lacksAfterAll(coverage: Coverage): Lacks {
-  return lacksAfter({ height: coverage.height + 1n, index: 0 }, coverage)
+/** What is unseen by a follower that has received everything stored. */
+export function unseenAfterAll(coverage: Coverage): Unseen {
+  return unseenAfter({ height: coverage.height + 1n, index: 0 }, coverage)
 }
 
-/** The stored parts of the missing ranges, ascending. */
-export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
-  const held = passed(lacks, coverage).flatMap((range) =>
+/** The parts of the unseen ranges that are stored, ascending. */
+export function storedPartsOf(unseen: Unseen, coverage: Coverage): PlaceRange[] {
+  const held = passed(unseen, coverage).flatMap((range) =>
     split(range, coverage).flatMap(({ range: part, isHeld }) => (isHeld ? [part] : [])),
   )
   const { first, height } = coverage
-  const tail = lacks.tail.height < first ? { height: first, index: 0 } : lacks.tail
+  const tail = unseen.tail.height < first ? { height: first, index: 0 } : unseen.tail
   if (tail.height <= height) held.push({ ...tail, to: height })
   return joinAdjacent(held)
 }
 
-/** The missing ranges below the tail, from the first stored height on. */
-function passed(lacks: Lacks, { first }: Coverage): readonly PlaceRange[] {
-  return first < lacks.first ? [{ height: first, index: 0, to: lacks.first - 1n }, ...lacks.gaps] : lacks.gaps
+/** The unseen ranges below the tail, from the first stored height on. */
+function passed(unseen: Unseen, { first }: Coverage): readonly PlaceRange[] {
+  return first < unseen.first
+    ? [{ height: first, index: 0, to: unseen.first - 1n }, ...unseen.gaps]
+    : unseen.gaps
 }
 
-/** The ranges still missing after a follower received everything stored, or up to a position. */
-export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): Lacks {
+/** What is still unseen after a follower received everything stored, or up to a position. */
+export function advance(unseen: Unseen, coverage: Coverage, upTo: Place | null): Unseen {
   const place = upTo ?? { height: coverage.height + 1n, index: 0 }
-  const kept = passed(lacks, coverage).flatMap((range) =>
+  const rest = passed(unseen, coverage).flatMap((range) =>
     split(range, coverage).flatMap(({ range: part, isHeld }) => (isHeld ? afterPlace(part, place) : [part])),
   )
-  const first = least([lacks.first, coverage.first])
-  if (!isBefore(lacks.tail, place)) return { first, gaps: lastGaps(joinAdjacent(kept)), tail: lacks.tail }
+  const first = least([unseen.first, coverage.first])
+  if (!isBefore(unseen.tail, place)) return { first, gaps: lastGaps(joinAdjacent(rest)), tail: unseen.tail }
   // Incomplete blocks below the position are sent, or sent again, once complete.
-  if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
-  kept.push(...lackedWithin(coverage, lacks.tail.height, place.height - 1n))
-  return { first, gaps: lastGaps(joinAdjacent(kept)), tail: place }
+  if (unseen.tail.height < coverage.first) rest.push({ ...unseen.tail, to: coverage.first - 1n })
+  rest.push(...gapRangesWithin(coverage, unseen.tail.height, place.height - 1n))
+  return { first, gaps: lastGaps(joinAdjacent(rest)), tail: place }
 }
 
 /** A part of a range, and whether its blocks are held whole. */
@@ -96,8 +98,8 @@ function gapsWithin({ gaps }: Coverage, from: bigint, to: bigint): HeightRange[]
   return gaps.slice(firstGapFrom(gaps, from), firstGapFrom(gaps, to + 1n) + 1).filter((gap) => gap.from <= to)
 }
 
-/** The ranges within these heights that are missing for a follower that has received all their stored rows. */
-function lackedWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRange[] {
+/** The gaps within these heights: unseen by a follower that has received all their stored rows. */
+function gapRangesWithin(coverage: Coverage, from: bigint, to: bigint): PlaceRange[] {
   return gapsWithin(coverage, from, to).map((gap) => ({
     height: gap.from > from ? gap.from : from,
     index: 0,
@@ -110,8 +112,8 @@ function joinAdjacent(ranges: readonly PlaceRange[]): PlaceRange[] {
   const result: PlaceRange[] = []
   for (const range of ranges) {
     const last = result.at(-1)
-    const isWhole = range.index === 0 && range.within === undefined
-    const follows = last !== undefined && isWhole && last.to + 1n === range.height
+    const isComplete = range.index === 0 && range.within === undefined
+    const follows = last !== undefined && isComplete && last.to + 1n === range.height
     if (follows) result[result.length - 1] = { ...last, to: range.to }
     else result.push(range)
   }

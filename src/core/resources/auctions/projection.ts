@@ -2,8 +2,8 @@ import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AuctionEvent } from '../../events/event.ts'
 import { boolField, decoderOf, int64Field, marketField } from '../../events/message-fields.ts'
-import { type Arrival, type ArrivingBlock, NO_BLOCK } from '../../model/arrival.ts'
 import { type Batch, put } from '../../model/batch.ts'
+import { NO_BLOCK, type ProjectedBlock, type Projection } from '../../model/projection.ts'
 import { auctionTable } from './table.ts'
 
 const decodeAuction = decoderOf<AuctionEvent>(
@@ -20,7 +20,7 @@ const decodeAuction = decoderOf<AuctionEvent>(
 /** The start in a row that is not from an auction event: those that the core sends when an auction ends have its start. */
 const NO_START = 0n
 
-export const auctionArrival: Arrival<AuctionEvent> = {
+export const auctionProjection: Projection<AuctionEvent> = {
   kind: 'auction',
   numbers: [EVENT_KIND.auction],
   decode: decodeAuction,
@@ -48,7 +48,7 @@ export function putAuctionEnd(
   batch: Batch,
   marketId: string,
   { height, index }: Place,
-  block: ArrivingBlock,
+  block: ProjectedBlock,
 ): void {
   if (block === NO_BLOCK) return
   put(batch, auctionTable, {

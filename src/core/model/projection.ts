@@ -5,7 +5,7 @@ import type { WireReader } from '../events/wire-reader.ts'
 import type { Batch } from './batch.ts'
 
 /** A block as its events are added to a batch: its time in Unix nanoseconds, and those of its events that are kept. */
-export type ArrivingBlock = {
+export type ProjectedBlock = {
   timestamp: bigint
   events: readonly { event: DecodedEvent }[]
   /** Whether events of it are known to be missing. */
@@ -13,10 +13,10 @@ export type ArrivingBlock = {
 }
 
 /** The context of events that are not from a block of the stream: rows of a state that is imported. */
-export const NO_BLOCK: ArrivingBlock = { timestamp: 0n, events: [] }
+export const NO_BLOCK: ProjectedBlock = { timestamp: 0n, events: [] }
 
 /** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
-export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
+export type Projection<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']
   /** The kinds of the envelope, as they are numbered (events/bus-event.ts). */
   numbers: readonly number[]
@@ -34,5 +34,5 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   /** Why an event is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
   faultOf(event: Event): LeftOutReason | null
   /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
-  project(batch: Batch, event: Event, place: Place, block: ArrivingBlock, at: number): void
+  project(batch: Batch, event: Event, place: Place, block: ProjectedBlock, at: number): void
 }

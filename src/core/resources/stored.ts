@@ -1,16 +1,16 @@
-import type { Arrival } from '../model/arrival.ts'
+import type { Projection } from '../model/projection.ts'
 import type { Resource } from '../model/resource.ts'
 import type { Table } from '../model/table.ts'
-import { auctionArrival } from './auctions/arrival.ts'
+import { auctionProjection } from './auctions/projection.ts'
 import { auctionTable } from './auctions/table.ts'
-import { checkpointArrival } from './checkpoints/arrival.ts'
 import { checkpoints } from './checkpoints/description.ts'
+import { checkpointProjection } from './checkpoints/projection.ts'
 import { checkpointTable } from './checkpoints/table.ts'
-import { fundingLossArrival, fundingPaymentsArrival } from './funding-payments/arrival.ts'
 import { fundingPayments } from './funding-payments/description.ts'
+import { fundingLossProjection, fundingPaymentsProjection } from './funding-payments/projection.ts'
 import { fundingPaymentTable } from './funding-payments/table.ts'
-import { dataPointArrival } from './funding-period-data-points/arrival.ts'
 import { fundingPeriodDataPoints } from './funding-period-data-points/description.ts'
+import { dataPointProjection } from './funding-period-data-points/projection.ts'
 import {
   blockSpanTable,
   dataPointTable,
@@ -19,30 +19,30 @@ import {
   seriesStaleTable,
   seriesTable,
 } from './funding-period-data-points/table.ts'
-import { fundingPeriodArrival } from './funding-periods/arrival.ts'
 import { fundingPeriods } from './funding-periods/description.ts'
+import { fundingPeriodProjection } from './funding-periods/projection.ts'
 import { fundingPeriodTable } from './funding-periods/table.ts'
-import { assetArrival, instrumentArrival } from './instruments/arrival.ts'
 import { instruments } from './instruments/description.ts'
+import { assetProjection, instrumentProjection } from './instruments/projection.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './instruments/table.ts'
-import { epochEndArrival, paidFeesArrival } from './liquidity-provider-history/arrival.ts'
 import { liquidityProviderHistory } from './liquidity-provider-history/description.ts'
+import { epochEndProjection, paidFeesProjection } from './liquidity-provider-history/projection.ts'
 import { historyTable } from './liquidity-provider-history/table.ts'
-import { provisionArrival } from './liquidity-providers/arrival.ts'
 import { liquidityProviders } from './liquidity-providers/description.ts'
+import { provisionProjection } from './liquidity-providers/projection.ts'
 import { providerListTable, providerTable, provisionTable } from './liquidity-providers/table.ts'
-import { marketDataArrival } from './market-data/arrival.ts'
+import { marketDataProjection } from './market-data/projection.ts'
 import { marketDataTable } from './market-data/table.ts'
 import { paidFeesTable } from './paid-liquidity-fees/table.ts'
 
 /** Something that a store keeps of the event stream: a folder beside this file. */
-export type Kept = {
+export type StoredData = {
   /** Its name in messages about a store without it; the name of its resource, if it has one. */
   name: string
   /** The resource that serves its rows; null if only others derive from them. */
   resource: Resource | null
   /** The source events; events with several results are listed only once. */
-  arrivals: readonly Arrival[]
+  projections: readonly Projection[]
   /**
    * Its tables, in the order of writing. A store that is upgraded to the schema with the first table has it
    * from the next block on (store/schema-version.ts).
@@ -51,51 +51,51 @@ export type Kept = {
 }
 
 /** The one list of everything stored. Periods precede data points, whose series depend on them. */
-export const KEPT: readonly Kept[] = [
+export const STORED: readonly StoredData[] = [
   {
     name: 'checkpoints',
     resource: checkpoints,
-    arrivals: [checkpointArrival],
+    projections: [checkpointProjection],
     tables: [checkpointTable],
   },
   {
     name: 'fundingPeriods',
     resource: fundingPeriods,
-    arrivals: [fundingPeriodArrival],
+    projections: [fundingPeriodProjection],
     tables: [fundingPeriodTable],
   },
   {
     name: 'fundingPeriodDataPoints',
     resource: fundingPeriodDataPoints,
-    arrivals: [dataPointArrival],
+    projections: [dataPointProjection],
     tables: [dataPointTable, periodSpanTable, blockSpanTable, seriesTable, seriesMadeTable, seriesStaleTable],
   },
-  { name: 'auctions', resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
+  { name: 'auctions', resource: null, projections: [auctionProjection], tables: [auctionTable] },
   {
     name: 'instruments',
     resource: instruments,
-    arrivals: [instrumentArrival, assetArrival],
+    projections: [instrumentProjection, assetProjection],
     tables: [instrumentTable, assetTable],
   },
-  { name: 'instrumentTerms', resource: null, arrivals: [], tables: [instrumentTermTable] },
-  { name: 'marketData', resource: null, arrivals: [marketDataArrival], tables: [marketDataTable] },
+  { name: 'instrumentTerms', resource: null, projections: [], tables: [instrumentTermTable] },
+  { name: 'marketData', resource: null, projections: [marketDataProjection], tables: [marketDataTable] },
   {
     name: 'liquidityProviders',
     resource: liquidityProviders,
-    arrivals: [provisionArrival],
+    projections: [provisionProjection],
     tables: [provisionTable, providerListTable, providerTable],
   },
   {
     name: 'liquidityProviderHistory',
     resource: liquidityProviderHistory,
-    arrivals: [epochEndArrival],
+    projections: [epochEndProjection],
     tables: [historyTable],
   },
-  { name: 'paidLiquidityFees', resource: null, arrivals: [paidFeesArrival], tables: [paidFeesTable] },
+  { name: 'paidLiquidityFees', resource: null, projections: [paidFeesProjection], tables: [paidFeesTable] },
   {
     name: 'fundingPayments',
     resource: fundingPayments,
-    arrivals: [fundingPaymentsArrival, fundingLossArrival],
+    projections: [fundingPaymentsProjection, fundingLossProjection],
     tables: [fundingPaymentTable],
   },
 ]

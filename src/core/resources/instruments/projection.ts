@@ -1,13 +1,13 @@
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { AssetEvent, InstrumentEvent } from '../../events/event.ts'
 import { PRODUCTS, TRADING_IS_OVER } from '../../events/market-enums.ts'
-import type { Arrival } from '../../model/arrival.ts'
 import { put } from '../../model/batch.ts'
-import { putAuctionEnd } from '../auctions/arrival.ts'
+import type { Projection } from '../../model/projection.ts'
+import { putAuctionEnd } from '../auctions/projection.ts'
 import { decodeAsset, decodeInstrument, faultOfAsset, faultOfInstrument } from './decode.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 
-export const instrumentArrival: Arrival<InstrumentEvent> = {
+export const instrumentProjection: Projection<InstrumentEvent> = {
   kind: 'market',
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
   decode: decodeInstrument,
@@ -51,7 +51,7 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
   },
 }
 
-export const assetArrival: Arrival<AssetEvent> = {
+export const assetProjection: Projection<AssetEvent> = {
   kind: 'asset',
   numbers: [EVENT_KIND.asset],
   decode: decodeAsset,

@@ -10,7 +10,7 @@ import { textOf } from '../statements.ts'
 export const MAX_READ_ROWS = 10_000
 
 /** A row and its event. `marketId` is its market, if rows of all markets are requested. */
-export type ArrivedRow = { row: Row; place: Place; marketId?: string }
+export type PositionedRow = { row: Row; place: Place; marketId?: string }
 
 /** The rows of a stream. */
 export type Followed = { resource: Resource; selection: Selection }
@@ -28,7 +28,7 @@ export function idColumns({ resource, selection }: Followed): string[] {
 }
 
 /** The position after a row and before the next one of its event. */
-export function placeWithin({ resource }: Followed, { row, place, marketId }: ArrivedRow): Place {
+export function placeWithin({ resource }: Followed, { row, place, marketId }: PositionedRow): Place {
   const { height, index } = place
   const ids = resource.key.flatMap(({ type }, at) => (type === 'id' ? [String(row[at])] : []))
   return { height, index: index - 1, within: marketId === undefined ? ids : [marketId, ...ids] }
@@ -37,12 +37,12 @@ export function placeWithin({ resource }: Followed, { row, place, marketId }: Ar
 /** The rows up to a limit, and the place reached: the end of a block if none is left. */
 export function cutAt(
   limit: number,
-  rows: ArrivedRow[],
+  rows: PositionedRow[],
   through: bigint,
-): { rows: ArrivedRow[]; reached: Place } {
+): { rows: PositionedRow[]; reached: Place } {
   if (rows.length <= limit) return { rows, reached: { height: through + 1n, index: 0 } }
-  const kept = rows.slice(0, limit)
-  return { rows: kept, reached: kept.at(-1)!.place }
+  const first = rows.slice(0, limit)
+  return { rows: first, reached: first.at(-1)!.place }
 }
 
 /** The columns of a row's place, which come last. */
@@ -51,7 +51,7 @@ export const PLACE_COLUMNS = `${textOf('height')}, event_index`
 export const placeOf = ([height, index]: Row): Place => ({ height: BigInt(height!), index: Number(index) })
 
 /** Reads rows of a statement; those of all markets have the market's id before the place. */
-export function arrivedRowOf({ resource, selection }: Followed): (row: Row) => ArrivedRow {
+export function positionedRowOf({ resource, selection }: Followed): (row: Row) => PositionedRow {
   if (!isOfAllMarkets(resource, selection)) return (row) => ({ row, place: placeOf(row.slice(-2)) })
   return (row) => ({ row, place: placeOf(row.slice(-2)), marketId: String(row.at(-3)) })
 }

@@ -1,6 +1,6 @@
 import { type Coverage, coverageOfResource, GapList } from '../../domain/coverage.ts'
-import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
 import type { Place } from '../../domain/place.ts'
+import { type PlaceRange, storedPartsOf, type Unseen } from '../../domain/unseen.ts'
 import {
   isOfAllMarkets,
   type Key,
@@ -13,39 +13,39 @@ import type { Reading } from '../pages/page.ts'
 import { selectsNothing } from '../pages/scan.ts'
 import { columnList, fromClause, selectionConditions } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
+import { readCoverage, readStoreHead } from './coverage.ts'
 import {
-  type ArrivedRow,
-  arrivedRowOf,
   cutAt,
   idColumns,
   isSameEvent,
   type LocatedRows,
   MAX_READ_ROWS,
   PLACE_COLUMNS,
+  type PositionedRow,
   placeOf,
   placeWithin,
-} from './arrived-rows.ts'
-import { readCoverage, readStoreHead } from './coverage.ts'
-import { type Pass, type RangeQuery, type RangeRead, readPoints } from './point-arrivals.ts'
+  positionedRowOf,
+} from './positioned-rows.ts'
+import { type Pass, type RangeQuery, type RangeRead, readPoints } from './unseen-points.ts'
 
-/** A query for the rows that a follower has not received yet, in order of arrival. */
-export type ArrivalQuery = {
+/** A query for the rows that a follower has not received yet, in order of the stream. */
+export type UnseenQuery = {
   resource: Resource
   selection: Selection
-  lacks: Lacks
+  unseen: Unseen
   /** The coverage to assume, if not that of the snapshot. */
   asOf: Coverage | null
   /** Maximum number of rows. */
   limit: number
-  /** The unfinished pass of the previous answer; the query continues after it, with the same coverage. */
+  /** The pass that the previous answer has not finished; the query continues after it, with the same coverage. */
   pass: Pass | null
 }
 
-/** The answer of one snapshot to an {@link ArrivalQuery}. */
-export type Arrivals = {
+/** The answer of one snapshot to an {@link UnseenQuery}. */
+export type UnseenRows = {
   /** The coverage of the snapshot, or the assumed one. */
   coverage: Coverage
-  rows: ArrivedRow[]
+  rows: PositionedRow[]
   /** The place up to which rows have been read; null if all have. */
   reached: Place | null
   /**
@@ -56,11 +56,11 @@ export type Arrivals = {
 }
 
 /**
- * Reads rows in order of arrival; null in an empty store, or one that has less than `asOf`: a lagging replica, or a
+ * Reads rows in order of the stream; null in an empty store, or one that has less than `asOf`: a lagging replica, or a
  * restored store. The limit counts rows read, not found: the next query continues from there.
  */
-export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
-  const { resource, selection, lacks, limit, pass } = query
+export function* readUnseenRows(query: UnseenQuery): Reading<UnseenRows | null> {
+  const { resource, selection, unseen, limit, pass } = query
   let coverage = query.asOf
   if (coverage === null) {
     const held = yield* readCoverage()
@@ -70,16 +70,16 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
     const position = yield* readStoreHead()
     if (position === null || BigInt(position.height) < coverage.height) return null
   }
-  const found: ArrivedRow[] = []
-  const all: Arrivals = { coverage, rows: found, reached: null, pass: null }
+  const found: PositionedRow[] = []
+  const all: UnseenRows = { coverage, rows: found, reached: null, pass: null }
   if (limit === 0 || selectsNothing(resource, selection)) return all
   // A gap that has been filled since is not in this coverage yet: its rows follow once it is.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
   const located = yield* locateRows(resource, selection)
   if (located === null) return all
-  const held = heldOf(lacks, coverage)
-  // Who also lacks earlier blocks has not seen what the place of a row supposes.
-  const hasGap = held.some(({ height }) => height < lacks.tail.height)
+  const held = storedPartsOf(unseen, coverage)
+  // Who also unseen earlier blocks has not seen what the place of a row supposes.
+  const hasGap = held.some(({ height }) => height < unseen.tail.height)
   const asked = { resource: hasGap ? inGaps(resource) : resource, selection, ...located }
   let going = pass
   let readRows = 0
@@ -116,12 +116,12 @@ function inGaps(resource: Resource): Resource {
 function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
   if (query.resource.storage.hasBlockSpans) return yield* readPoints(query, range)
   const { limit } = query
-  const rows = (yield arrivedRowsStatement(query, range, limit + 1)).map(arrivedRowOf(query))
+  const rows = (yield positionedRowsStatement(query, range, limit + 1)).map(positionedRowOf(query))
   const [last, next] = [rows[limit - 1], rows[limit]]
-  const { rows: kept, reached } = cutAt(limit, rows, range.to)
+  const { rows: first, reached } = cutAt(limit, rows, range.to)
   const isTorn = next !== undefined && isSameEvent(last!.place, next.place)
   return {
-    rows: kept,
+    rows: first,
     readRows: rows.length,
     pass: null,
     reached: isTorn ? placeWithin(query, last!) : reached,
@@ -129,7 +129,7 @@ function* readRange(query: RangeQuery, range: PlaceRange): Reading<RangeRead> {
 }
 
 /** The first rows of some blocks among all rows of a selection. */
-function arrivedRowsStatement(
+function positionedRowsStatement(
   asked: LocatedRows,
   { height, index, within, to }: PlaceRange,
   limit: number,

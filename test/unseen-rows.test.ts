@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Coverage } from '#core/domain/coverage'
-import { advance, type Lacks } from '#core/domain/lacks'
+import { advance, type Unseen } from '#core/domain/unseen'
 import type { Resource, Selection } from '#core/model/resource'
 import { checkpoints } from '#core/resources/checkpoints/description'
 import { fundingPeriodDataPoints } from '#core/resources/funding-period-data-points/description'
 import { liquidityProviders } from '#core/resources/liquidity-providers/description'
-import { readArrivals } from '#core/store/queries/arrivals'
-import { type ArrivedRow, MAX_READ_ROWS } from '#core/store/queries/arrived-rows'
-import type { Pass } from '#core/store/queries/point-arrivals'
+import { MAX_READ_ROWS, type PositionedRow } from '#core/store/queries/positioned-rows'
+import type { Pass } from '#core/store/queries/unseen-points'
+import { readUnseenRows } from '#core/store/queries/unseen-rows'
 import type { Reader } from '#core/store/store'
 import { idOf } from './fixtures/event-stream.ts'
 import {
@@ -26,7 +26,7 @@ import { ANY_STORE_KIND, describeOn, openReader, STORE_KINDS } from './fixtures/
 
 const LIMIT = 500
 const RARE = 999_999n
-const ALL: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
+const ALL: Unseen = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
 
 /** Reads all rows, call after call. */
 async function readAll(
@@ -34,26 +34,28 @@ async function readAll(
   resource: Resource,
   selection: Selection,
   limit = LIMIT,
-): Promise<{ rows: ArrivedRow[]; calls: number }> {
-  const rows: ArrivedRow[] = []
-  let lacks = ALL
+): Promise<{ rows: PositionedRow[]; calls: number }> {
+  const rows: PositionedRow[] = []
+  let unseen = ALL
   let pass: Pass | null = null
   let asOf: Coverage | null = null
   for (let calls = 1; ; calls++) {
-    const arrivals = await reader.read(() => readArrivals({ resource, selection, lacks, asOf, limit, pass }))
-    assert.ok(arrivals !== null && arrivals.rows.length <= limit)
-    rows.push(...arrivals.rows)
-    asOf = arrivals.coverage
-    if (arrivals.reached === null) return { rows, calls }
-    lacks = advance(lacks, asOf, arrivals.reached)
-    pass = arrivals.pass
+    const unseenRows = await reader.read(() =>
+      readUnseenRows({ resource, selection, unseen, asOf, limit, pass }),
+    )
+    assert.ok(unseenRows !== null && unseenRows.rows.length <= limit)
+    rows.push(...unseenRows.rows)
+    asOf = unseenRows.coverage
+    if (unseenRows.reached === null) return { rows, calls }
+    unseen = advance(unseen, asOf, unseenRows.reached)
+    pass = unseenRows.pass
     assert.ok((pass?.found.length ?? 0) <= limit + 1)
     assert.ok(calls < 2_000)
   }
 }
 
 /** Fails unless the rows are in the order of their events, each once. */
-function assertInOrder(rows: readonly ArrivedRow[]): void {
+function assertInOrder(rows: readonly PositionedRow[]): void {
   for (const [index, { place }] of rows.entries()) {
     const before = rows[index - 1]?.place ?? { height: -1n, index: 0 }
     assert.ok(

@@ -2,7 +2,7 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { FundingPeriodEvent } from '../../events/event.ts'
-import { isKeptNumber, isStorable, type LeftOutReason, numberFault } from '../../events/left-out.ts'
+import { isStorable, isStorableNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
 import {
   decoderOf,
   int64Field,
@@ -11,8 +11,8 @@ import {
   textField,
   uint64Field,
 } from '../../events/message-fields.ts'
-import type { Arrival } from '../../model/arrival.ts'
 import { type Batch, put } from '../../model/batch.ts'
+import type { Projection } from '../../model/projection.ts'
 import { fundingPeriodTable } from './table.ts'
 
 const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
@@ -33,7 +33,7 @@ const decodeFundingPeriod = decoderOf<FundingPeriodEvent>(
  * A store upgraded from version 0.1.0 does not have the places of periods' starts. They follow from the blocks of its
  * market data.
  */
-export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
+export const fundingPeriodProjection: Projection<FundingPeriodEvent> = {
   kind: 'funding-period',
   numbers: [EVENT_KIND.fundingPeriod],
   decode: decodeFundingPeriod,
@@ -65,10 +65,10 @@ function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.seq > MAX_INT64) return 'seq of 2^63 or more'
   for (const twap of [event.internalTwap, event.externalTwap]) {
-    if (twap !== null && !isKeptNumber(twap)) return numberFault(twap, 'twap is not a decimal number')
+    if (twap !== null && !isStorableNumber(twap)) return numberFault(twap, 'twap is not a decimal number')
   }
   for (const text of [event.fundingPayment, event.fundingRate]) {
-    if (text === null || isKeptNumber(text)) continue
+    if (text === null || isStorableNumber(text)) continue
     if (!isStorable(text)) return 'text that cannot be kept'
     return numberFault(text, 'payment or rate is not a decimal number')
   }

@@ -2,23 +2,24 @@ import type { Place } from '../domain/place.ts'
 import { bodyOf, type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
 import { type LeftOutReason, type LeftOutSink, unlessFault } from '../events/left-out.ts'
-import { type Arrival, type ArrivingBlock, NO_BLOCK } from '../model/arrival.ts'
 import type { Batch } from '../model/batch.ts'
-import { KEPT } from './kept.ts'
+import { NO_BLOCK, type ProjectedBlock, type Projection } from '../model/projection.ts'
+import { STORED } from './stored.ts'
 
-const ARRIVALS: readonly Arrival[] = KEPT.flatMap(({ arrivals }) => arrivals)
+const PROJECTIONS: readonly Projection[] = STORED.flatMap(({ projections }) => projections)
 
 /** By the number of the kind in the envelope: each event is looked up here. */
-const BY_NUMBER: (Arrival | undefined)[] = []
-for (const arrival of ARRIVALS) {
-  for (const number of arrival.numbers) {
+const BY_NUMBER: (Projection | undefined)[] = []
+for (const projection of PROJECTIONS) {
+  for (const number of projection.numbers) {
     const other = BY_NUMBER[number]?.kind
-    if (other !== undefined) throw new TypeError(`kind ${number} is read as ${other} and as ${arrival.kind}`)
-    BY_NUMBER[number] = arrival
+    if (other !== undefined)
+      throw new TypeError(`kind ${number} is read as ${other} and as ${projection.kind}`)
+    BY_NUMBER[number] = projection
   }
 }
 
-const BY_KIND = new Map(ARRIVALS.map((arrival) => [arrival.kind, arrival]))
+const BY_KIND = new Map(PROJECTIONS.map((projection) => [projection.kind, projection]))
 
 /** Bytes of an event of a kind that is read. Most have kilobytes; decoded they take several times as much. */
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
@@ -42,15 +43,15 @@ export function mayBeLong(number: number): boolean {
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
 export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink, isCheck = false): MarketEvent | null {
-  const arrival = BY_NUMBER[envelope.kind]
-  if (arrival === undefined) return null
+  const projection = BY_NUMBER[envelope.kind]
+  if (projection === undefined) return null
   const body = bodyOf(envelope)
   const event =
-    isCheck && arrival.decodeToCheck !== undefined
-      ? arrival.decodeToCheck(body, leaveOut)
-      : arrival.decode(body, leaveOut)
+    isCheck && projection.decodeToCheck !== undefined
+      ? projection.decodeToCheck(body, leaveOut)
+      : projection.decode(body, leaveOut)
   // Other kinds are ignored here, and handled in their own folder.
-  return event === null ? null : unlessFault(event as MarketEvent, arrival.faultOf(event), leaveOut)
+  return event === null ? null : unlessFault(event as MarketEvent, projection.faultOf(event), leaveOut)
 }
 
 /** Why an event is left out, whatever source it is from; null if it is kept. */
@@ -63,7 +64,7 @@ export function projectEvent(
   batch: Batch,
   event: DecodedEvent,
   place: Place,
-  block: ArrivingBlock = NO_BLOCK,
+  block: ProjectedBlock = NO_BLOCK,
   at = 0,
 ): void {
   BY_KIND.get(event.kind)!.project(batch, event, place, block, at)

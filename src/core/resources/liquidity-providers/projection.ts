@@ -3,8 +3,8 @@ import type { LiquidityProvisionEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
 import { decoderOf, marketField, partyField, textField, uint32Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-import type { Arrival } from '../../model/arrival.ts'
 import { put } from '../../model/batch.ts'
+import type { Projection } from '../../model/projection.ts'
 import { provisionTable } from './table.ts'
 
 const decodeFields = decoderOf<LiquidityProvisionEvent>(
@@ -12,7 +12,7 @@ const decodeFields = decoderOf<LiquidityProvisionEvent>(
   { provisionId: textField(1), partyId: partyField(2), marketId: marketField(5), status: uint32Field(11) },
 )
 
-export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
+export const provisionProjection: Projection<LiquidityProvisionEvent> = {
   kind: 'liquidity-provision',
   numbers: [EVENT_KIND.liquidityProvision],
   decode: decodeProvision,

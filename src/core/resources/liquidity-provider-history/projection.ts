@@ -2,8 +2,8 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { DecodedEvent, MarketDataEvent, ProviderSla } from '../../events/event.ts'
 import { decoderOf, uint32Field, uint64Field } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-import type { Arrival } from '../../model/arrival.ts'
 import { put } from '../../model/batch.ts'
+import type { Projection } from '../../model/projection.ts'
 import {
   decodePaidFees,
   faultOfPaidFees,
@@ -24,7 +24,7 @@ const decodeEpoch = decoderOf<EpochEndEvent & { action: number }>(
   { seq: uint64Field(1), action: uint32Field(2) },
 )
 
-export const epochEndArrival: Arrival<EpochEndEvent> = {
+export const epochEndProjection: Projection<EpochEndEvent> = {
   kind: 'epoch-end',
   numbers: [131],
   decode: decodeEpochEnd,
@@ -71,7 +71,7 @@ export const epochEndArrival: Arrival<EpochEndEvent> = {
  * The end of an epoch takes the fees of its block. Those of a block without one are the last fees of a market that settles: the
  * epoch ends later, without the market. An incomplete block may not contain its end.
  */
-export const paidFeesArrival: Arrival<PaidFeesEvent> = {
+export const paidFeesProjection: Projection<PaidFeesEvent> = {
   kind: 'paid-liquidity-fees',
   numbers: [179],
   decode: decodePaidFees,

@@ -2,7 +2,7 @@ import { add, parseDecimal, textOfDecimal } from '../../domain/decimal.ts'
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Place } from '../../domain/place.ts'
 import type { DecodedEvent } from '../../events/event.ts'
-import { isKeptNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
+import { isStorableNumber, type LeftOutReason, type LeftOutSink, numberFault } from '../../events/left-out.ts'
 import {
   decoderOf,
   marketField,
@@ -13,8 +13,8 @@ import {
   uint64Field,
 } from '../../events/message-fields.ts'
 import type { WireReader } from '../../events/wire-reader.ts'
-import type { Arrival, ArrivingBlock } from '../../model/arrival.ts'
 import { createBatch, putSource } from '../../model/batch.ts'
+import type { ProjectedBlock, Projection } from '../../model/projection.ts'
 import type { RowOf } from '../../model/table.ts'
 import { type PartyAmounts, readPartyAmount } from '../party-amounts.ts'
 import { PaymentList } from './payment-list.ts'
@@ -55,7 +55,7 @@ const decodeAnyLoss = decoderOf<FundingLossEvent & { type: number }>(
   { marketId: marketField(1), partyId: partyField(2), amount: textField(3), type: uint32Field(4) },
 )
 
-export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
+export const fundingPaymentsProjection: Projection<FundingPaymentsEvent> = {
   kind: 'funding-payments',
   numbers: [178],
   isLong: true,
@@ -76,7 +76,7 @@ export const fundingPaymentsArrival: Arrival<FundingPaymentsEvent> = {
  * A loss belongs to the latest payment of its party and market before it in its block. An incomplete block may not contain
  * that payment.
  */
-export const fundingLossArrival: Arrival<FundingLossEvent> = {
+export const fundingLossProjection: Projection<FundingLossEvent> = {
   kind: 'funding-loss',
   numbers: [113],
   decode: decodeLoss,
@@ -87,18 +87,18 @@ export const fundingLossArrival: Arrival<FundingLossEvent> = {
   },
 }
 
-const PAYMENT_ARRIVALS: readonly Arrival[] = [fundingPaymentsArrival, fundingLossArrival]
+const PAYMENT_PROJECTIONS: readonly Projection[] = [fundingPaymentsProjection, fundingLossProjection]
 
 type PlacedEvent = { index: number; event: DecodedEvent }
 
 /** The rows of a block's payments, with the losses that belong to them. */
 export function paymentRowsOf(
-  block: Omit<ArrivingBlock, 'events'> & { height: bigint; events: readonly PlacedEvent[] },
+  block: Omit<ProjectedBlock, 'events'> & { height: bigint; events: readonly PlacedEvent[] },
 ): Iterable<PaymentRow> {
   const batch = createBatch()
   for (const [at, { index, event }] of block.events.entries()) {
-    const arrival = PAYMENT_ARRIVALS.find(({ kind }) => kind === event.kind)
-    arrival?.project(batch, event, { height: block.height, index }, block, at)
+    const projection = PAYMENT_PROJECTIONS.find(({ kind }) => kind === event.kind)
+    projection?.project(batch, event, { height: block.height, index }, block, at)
   }
   return (batch.rows.get(fundingPaymentTable.name) ?? []) as Iterable<PaymentRow>
 }
@@ -112,7 +112,7 @@ function faultOfPayments({ marketId, seq }: FundingPaymentsEvent): LeftOutReason
 function faultOfLoss({ marketId, partyId, amount }: FundingLossEvent): LeftOutReason | null {
   if (marketId === '') return 'invalid market ID'
   if (partyId === '') return 'invalid party ID'
-  return isKeptNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
+  return isStorableNumber(amount) ? null : numberFault(amount, 'payment or rate is not a decimal number')
 }
 
 /**
@@ -128,7 +128,7 @@ function withLoss(before: ChangedAmounts, text: string): ChangedAmounts {
     sum.digits > 0n
       ? { loss_amount: '0', amount: textOfDecimal(add(amount, sum)) }
       : { loss_amount: textOfDecimal(sum), amount: before.amount }
-  return Object.values(changed).every(isKeptNumber) ? changed : before
+  return Object.values(changed).every(isStorableNumber) ? changed : before
 }
 
 /** The rows of an event's payments, in the order of most indexes. */
@@ -174,7 +174,7 @@ class Losers {
   /** By market and party; null before the first payment. */
   readonly #latest = new Map<string, { rows: PaymentRows; index: number } | null>()
 
-  constructor({ events }: ArrivingBlock) {
+  constructor({ events }: ProjectedBlock) {
     for (const { event } of events)
       if (isLoss(event)) this.#latest.set(`${event.marketId} ${event.partyId}`, null)
   }
@@ -195,9 +195,9 @@ class Losers {
   }
 }
 
-const BLOCK_LOSERS = new WeakMap<ArrivingBlock, Losers>()
+const BLOCK_LOSERS = new WeakMap<ProjectedBlock, Losers>()
 
-function losersOf(block: ArrivingBlock): Losers {
+function losersOf(block: ProjectedBlock): Losers {
   let losers = BLOCK_LOSERS.get(block)
   if (losers === undefined) {
     losers = new Losers(block)

@@ -2,13 +2,13 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { DataPointSource, FundingPeriodDataPointEvent } from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
-import { isKeptNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
+import { isStorableNumber, type LeftOutReason, numberFault } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
-import type { Arrival } from '../../model/arrival.ts'
 import { put } from '../../model/batch.ts'
+import type { Projection } from '../../model/projection.ts'
 import { dataPointTable } from './table.ts'
 
-export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
+export const dataPointProjection: Projection<FundingPeriodDataPointEvent> = {
   kind: 'funding-period-data-point',
   numbers: [EVENT_KIND.fundingPeriodDataPoint],
   decode: decodeDataPoint,
@@ -64,6 +64,6 @@ function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutReason | n
   if (marketId === '') return 'invalid market ID'
   if (seq > MAX_INT64) return 'seq of 2^63 or more'
   if (source > 2) return 'unknown source'
-  if (!isKeptNumber(price)) return numberFault(price, 'price is not a decimal number')
-  return isKeptNumber(twap) ? null : numberFault(twap, 'twap is not a decimal number')
+  if (!isStorableNumber(price)) return numberFault(price, 'price is not a decimal number')
+  return isStorableNumber(twap) ? null : numberFault(twap, 'twap is not a decimal number')
 }

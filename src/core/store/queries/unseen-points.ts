@@ -1,6 +1,6 @@
 import { greatest, least, MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
-import type { PlaceRange } from '../../domain/lacks.ts'
 import { isBefore, type Place } from '../../domain/place.ts'
+import type { PlaceRange } from '../../domain/unseen.ts'
 import type { KeyValue, Row, Selection } from '../../model/resource.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import { BLOCKS_OF_SPAN } from '../../resources/funding-period-data-points/table.ts'
@@ -11,13 +11,13 @@ import { columnList, filterConditions } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { textOf } from '../statements.ts'
 import {
-  type ArrivedRow,
-  arrivedRowOf,
   cutAt,
   type LocatedRows,
   MAX_READ_ROWS,
   PLACE_COLUMNS,
-} from './arrived-rows.ts'
+  type PositionedRow,
+  positionedRowOf,
+} from './positioned-rows.ts'
 
 /** Runs of blocks whose points are read at a time. */
 const SPANS_AT_ONCE = 16
@@ -45,7 +45,7 @@ export type Pass = {
   /** Number of first rows that are kept: the limit of the pass's first query. */
   limit: number
   /** The first rows by event, of those looked at so far. */
-  found: ArrivedRow[]
+  found: PositionedRow[]
 }
 
 /** A market with more points in these blocks than are read at a time. */
@@ -61,7 +61,7 @@ type MarketSpan = { market: bigint; first: bigint; last: bigint }
 export type RangeQuery = LocatedRows & { limit: number; pass: Pass | null }
 
 /** The first rows of some blocks, the position reached, and the number of rows read. */
-export type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
+export type RangeRead = { rows: PositionedRow[]; reached: Place; readRows: number; pass: Pass | null }
 
 /** Reads the points of some blocks: runs of blocks say between which times these lie. */
 export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceRange): Reading<RangeRead> {
@@ -74,8 +74,8 @@ export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceR
   const most = asked.market === null ? MAX_READ_ROWS_OF_ALL : MAX_READ_ROWS
   const enough = isDense ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
-    const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
-    const { through, first, last } = rangeOfSpans(spans.slice(0, count), isWhole, range)
+    const isComplete = spans.length < SPANS_AT_ONCE && count === spans.length
+    const { through, first, last } = rangeOfSpans(spans.slice(0, count), isComplete, range)
     const area: Area =
       asked.market === null
         ? { runs: runsOf(range, through), passed: 0n, upTo: null }
@@ -88,7 +88,7 @@ export function* readPoints({ limit, pass, ...asked }: RangeQuery, range: PlaceR
       return yield* continuePass({ through, passed: 0n, part, limit, found: [] }, asked, range)
     }
     const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1)
-    return { ...cutAt(limit, rows.map(arrivedRowOf(asked)), through), readRows, pass: null }
+    return { ...cutAt(limit, rows.map(positionedRowOf(asked)), through), readRows, pass: null }
   }
 }
 
@@ -111,13 +111,13 @@ function* continuePass(pass: Pass, asked: LocatedRows, range: PlaceRange): Readi
   const [next] = yield windowStatement(part)
   const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
   const found = yield* foundWith(pass, asked, range, part, { ...part, upTo })
-  if (next !== undefined) return unfinished({ ...pass, found, part: { ...part, after: upTo } }, range)
+  if (next !== undefined) return continuing({ ...pass, found, part: { ...part, after: upTo } }, range)
   const sources = sourcesOf(asked.selection)
   const source = sources[sources.indexOf(part.source) + 1]
   if (source !== undefined)
-    return unfinished({ ...pass, found, part: { ...part, source, after: BEFORE_ALL } }, range)
+    return continuing({ ...pass, found, part: { ...part, source, after: BEFORE_ALL } }, range)
   if (asked.market !== null) return finished({ ...pass, found })
-  return unfinished({ ...pass, found, part: null, passed: part.market }, range)
+  return continuing({ ...pass, found, part: null, passed: part.market }, range)
 }
 
 /** Reads the next markets, up to so many rows; a market with more is read in parts. */
@@ -132,12 +132,12 @@ function* continueWithMarkets(pass: Pass, asked: LocatedRows, range: PlaceRange)
   }
   if (count === 0) {
     const [market, first, last] = markets[0]!.map((value) => BigInt(value!)) as [bigint, bigint, bigint]
-    return unfinished({ ...pass, part: partOf({ market, first, last }, asked.selection) }, range)
+    return continuing({ ...pass, part: partOf({ market, first, last }, asked.selection) }, range)
   }
   const upTo = BigInt(markets[count - 1]![0]!)
   const found = yield* foundWith(pass, asked, range, { runs, passed: pass.passed, upTo })
   const done = { ...pass, found, passed: upTo }
-  return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : unfinished(done, range)
+  return count < MARKETS_AT_ONCE && count === markets.length ? finished(done) : continuing(done, range)
 }
 
 /** The first rows of a pass and of a further area. */
@@ -147,14 +147,14 @@ function* foundWith(
   range: PlaceRange,
   area: Area,
   window?: Window,
-): Reading<ArrivedRow[]> {
+): Reading<PositionedRow[]> {
   const rows = yield pointsStatement(asked, { ...range, to: through }, area, limit + 1, window)
-  return [...found, ...rows.map(arrivedRowOf(asked))]
+  return [...found, ...rows.map(positionedRowOf(asked))]
     .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
     .slice(0, limit + 1)
 }
 
-function unfinished(pass: Pass, reached: PlaceRange): RangeRead {
+function continuing(pass: Pass, reached: PlaceRange): RangeRead {
   return { rows: [], reached, readRows: MAX_READ_ROWS, pass }
 }
 
@@ -169,11 +169,11 @@ const runsOf = ({ height }: PlaceRange, through: bigint) =>
   [height / BLOCKS_OF_SPAN, through / BLOCKS_OF_SPAN] as const
 
 /** The last block whose points are read, and their first and last time. */
-function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange) {
+function rangeOfSpans(spans: readonly Row[], isComplete: boolean, { to }: PlaceRange) {
   const first = least(spans.map(([, from]) => BigInt(from!)))
   const last = greatest(spans.map(([, , upTo]) => BigInt(upTo!)))
   const end = (BigInt(spans.at(-1)![0]!) + 1n) * BLOCKS_OF_SPAN - 1n
-  return { through: isWhole || end > to ? to : end, first, last }
+  return { through: isComplete || end > to ? to : end, first, last }
 }
 
 /** The key begins with the source: one range for each. */

@@ -3,8 +3,8 @@ import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { CheckpointEvent } from '../../events/event.ts'
 import { isKey, type LeftOutReason } from '../../events/left-out.ts'
 import { decoderOf, textField, uint64Field } from '../../events/message-fields.ts'
-import type { Arrival } from '../../model/arrival.ts'
 import { put } from '../../model/batch.ts'
+import type { Projection } from '../../model/projection.ts'
 import { checkpointTable } from './table.ts'
 
 const decodeCheckpoint = decoderOf<CheckpointEvent>(
@@ -12,7 +12,7 @@ const decodeCheckpoint = decoderOf<CheckpointEvent>(
   { hash: textField(1), blockHash: textField(2), atBlock: uint64Field(3) },
 )
 
-export const checkpointArrival: Arrival<CheckpointEvent> = {
+export const checkpointProjection: Projection<CheckpointEvent> = {
   kind: 'checkpoint',
   numbers: [EVENT_KIND.checkpoint],
   decode: decodeCheckpoint,
