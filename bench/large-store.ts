@@ -54,9 +54,9 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
         since: [],
         imported: [],
       })
-      await writer.makeSeries('due')
+      await writer.buildSeries('due')
     }
-    await writer.makeSeries('all')
+    await writer.buildSeries('all')
   } finally {
     await writer.close()
   }

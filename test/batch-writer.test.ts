@@ -23,7 +23,7 @@ function createSlowWriter() {
       new Promise<GainedRows>((resolve, reject) =>
         commits.push({ height, end: () => resolve(new Map()), fail: reject }),
       ),
-    makeSeries: async () => {},
+    buildSeries: async () => {},
     close: async () => {},
   }
   return { writer, commits }

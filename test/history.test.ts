@@ -206,7 +206,7 @@ for (const kind of STORE_KINDS) {
     t.after(() => writer.close())
     const failing: Writer = {
       coverage: () => writer.coverage(),
-      makeSeries: (which) => writer.makeSeries(which),
+      buildSeries: (which) => writer.buildSeries(which),
       close: () => writer.close(),
       // The last write is not allowed: everything before it is rolled back.
       commit: (batch, coverage) =>

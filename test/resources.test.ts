@@ -221,7 +221,7 @@ for (const kind of STORE_KINDS) {
       test(`old rows of ${resource.name} are pruned as their table defines, and the check passes`, async (t) => {
         const { store } = await openFilled(t, kind, resourceCase)
         const { name, columns, pruned, counted } = tableOf(
-          resource.storage.from === undefined ? resource.storage.table : resource.storage.madeOf![0]!,
+          resource.storage.from === undefined ? resource.storage.table : resource.storage.derivedFrom![0]!,
         )
         const before = (await dumpStore(store))[name]!
         const bound: PruneBound = { by: 'height', before: BigInt(BLOCKS) / 2n }

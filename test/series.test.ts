@@ -209,7 +209,7 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
       ...periods.map(({ marketId, seq }) => oddPeriod(marketId, seq, random)),
       ...events,
     ])
-    if (random.integer(8) === 0) await live.makeSeries()
+    if (random.integer(8) === 0) await live.buildSeries()
     if (random.integer(25) === 0) await compareSeries(base, LIVE_MARKET, height, 4)
   }
   return store
@@ -258,7 +258,7 @@ describeOn(STORE_KINDS, 'series of data points', (kind) => {
             : seqs.map((seq) => ({ ...oddPoint(1, random, at, seq), source: 1 as const }))),
         ])
         await dumpStore(store)
-        if (random.integer(2) === 0) await live.makeSeries()
+        if (random.integer(2) === 0) await live.buildSeries()
         if (random.integer(10) > 0) continue
         await dumpStore(store)
         await pruneBefore(store, BigInt(random.integer(height) + 1))

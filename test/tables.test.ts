@@ -76,7 +76,7 @@ for (const [engine, schema] of Object.entries({ sqlite: SQLITE_SCHEMA, postgres:
 
 test('the tables of all resources are described', () => {
   for (const { storage } of RESOURCES) {
-    for (const name of storage.madeOf ?? [storage.table]) assert.doesNotThrow(() => tableOf(name))
+    for (const name of storage.derivedFrom ?? [storage.table]) assert.doesNotThrow(() => tableOf(name))
     if (storage.from === undefined) {
       const names = tableOf(storage.table).columns.map((column) => column.name)
       for (const { name } of storage.columns) assert.ok(names.includes(name), `${storage.table}.${name}`)

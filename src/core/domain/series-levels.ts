@@ -3,12 +3,12 @@ import { indexAt } from './series.ts'
 import { SECOND } from './time.ts'
 
 /*
- * Series are read from buckets of several lengths, which are made from the points after these are stored: for each run, all
+ * Series are read from buckets of several lengths, which are built from the points after these are stored: for each run, all
  * buckets that end by a certain time, except ranges whose points have changed since. Everything else
- * is read from shorter buckets and, in the end, from the points (store/charts/make-series.ts, store/queries/series.ts).
+ * is read from shorter buckets and, in the end, from the points (store/charts/build-series.ts, store/queries/series.ts).
  */
 
-/** A length of buckets, in seconds; they are made from those of `of`, the shortest ones from the points. */
+/** A length of buckets, in seconds; they are built from those of `of`, the shortest ones from the points. */
 export type Level = { seconds: bigint; nanoseconds: bigint; of: Level | null }
 
 /** The shortest ones. */
@@ -18,7 +18,7 @@ const MINUTES_30 = levelOf(1_800n, MINUTES_5)
 const HOURS_4 = levelOf(14_400n, MINUTES_30)
 const HOURS_24 = levelOf(86_400n, HOURS_4)
 
-/** Shortest first; each after the one that it is made from. */
+/** Shortest first; each after the one that it is built from. */
 export const LEVELS: readonly Level[] = [
   BASE,
   MINUTES_5,

@@ -100,7 +100,7 @@ export class BatchWriter {
   ): Promise<Error | null> {
     try {
       await this.commit(failure === null || isOfInput ? coverage : null)
-      await this.#writer.makeSeries('all', signal)
+      await this.#writer.buildSeries('all', signal)
       return failure
     } catch (error) {
       return error as Error
@@ -129,6 +129,6 @@ export class BatchWriter {
     countRows(this.rows, gained)
     this.#committed = coverage
     this.#onCommit(coverage)
-    await this.#writer.makeSeries('due')
+    await this.#writer.buildSeries('due')
   }
 }

@@ -28,7 +28,7 @@ type Storage = {
   /** Columns of a row: the key, and those that its fields show. */
   columns: readonly RowColumn[]
   /** The tables whose writing changes the rows, if it is not the one that holds them. */
-  madeOf?: readonly string[]
+  derivedFrom?: readonly string[]
   /** How the market in scope is matched: by its number in the store (`market`), or by its id (`market_id`). */
   scopeBy?: 'number' | 'id'
   /** Always asked for. */

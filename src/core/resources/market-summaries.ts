@@ -23,7 +23,7 @@ export const marketSummaries = defineResource({
   filters: ['marketId'],
   storage: {
     table: 'markets',
-    madeOf: ['market_data'],
+    derivedFrom: ['market_data'],
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },

@@ -13,9 +13,9 @@ import { fundingPeriodDataPoints } from './funding-period-data-points/descriptio
 import { dataPointProjection } from './funding-period-data-points/projection.ts'
 import {
   blockSpanTable,
+  builtSeriesTable,
   dataPointTable,
   periodSpanTable,
-  seriesMadeTable,
   seriesStaleTable,
   seriesTable,
 } from './funding-period-data-points/table.ts'
@@ -68,7 +68,14 @@ export const STORED: readonly StoredData[] = [
     name: 'fundingPeriodDataPoints',
     resource: fundingPeriodDataPoints,
     projections: [dataPointProjection],
-    tables: [dataPointTable, periodSpanTable, blockSpanTable, seriesTable, seriesMadeTable, seriesStaleTable],
+    tables: [
+      dataPointTable,
+      periodSpanTable,
+      blockSpanTable,
+      seriesTable,
+      builtSeriesTable,
+      seriesStaleTable,
+    ],
   },
   { name: 'auctions', resource: null, projections: [auctionProjection], tables: [auctionTable] },
   {

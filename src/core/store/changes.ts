@@ -66,7 +66,7 @@ export function noteChanges(changes: readonly Change[] | null): { text: string; 
 /** The resources whose rows are in a table or depend on its rows, by the table's name. */
 const RESOURCES_OF = Map.groupBy(
   [...RESOURCES, marketSummaries].flatMap(({ name, storage }) =>
-    (storage.madeOf ?? [storage.table]).map((table) => ({ name, table: tableOf(table).name })),
+    (storage.derivedFrom ?? [storage.table]).map((table) => ({ name, table: tableOf(table).name })),
   ),
   ({ table }) => table,
 )

@@ -76,7 +76,7 @@ export type Writer = {
    * Makes series of committed points, which readers read as points until then: those that are due, or all.
    * Call it after each commit, and for all before saying that the input is read.
    */
-  makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void>
+  buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 

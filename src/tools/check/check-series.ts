@@ -2,9 +2,9 @@ import { without } from '#core/domain/coverage'
 import { MIN_INT64 } from '#core/domain/integers'
 import { indexAt } from '#core/domain/series'
 import { BASE, bucketRanges, LEVELS, type Level } from '#core/domain/series-levels'
-import { type BucketRow, bucketRows } from '#core/store/charts/make-series'
+import { type BucketRow, bucketRows } from '#core/store/charts/build-series'
+import { type BuiltSeries, readBuiltSeries } from '#core/store/queries/built-series'
 import { type SeriesRun, SOURCE_NUMBERS } from '#core/store/queries/counted-points'
-import { type MadeSeries, readMade } from '#core/store/queries/made-series'
 import { rowsUnder, type TextCell, tableOf } from '#core/store/schema/tables'
 import { walkTable } from '#core/store/walk-table'
 import { compareTables, describeRow, givenRows, tableRules } from './compare-tables.ts'
@@ -23,7 +23,7 @@ export async function checkSeries(checking: Checking, market: TextCell): Promise
   let rows = 0
   for (const source of SOURCE_NUMBERS) {
     const run = { market: BigInt(market!), source }
-    const made = await checking.reader.run(readMade(run))
+    const made = await checking.reader.run(readBuiltSeries(run))
     for (const level of LEVELS) rows += await checkLevel(checking, run, level, made)
   }
   return rows
@@ -33,7 +33,7 @@ async function checkLevel(
   { reader, problems, signal }: Checking,
   run: SeriesRun,
   level: Level,
-  made: MadeSeries,
+  made: BuiltSeries,
 ): Promise<number> {
   const key = [String(run.market), String(run.source), String(level.seconds)]
   const to = indexAt(made.to, level.seconds / BASE.seconds)

@@ -86,8 +86,8 @@ export const seriesTable = defineTable({
   spread: 'market',
 })
 
-/** The made end of each source's series of a market: the buckets that end before this half-minute bucket. */
-export const seriesMadeTable = defineTable({
+/** The built end of each source's series of a market: the buckets that end before this half-minute bucket. */
+export const builtSeriesTable = defineTable({
   name: 'funding_period_series_made',
   columns: { market: marketNumber(), source: small(2), made_to: integer('given') },
   key: ['market', 'source'],

@@ -25,7 +25,7 @@ export const instruments = defineResource({
         ${latest('instruments', 'assets')}
       from instruments left join assets on assets.asset_id = instruments.settlement_asset
         left join ${withRowsOf('instrument_terms', 'instruments')} on instrument_terms.market_id = instruments.market_id`,
-    madeOf: ['instruments', 'instrument_terms', 'assets'],
+    derivedFrom: ['instruments', 'instrument_terms', 'assets'],
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', form: 'marketId' },

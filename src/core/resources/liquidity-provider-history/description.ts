@@ -41,7 +41,7 @@ export const liquidityProviderHistory = defineResource({
             )
         ) as fees_paid
       from liquidity_provider_history as history`,
-    madeOf: ['liquidity_provider_history', 'paid_liquidity_fees'],
+    derivedFrom: ['liquidity_provider_history', 'paid_liquidity_fees'],
     scopeBy: 'id',
   },
   fields: [

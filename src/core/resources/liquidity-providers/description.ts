@@ -48,7 +48,7 @@ export const liquidityProviders = defineResource({
         on liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and ${IS_LIVE}`,
-    madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
+    derivedFrom: ['liquidity_provider_lists', 'liquidity_provisions'],
   },
   fields: [
     { name: 'partyId', meaning: 'The party.', form: 'partyId' },

@@ -22,7 +22,7 @@ export const COUNT_POINTS = `
 /**
  * Marks the buckets that changes of a run's points make stale.
  *
- * @param timestamps those of points that are new, changed or gone, all of them in made buckets, in order
+ * @param timestamps those of points that are new, changed or gone, all of them in built buckets, in order
  *
  * @returns how many points readers read instead, or an equivalent number
  */

@@ -2,12 +2,12 @@ import { count } from '../../domain/words.ts'
 import { SOURCE_NUMBERS } from '../queries/counted-points.ts'
 import type { Steps } from '../queries-protocol.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
-import { makeSeries } from './make-series.ts'
+import { buildSeries } from './build-series.ts'
 
 /** Points between two reports of progress. */
 const REPORT_POINTS = 1_000_000
 
-/** The steps that make the series of an upgraded store, whose schema steps have emptied them. */
+/** The steps that build the series of an upgraded store, whose schema steps have emptied them. */
 export function* upgradeSeries(onNotice: (message: string) => void): Steps {
   const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
   let read = 0
@@ -16,6 +16,6 @@ export function* upgradeSeries(onNotice: (message: string) => void): Steps {
       onNotice(`new schema: computing series, ${count(read)} data points read`)
   }
   for (const [number] of markets) {
-    for (const source of SOURCE_NUMBERS) yield* makeSeries({ market: BigInt(number!), source }, onPoint)
+    for (const source of SOURCE_NUMBERS) yield* buildSeries({ market: BigInt(number!), source }, onPoint)
   }
 }

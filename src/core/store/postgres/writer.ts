@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
-import { createUnmadeSeries } from '../charts/unmade-series.ts'
+import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import type { GainedRows, Steps } from '../queries-protocol.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
@@ -49,7 +49,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   const { signal, onNotice = () => {} } = options
   /** Cleared with the connection: an uncommitted transaction may have numbered some. */
   const markets: MarketNumbers = new Map()
-  const unmade = createUnmadeSeries()
+  const unbuilt = createUnbuiltSeries()
   let held: Locked | null = null
   /** The coverage at the last commit, or as it was read; undefined before that. */
   let lastKnown: Coverage | null | undefined
@@ -85,7 +85,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   /** Forgets the state of a lost transaction. */
   function forget(): void {
     markets.clear()
-    unmade.clear()
+    unbuilt.clear()
   }
 
   /** Connects and waits for the lock, unless it is held. */
@@ -151,7 +151,7 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
     const begun = Promise.all([client.query('begin'), runPostgresReading(client, readCoverage())])
     begun.catch(() => {})
     const sent: Promise<unknown>[] = [begun]
-    await runPostgresSteps(client, writeSteps(batch, markets, unmade), spread, gained, sent)
+    await runPostgresSteps(client, writeSteps(batch, markets, unbuilt), spread, gained, sent)
     const [, stored] = await begun
     // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
     if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
@@ -173,5 +173,5 @@ export async function openPostgresWriter(address: PostgresAddress, options: Writ
   }
 
   await withPostgresErrors(name, () => withFreshConnections(lock))
-  return { coverage, commit, makeSeries: (which, stop) => unmade.make(which, run, stop), close }
+  return { coverage, commit, buildSeries: (which, stop) => unbuilt.build(which, run, stop), close }
 }

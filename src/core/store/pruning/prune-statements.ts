@@ -119,7 +119,7 @@ function edge(aggregate: 'min' | 'max'): string {
 }
 
 /** Keeps others from changing the spans of periods that have points between two times until the transaction ends. */
-export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): WriteStep {
+export function lockSpans({ market }: SeriesRun, first: bigint, last: bigint): WriteStep {
   return {
     text: `update funding_period_spans set points = points
       where market = $1 and first_timestamp <= $2 and last_timestamp >= $3`,

@@ -4,10 +4,10 @@ import type { PointKey } from '../../domain/series.ts'
 import { BASE } from '../../domain/series-levels.ts'
 import { count, wordsOfName } from '../../domain/words.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
-import { holdSeries, remakeSeries } from '../charts/make-series.ts'
+import { lockSeries, rebuildSeries } from '../charts/build-series.ts'
 import { markStale } from '../charts/stale-series.ts'
+import { readBuiltSeries } from '../queries/built-series.ts'
 import { type SeriesRun, SOURCE_NUMBERS } from '../queries/counted-points.ts'
-import { readMade } from '../queries/made-series.ts'
 import { asSteps, type Steps } from '../queries-protocol.ts'
 import { PRUNED_TABLES, type PrunedTable } from '../schema/tables.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
@@ -15,7 +15,7 @@ import type { Store, Upkeep } from '../store.ts'
 import type { PruneBound, RowKey } from './prune-bound.ts'
 import {
   deleteRows,
-  holdSpans,
+  lockSpans,
   nextPoints,
   noteBound,
   oldKeys,
@@ -27,7 +27,7 @@ import {
 /** Rows examined in one transaction, which takes a few milliseconds. */
 const PRUNE_CHUNK_ROWS = 1_000
 
-/** Rows deleted before their series are made anew. */
+/** Rows deleted before their series are built anew. */
 const MOST_STALE = 20_000
 
 /** Minimum wait after a chunk that has deleted rows, so that writers get a turn. */
@@ -135,7 +135,7 @@ async function pruneRows(
 
 async function remake(upkeep: Upkeep, run: SeriesRun): Promise<void> {
   await upkeep.write(function* () {
-    yield* remakeSeries(run)
+    yield* rebuildSeries(run)
     // No answer changes.
     return 0
   })
@@ -159,8 +159,8 @@ async function prunePoints(
   const seqs = [...new Set(old.map(([, seq]) => BigInt(seq!)))]
   const rows = await upkeep.write(function* (): Steps<number> {
     // Locked before rows of a period are deleted: a writer that adds points to it changes the span later, and waits there.
-    yield holdSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
-    yield holdSeries(run)
+    yield lockSpans(run, BigInt(old[0]![0]!), BigInt(old.at(-1)![0]!))
+    yield lockSeries(run)
     // Read again, now that nobody adds points to these periods: the marks must cover every deleted point.
     const going = oldPoints(bound, run, after, last, seqs)
     const points = (yield going.read)
@@ -168,8 +168,8 @@ async function prunePoints(
       .map(([time, seq]) => ({ timestamp: BigInt(time!), seq: BigInt(seq!) }))
       .sort((a, b) => Number(a.timestamp - b.timestamp))
     if (points.length === 0) return 0
-    const made = yield* asSteps(readMade(run))
-    const end = made.to * BASE.nanoseconds
+    const built = yield* asSteps(readBuiltSeries(run))
+    const end = built.to * BASE.nanoseconds
     yield* markStale(
       run,
       points.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end),

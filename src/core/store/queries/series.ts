@@ -18,9 +18,9 @@ import {
 } from '../../domain/series-levels.ts'
 import type { Reading, StoreHead } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
+import { type BuiltSeries, readBuiltSeries } from './built-series.ts'
 import { listsOf, readCounted, readEnds, type SeriesRun, SOURCE_NUMBERS } from './counted-points.ts'
 import { readStoreHead } from './coverage.ts'
-import { type MadeSeries, readMade } from './made-series.ts'
 
 /** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
 export type SeriesQuery = {
@@ -64,7 +64,7 @@ const READ_BUCKETS = `
 
 /**
  * The statements that read a series, in one snapshot, one after another: each is yielded and wants its rows. Null in an
- * empty store. A bucket is made from the longest stored ones that fill it, and where none are made, or they are stale, from
+ * empty store. A bucket is built from the longest stored ones that fill it, and where none are built, or they are stale, from
  * shorter ones and points.
  */
 export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
@@ -130,8 +130,8 @@ function* readBuckets(run: DatedRun, range: AskedRange): Reading<SourceSeries['b
   const add = (point: SeriesPoint) => addPoint(buckets, Number((point.timestamp - from) / length), point)
   if (level === null) yield* readCounted(run, { from: at, to }, add)
   else {
-    const made = yield* readMade(run)
-    for (const part of rangeParts(level, { from: baseAt(at), to: baseAt(to) }, made)) {
+    const built = yield* readBuiltSeries(run)
+    for (const part of rangeParts(level, { from: baseAt(at), to: baseAt(to) }, built)) {
       const times = { from: part.from * BASE.nanoseconds, to: part.to * BASE.nanoseconds }
       if (part.level === null) yield* readCounted(run, times, add)
       else yield* readLevel(run, range, part.level, times, buckets)
@@ -143,24 +143,28 @@ function* readBuckets(run: DatedRun, range: AskedRange): Reading<SourceSeries['b
 /** A part of a range, in the shortest buckets, with those that it is read from; null: from points. */
 type RangePart = BucketRange & { level: Level | null }
 
-/** The parts of a range in the order of time, each of the longest buckets that are made and not stale. */
-function* rangeParts(level: Level | null, range: BucketRange, made: MadeSeries): Generator<RangePart, void> {
+/** The parts of a range in the order of time, each of the longest buckets that are built and not stale. */
+function* rangeParts(
+  level: Level | null,
+  range: BucketRange,
+  built: BuiltSeries,
+): Generator<RangePart, void> {
   if (range.from >= range.to) return
   if (level === null) return yield { ...range, level }
   const ratio = level.seconds / BASE.seconds
-  const whole = { from: -indexAt(-range.from, ratio), to: indexAt(least([range.to, made.to]), ratio) }
+  const whole = { from: -indexAt(-range.from, ratio), to: indexAt(least([range.to, built.to]), ratio) }
   let { from } = range
   let index = whole.from
-  for (const stale of [...bucketRanges(level, made.stale), { from: whole.to, to: whole.to }]) {
+  for (const stale of [...bucketRanges(level, built.stale), { from: whole.to, to: whole.to }]) {
     const end = least([stale.from, whole.to])
     if (index < end) {
-      yield* rangeParts(level.of, { from, to: index * ratio }, made)
+      yield* rangeParts(level.of, { from, to: index * ratio }, built)
       from = end * ratio
       yield { from: index * ratio, to: from, level }
     }
     if (stale.to > index) index = stale.to
   }
-  yield* rangeParts(level.of, { from, to: range.to }, made)
+  yield* rangeParts(level.of, { from, to: range.to }, built)
 }
 
 function* readLevel(

@@ -144,7 +144,7 @@ export function schemaSteps(types: SchemaTypes): string[] {
     primary key (market, blocks)
   )${keyed};
 
-  -- What charts are made from (store/charts/make-series.ts): data points by stretches of time, each of a whole multiple
+  -- What charts are made from (store/charts/build-series.ts): data points by stretches of time, each of a whole multiple
   -- of the shorter ones. Least and greatest are null where they are among first and last.
   create table funding_period_series (
     market ${int64} not null,
@@ -232,7 +232,7 @@ export function schemaSteps(types: SchemaTypes): string[] {
     `,
 
     `
-  -- A bucket's TWAPs are those of one period (store/charts/make-series.ts). The program writes all series anew after this step,
+  -- A bucket's TWAPs are those of one period (store/charts/build-series.ts). The program writes all series anew after this step,
   -- with the starts of periods, which stand beside their points from now on.
   alter table funding_period_spans add column start_timestamp ${int64};
   create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);
@@ -364,7 +364,7 @@ export function schemaSteps(types: SchemaTypes): string[] {
     `,
 
     `
-  -- Series are made after the points are stored (store/charts/make-series.ts): how far they are, in buckets of half a minute,
+  -- Series are made after the points are stored (store/charts/build-series.ts): how far they are, in buckets of half a minute,
   -- and which of the buckets before are stale.
   create table funding_period_series_made (
     market ${int32} not null,

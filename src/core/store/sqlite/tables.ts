@@ -36,6 +36,6 @@ export function openTemporaryStore(
 ): { writer: Writer; tables: TableReader } {
   const connection = openAlone(path)
   for (const market of markets) connection.run(insertText(tableOf('markets')), market)
-  const writer = Object.assign(createSqliteWriter(path, connection), { makeSeries: async () => {} })
+  const writer = Object.assign(createSqliteWriter(path, connection), { buildSeries: async () => {} })
   return { writer, tables: tablesOf(connection) }
 }

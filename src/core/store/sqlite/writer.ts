@@ -17,7 +17,7 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../model/batch.ts'
 import { awaitLock } from '../admin/standby.ts'
 import { changesOf, noteChanges } from '../changes.ts'
-import { createUnmadeSeries } from '../charts/unmade-series.ts'
+import { createUnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { WriterProcess } from '../inspection.ts'
 import { readCoverage } from '../queries/coverage.ts'
 import type { GainedRows } from '../queries-protocol.ts'
@@ -164,7 +164,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   const keepLogShort = logKeeper(path, connection)
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
   const markets: MarketNumbers = new Map()
-  const unmade = createUnmadeSeries()
+  const unbuilt = createUnbuiltSeries()
   let known = withSqliteErrors(path, readKnown)
 
   async function coverage(): Promise<Coverage | null> {
@@ -175,7 +175,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
   async function commit(batch: Batch, coverage: Coverage): Promise<GainedRows> {
     const gained: GainedRows = new Map()
     write(() => {
-      runSqliteSteps(connection, writeSteps(batch, markets, unmade), gained)
+      runSqliteSteps(connection, writeSteps(batch, markets, unbuilt), gained)
       connection.runAll(coverageStatements(writtenCoverage(known.coverage, coverage)))
       connection.runAll(noteChanges(changesOf(batch)))
     })
@@ -183,8 +183,8 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     return gained
   }
 
-  function makeSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
-    return unmade.make(which, (steps) => write(() => runSqliteSteps(connection, steps())), signal)
+  function buildSeries(which: 'due' | 'all', signal?: AbortSignal): Promise<void> {
+    return unbuilt.build(which, (steps) => write(() => runSqliteSteps(connection, steps())), signal)
   }
 
   function write(work: () => void): void {
@@ -201,7 +201,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
       known.commits += 1n
     } catch (error) {
       markets.clear()
-      unmade.clear()
+      unbuilt.clear()
       throw error
     }
   }
@@ -242,7 +242,7 @@ export function createSqliteWriter(path: string, connection: Connection): Writer
     )
   }
 
-  return { coverage, commit, makeSeries, close: async () => connection.closeWritten() }
+  return { coverage, commit, buildSeries, close: async () => connection.closeWritten() }
 }
 
 /**

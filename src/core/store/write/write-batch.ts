@@ -3,7 +3,7 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import { provisionTable } from '../../resources/liquidity-providers/table.ts'
 import { latestDataRow } from '../../resources/market-data/row.ts'
 import { marketDataTable } from '../../resources/market-data/table.ts'
-import type { UnmadeSeries } from '../charts/unmade-series.ts'
+import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { Steps } from '../queries-protocol.ts'
 import { marketColumn, TABLES, tableOf } from '../schema/tables.ts'
 import { type MarketNumbers, numbered, numberMarkets } from './market-numbers.ts'
@@ -21,7 +21,7 @@ const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map((ta
 const MAX_STEP_ROWS = 10_000
 
 /** The steps that write a batch's rows, within the caller's transaction. */
-export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: UnmadeSeries): Steps {
+export function* writeSteps(batch: Batch, markets: MarketNumbers, unbuilt: UnbuiltSeries): Steps {
   const { replaced } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
@@ -32,7 +32,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers, unmade: Unmade
     const rows = batch.rows.get(table.name)
     if (rows === undefined || table === provisionTable) continue
     if (table === dataPointTable) {
-      yield* writePoints(rowsOf(batch, dataPointTable), markets, unmade)
+      yield* writePoints(rowsOf(batch, dataPointTable), markets, unbuilt)
       continue
     }
     for (const list of rows.lists(MAX_STEP_ROWS)) {

@@ -8,7 +8,7 @@ import {
   periodSpanTable,
 } from '../../resources/funding-period-data-points/table.ts'
 import { markStale } from '../charts/stale-series.ts'
-import type { UnmadeSeries } from '../charts/unmade-series.ts'
+import type { UnbuiltSeries } from '../charts/unbuilt-series.ts'
 import type { SeriesRun } from '../queries/counted-points.ts'
 import { runTogether, type Steps } from '../queries-protocol.ts'
 import { spansOf } from './block-spans.ts'
@@ -18,12 +18,12 @@ import { type MarketNumbers, numbered } from './market-numbers.ts'
 export function* writePoints(
   named: readonly RowOf<typeof dataPointTable>[],
   markets: MarketNumbers,
-  unmade: UnmadeSeries,
+  unbuilt: UnbuiltSeries,
 ): Steps {
   const points = numbered(named, markets) as PointRow[]
   // In the order of the key: neighbours are written to the same page.
   const runs = pointRuns(points).toSorted(byKey)
-  yield* unmade.learn(runs.map(({ run }) => run))
+  yield* unbuilt.learn(runs.map(({ run }) => run))
   const rows = runs.flatMap((run) => run.rows)
   const [counts = []] = yield { table: dataPointTable, rows, countNewBy: ['market', 'seq'] }
   const spans = spansOf(
@@ -32,15 +32,15 @@ export function* writePoints(
   )
   yield { table: periodSpanTable, rows: spans.periods }
   yield { table: blockSpanTable, rows: spans.blocks }
-  yield* runTogether(runs.map((run) => noteSeriesChanges(run, unmade)))
+  yield* runTogether(runs.map((run) => noteSeriesChanges(run, unbuilt)))
 }
 
 /** Marks what new points make stale of a run's series, and notes how many are not in buckets. */
-function* noteSeriesChanges({ run, rows }: PointRun, unmade: UnmadeSeries): Steps {
-  const end = unmade.madeTo(run) * BASE.nanoseconds
+function* noteSeriesChanges({ run, rows }: PointRun, unbuilt: UnbuiltSeries): Steps {
+  const end = unbuilt.builtTo(run) * BASE.nanoseconds
   const late = rows.map(({ timestamp }) => timestamp).filter((timestamp) => timestamp < end)
-  unmade.note(run, rows.length - late.length)
-  if (late.length > 0) unmade.note(run, yield* markStale(run, late))
+  unbuilt.note(run, rows.length - late.length)
+  if (late.length > 0) unbuilt.note(run, yield* markStale(run, late))
 }
 
 /** The points of one source of a market. */

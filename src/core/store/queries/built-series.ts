@@ -2,8 +2,8 @@ import { BASE, type BucketRange, bucketRanges, FIRST_BASE } from '../../domain/s
 import type { Reading } from '../pages/page.ts'
 import type { SeriesRun } from './counted-points.ts'
 
-/** How much of a run's series is made: the buckets that end by `to`, counted in the shortest ones, but for stale ones. */
-export type MadeSeries = {
+/** How much of a run's series is built: the buckets that end by `to`, counted in the shortest ones, but for stale ones. */
+export type BuiltSeries = {
   to: bigint
   /** In order, none twice. */
   stale: readonly BucketRange[]
@@ -11,14 +11,14 @@ export type MadeSeries = {
   marks: readonly bigint[]
 }
 
-const READ_MADE = `
+const READ_BUILT = `
   select cast(made_to as text), cast(id as text), cast(from_bucket as text), cast(to_bucket as text)
   from funding_period_series_made as made left join funding_period_series_stale as stale
     on stale.market = $1 and stale.source = $2
   where made.market = $1 and made.source = $2`
 
-export function* readMade({ market, source }: SeriesRun): Reading<MadeSeries> {
-  const rows = yield { text: READ_MADE, values: [market, source] }
+export function* readBuiltSeries({ market, source }: SeriesRun): Reading<BuiltSeries> {
+  const rows = yield { text: READ_BUILT, values: [market, source] }
   const marked = rows.filter(([, id]) => id !== null)
   return {
     to: rows.length === 0 ? FIRST_BASE : BigInt(rows[0]![0]!),

@@ -1,59 +1,59 @@
 import { MAX_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { BASE, FIRST_BASE } from '../../domain/series-levels.ts'
-import { seriesMadeTable } from '../../resources/funding-period-data-points/table.ts'
+import { builtSeriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { SeriesRun } from '../queries/counted-points.ts'
 import { runTogether, type Steps } from '../queries-protocol.ts'
 import { READ_MARKET_IDS } from '../statements.ts'
-import { makeSeries } from './make-series.ts'
+import { buildSeries } from './build-series.ts'
 import { COUNT_POINTS } from './stale-series.ts'
 
 /** A run as its writer knows it. */
-type UnmadeRun = {
+type UnbuiltRun = {
   run: SeriesRun
-  /** The buckets before this one of the shortest are made. */
-  madeTo: bigint
-  /** Upper bound of the points that readers read besides buckets, without those since the last made bucket. */
+  /** The buckets before this one of the shortest are built. */
+  builtTo: bigint
+  /** Upper bound of the points that readers read besides buckets, without those since the last built bucket. */
   points: number
 }
 
 /** A run with fewer points beside its buckets is left for later: a chart of it takes a few milliseconds longer. */
 const LEAST_POINTS = 4_000
 
-/** A run with more is made before anything else is written: with the next commit there are at most 40,000. */
+/** A run with more is built before anything else is written: with the next commit there are at most 40,000. */
 const MOST_POINTS = 20_000
 
 /** Points processed in one transaction, which takes others as long as a commit. */
-const MADE_TOGETHER = 20_000
+const BUILT_TOGETHER = 20_000
 
 /**
- * How far the series of the runs that a writer has written to are made, so that it makes the right ones in time. Only the
+ * How far the series of the runs that a writer has written to are built, so that it builds the right ones in time. Only the
  * writer advances that; after an error it forgets everything.
  */
-export type UnmadeSeries = {
+export type UnbuiltSeries = {
   /** Forgets everything, after an error: what was written may not be stored. */
   clear(): void
   /** Reads unknown runs before points are written to them, and the runs that a fault has left stale. */
   learn(asked: readonly SeriesRun[]): Steps
-  /** The bucket of a run, which was learned before, up to which all are made. */
-  madeTo(run: SeriesRun): bigint
+  /** The bucket of a run, which was learned before, up to which all are built. */
+  builtTo(run: SeriesRun): bigint
   /** Adds the points of a run that were written, or are in ranges that became stale. */
   note(run: SeriesRun, points: number): void
   /**
-   * Makes the series that are due, or all. Each group of runs is made in a transaction of its own.
+   * Builds the series that are due, or all. Each group of runs is built in a transaction of its own.
    *
    * @param write runs steps in such a transaction
    * @param signal stops between two transactions
    */
-  make(
+  build(
     which: 'due' | 'all',
     write: (steps: () => Steps) => void | Promise<void>,
     signal?: AbortSignal,
   ): Promise<void>
 }
 
-export function createUnmadeSeries(): UnmadeSeries {
-  const runs = new Map<string, UnmadeRun>()
-  const due = new Set<UnmadeRun>()
+export function createUnbuiltSeries(): UnbuiltSeries {
+  const runs = new Map<string, UnbuiltRun>()
+  const due = new Set<UnbuiltRun>()
   let knowsStale = false
 
   function clear(): void {
@@ -78,8 +78,8 @@ export function createUnmadeSeries(): UnmadeSeries {
     yield* learn(yield* runsIn(READ_BEGUN_RUNS))
   }
 
-  function madeTo(run: SeriesRun): bigint {
-    return runs.get(runKey(run))!.madeTo
+  function builtTo(run: SeriesRun): bigint {
+    return runs.get(runKey(run))!.builtTo
   }
 
   function note(run: SeriesRun, points: number): void {
@@ -88,29 +88,29 @@ export function createUnmadeSeries(): UnmadeSeries {
     if (state.points >= LEAST_POINTS) due.add(state)
   }
 
-  async function make(
+  async function build(
     which: 'due' | 'all',
     write: (steps: () => Steps) => void | Promise<void>,
     signal?: AbortSignal,
   ): Promise<void> {
-    // Whoever wrote before may have been interrupted, or have ended with an error, before it made them.
+    // Whoever wrote before may have been interrupted, or have ended with an error, before it built them.
     if (which === 'all') await write(learnAll)
     for (const group of groupsOf(which)) {
       if (signal?.aborted) return
       await write(function* () {
-        yield* runTogether(group.map(makeOne))
+        yield* runTogether(group.map(buildOne))
         for (const state of group) due.delete(state)
       })
     }
   }
 
-  /** The runs to be made now: all, or one group and the urgent ones. */
-  function groupsOf(which: 'due' | 'all'): UnmadeRun[][] {
+  /** The runs to be built now: all, or one group and the urgent ones. */
+  function groupsOf(which: 'due' | 'all'): UnbuiltRun[][] {
     const some = which === 'all' ? [...runs.values()].filter(({ points }) => points > 0) : [...due]
-    const groups: UnmadeRun[][] = []
-    let points = MADE_TOGETHER
+    const groups: UnbuiltRun[][] = []
+    let points = BUILT_TOGETHER
     for (const state of some.sort((a, b) => b.points - a.points)) {
-      if (points >= MADE_TOGETHER) {
+      if (points >= BUILT_TOGETHER) {
         if (which === 'due' && groups.length > 0 && state.points < MOST_POINTS) break
         groups.push([])
         points = 0
@@ -121,11 +121,11 @@ export function createUnmadeSeries(): UnmadeSeries {
     return groups
   }
 
-  return { clear, learn, madeTo, note, make }
+  return { clear, learn, builtTo, note, build }
 }
 
-function* makeOne(state: UnmadeRun): Steps {
-  state.madeTo = yield* makeSeries(state.run)
+function* buildOne(state: UnbuiltRun): Steps {
+  state.builtTo = yield* buildSeries(state.run)
   state.points = 0
 }
 
@@ -142,33 +142,33 @@ function* runsIn(text: string): Steps<SeriesRun[]> {
   return found.flat().map(([market, source]) => ({ market: BigInt(market!), source: BigInt(source!) }))
 }
 
-const READ_MADE_TO = `
+const READ_BUILT_TO = `
   select cast(made_to as text), (
     select count(*) from funding_period_series_stale where market = $1 and source = $2
   ) from funding_period_series_made where market = $1 and source = $2`
 
 /** Stored state of runs; unknown runs get a row, which others lock while they change points. */
-function* readStates(runs: readonly SeriesRun[]): Steps<UnmadeRun[]> {
-  const found = yield { text: READ_MADE_TO, values: runs.map(runValues) }
-  const states = runs.map((run, index): UnmadeRun => {
-    const [made, stale] = found[index]![0] ?? []
-    const madeTo = made == null ? FIRST_BASE : BigInt(made)
-    return { run, madeTo, points: Number(stale ?? 0) > 0 ? MOST_POINTS : 0 }
+function* readStates(runs: readonly SeriesRun[]): Steps<UnbuiltRun[]> {
+  const found = yield { text: READ_BUILT_TO, values: runs.map(runValues) }
+  const states = runs.map((run, index): UnbuiltRun => {
+    const [built, stale] = found[index]![0] ?? []
+    const builtTo = built == null ? FIRST_BASE : BigInt(built)
+    return { run, builtTo, points: Number(stale ?? 0) > 0 ? MOST_POINTS : 0 }
   })
   const fresh = states.filter((_, index) => found[index]!.length === 0)
   yield {
-    table: seriesMadeTable,
-    rows: fresh.map(({ run: { market, source }, madeTo }) => ({
+    table: builtSeriesTable,
+    rows: fresh.map(({ run: { market, source }, builtTo }) => ({
       market,
       source: Number(source),
-      made_to: madeTo,
+      made_to: builtTo,
     })),
   }
   const counts = yield {
     text: COUNT_POINTS,
-    values: states.map(({ run, madeTo }) => [
+    values: states.map(({ run, builtTo }) => [
       ...runValues(run),
-      nearestInt64(madeTo * BASE.nanoseconds),
+      nearestInt64(builtTo * BASE.nanoseconds),
       MAX_INT64,
     ]),
   }

@@ -20,11 +20,11 @@ import {
 } from '../../domain/series-levels.ts'
 import type { Row } from '../../model/resource.ts'
 import type { RowOf } from '../../model/table.ts'
-import { seriesMadeTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
+import { builtSeriesTable, seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
+import { readBuiltSeries } from '../queries/built-series.ts'
 import { readCounted, readEnds, type SeriesRun } from '../queries/counted-points.ts'
-import { readMade } from '../queries/made-series.ts'
 import { asSteps, type Steps, type WriteStep } from '../queries-protocol.ts'
 import { textOf } from '../statements.ts'
 
@@ -34,7 +34,7 @@ const CHUNK_BUCKETS = 2_000
 /** A row of `funding_period_series`. */
 export type BucketRow = RowOf<typeof seriesTable>
 
-/** Buckets of a shorter length, as those of the next one are made from them. */
+/** Buckets of a shorter length, as those of the next one are built from them. */
 const READ_SHORTER_BUCKETS = `
   select ${textOf('bucket')}, cast(seq as text), cast(points as text),
     price_first, price_last, price_minimum, price_maximum, twap_first, twap_last, twap_minimum, twap_maximum
@@ -46,41 +46,41 @@ const DELETE_BUCKETS = `
   delete from funding_period_series
   where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5`
 
-/** Makes others that make a series, or mark it outside its writer's commits, wait until the transaction ends. */
+/** Makes others that build a series, or mark it outside its writer's commits, wait until the transaction ends. */
 const HOLD = 'update funding_period_series_made set made_to = made_to where market = $1 and source = $2'
 
 const DELETE_MARK = `
   delete from funding_period_series_stale where market = $1 and source = $2 and id = $3`
 
-export function holdSeries({ market, source }: SeriesRun): WriteStep {
+export function lockSeries({ market, source }: SeriesRun): WriteStep {
   return { text: HOLD, values: [[market, source]] }
 }
 
 /**
- * Makes the stale buckets of a run, and all that its last point has closed; answers to readers do not change. Only the
- * writer of points may advance the made end, because others do not know of points that are being written.
+ * Builds the stale buckets of a run, and all that its last point has closed; answers to readers do not change. Only the
+ * writer of points may advance the built end, because others do not know of points that are being written.
  *
  * @param onPoint called with each point read
  *
- * @returns the shortest bucket up to which all are made
+ * @returns the shortest bucket up to which all are built
  */
-export function* makeSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint> {
+export function* buildSeries(run: SeriesRun, onPoint?: () => void): Steps<bigint> {
   const ends = yield* asSteps(readEnds(run))
-  return yield* makeUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
+  return yield* buildUpTo(run, ends === null ? FIRST_BASE : baseAt(ends.last), onPoint)
 }
 
-/** Makes the stale buckets of a run, beside a writer of points. */
-export function* remakeSeries(run: SeriesRun): Steps<void> {
-  yield* makeUpTo(run, FIRST_BASE)
+/** Builds the stale buckets of a run, beside a writer of points. */
+export function* rebuildSeries(run: SeriesRun): Steps<void> {
+  yield* buildUpTo(run, FIRST_BASE)
 }
 
-function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bigint> {
+function* buildUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bigint> {
   const { market, source } = run
-  yield holdSeries(run)
-  const made = yield* asSteps(readMade(run))
-  const to = closed > made.to ? closed : made.to
-  const changed = [...made.stale]
-  if (to > made.to) changed.push({ from: made.to, to })
+  yield lockSeries(run)
+  const built = yield* asSteps(readBuiltSeries(run))
+  const to = closed > built.to ? closed : built.to
+  const changed = [...built.stale]
+  if (to > built.to) changed.push({ from: built.to, to })
   if (changed.length === 0) return to
   for (const level of LEVELS) {
     for (const range of closedRanges(level, changed, to)) {
@@ -88,8 +88,8 @@ function* makeUpTo(run: SeriesRun, closed: bigint, onPoint = () => {}): Steps<bi
       yield* writing((add) => bucketRows(run, level, range, add, onPoint))
     }
   }
-  yield { table: seriesMadeTable, rows: [{ market, source: Number(source), made_to: to }] }
-  yield { text: DELETE_MARK, values: made.marks.map((id) => [market, source, id]) }
+  yield { table: builtSeriesTable, rows: [{ market, source: Number(source), made_to: to }] }
+  yield { text: DELETE_MARK, values: built.marks.map((id) => [market, source, id]) }
   return to
 }
 

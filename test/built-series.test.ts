@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withOpen } from '#core/concurrency/with-open'
 import { baseAt } from '#core/domain/series-levels'
-import { makeSeries } from '#core/store/charts/make-series'
+import { buildSeries } from '#core/store/charts/build-series'
 import { pruneStore } from '#core/store/pruning/prune-store'
-import { readMade } from '#core/store/queries/made-series'
+import { readBuiltSeries } from '#core/store/queries/built-series'
 import type { Steps } from '#core/store/queries-protocol'
 import type { Upkeep } from '#core/store/store'
 import { assertSound } from './fixtures/check.ts'
@@ -18,7 +18,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { describeOn, openStore, readFrom, STORE_KINDS } from './fixtures/stores.ts'
 
 /*
- * When series are made: whichever buckets are made or stale, answers are those that follow from the points
+ * When series are built: whichever buckets are built or stale, answers are those that follow from the points
  * (dumpStore compares the buckets with the points, series.test.ts the answers).
  */
 
@@ -47,34 +47,34 @@ async function commitSeconds(live: LiveStore, from: number, to: number): Promise
   }
 }
 
-const madeOf = (store: string) => readFrom(store, () => readMade(RUN))
+const derivedFrom = (store: string) => readFrom(store, () => readBuiltSeries(RUN))
 
 describeOn(STORE_KINDS, 'the series of a store', (kind) => {
-  test('are made while points come, and to the end with the input', async (t) => {
+  test('are built while points come, and to the end with the input', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     for (let second = 0; second < 18_000; second += 6_000) {
       await commitSeconds(live, second, second + 6_000)
-      const { to, stale } = await madeOf(store)
-      assert.ok(to > baseAt(timeOf(second + 6_000 - 4_500)), `${second}: made to ${to}`)
+      const { to, stale } = await derivedFrom(store)
+      assert.ok(to > baseAt(timeOf(second + 6_000 - 4_500)), `${second}: built to ${to}`)
       assert.deepEqual(stale, [])
     }
-    // A second of the past, in two blocks: too little to be made at once.
+    // A second of the past, in two blocks: too little to be built at once.
     for (const price of [1, 2]) await live.commit(live.height + 1, [point(9_000, { price })], 18_000 + price)
-    assert.deepEqual((await madeOf(store)).stale, [
+    assert.deepEqual((await derivedFrom(store)).stale, [
       { from: baseAt(timeOf(9_000)), to: baseAt(timeOf(9_000)) + 1n },
     ])
-    await live.makeSeries()
-    assert.deepEqual((await madeOf(store)).stale, [])
+    await live.buildSeries()
+    assert.deepEqual((await derivedFrom(store)).stale, [])
     await dumpStore(store)
     const ingested = await storeOf(t, kind, SAMPLE)
-    const { to } = await madeOf(ingested)
+    const { to } = await derivedFrom(ingested)
     assert.ok(to > 56_550_000n)
   })
 
   test('have no more than 20,000 points of a run beside them before a block comes, wherever these are', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await commitSeconds(live, 60_000, 65_000)
-    await live.makeSeries()
+    await live.buildSeries()
     // Newest first, and then all over the past.
     for (let second = 55_000; second >= 40_000; second -= 5_000)
       await commitSeconds(live, second, second + 5_000)
@@ -83,7 +83,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
         point(40_000 + ((at * 7_919 + index * 2_421) % 25_000)),
       )
       await live.commit(live.height + 1, late)
-      const { stale } = await madeOf(store)
+      const { stale } = await derivedFrom(store)
       assert.ok(stale.length <= 20, `${stale.length} ranges`)
       assert.ok(stale.reduce((sum, { from, to }) => sum + Number(to - from) * 30, 0) <= 20_000)
     }
@@ -94,14 +94,14 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [point(50, { seq: 3n }), point(5_010, { seq: 2n })])
     await commitSeconds(live, 10_000, 10_010)
-    await live.makeSeries()
+    await live.buildSeries()
     await live.commit(live.height + 1, [point(50, { seq: 2n })])
     await dumpStore(store)
-    await live.makeSeries()
+    await live.buildSeries()
     await dumpStore(store)
   })
 
-  test('are right when points are pruned while others are written and made', async (t) => {
+  test('are right when points are pruned while others are written and built', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await commitSeconds(live, 10_000, 20_000)
     let isPruning = true
@@ -111,27 +111,27 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     for (let second = 20_000; isPruning; second += 500) {
       await commitSeconds(live, second, second + 500)
       await live.commit(live.height + 1, [point(5_000 + (second % 9_000)), point(second - 700)], second)
-      if (second % 1_000 === 0) await live.makeSeries()
+      if (second % 1_000 === 0) await live.buildSeries()
       await sleep(1)
     }
     assert.equal((await pruning).fundingPeriodDataPoints! >= 8_000, true)
     await dumpStore(store)
     await assertSound(store)
-    await live.makeSeries()
+    await live.buildSeries()
     await dumpStore(store)
   })
 
-  test('are right when a point comes and is made while a prune has read what goes', async (t) => {
+  test('are right when a point comes and is built while a prune has read what goes', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await commitSeconds(live, 10_000, 12_000)
-    await live.makeSeries()
+    await live.buildSeries()
     const opened = openStore(store)
     let late = 9_500
     const openUpkeep = async () => {
       const upkeep = await opened.openUpkeep()
       const write: Upkeep['write'] = async (steps) => {
         await live.commit(live.height + 1, [point(late)], 12_000)
-        await live.makeSeries()
+        await live.buildSeries()
         late -= 300
         return upkeep.write(steps)
       }
@@ -141,23 +141,23 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
     assert.ok(late <= 8_900)
     await assertSound(store)
     await dumpStore(store)
-    await live.makeSeries()
+    await live.buildSeries()
     await dumpStore(store)
   })
 
   test('are left as they were by a fault at any step of making them', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await commitSeconds(live, 5_000, 10_000)
-    await live.makeSeries()
+    await live.buildSeries()
     await commitSeconds(live, 10_000, 10_500)
     await live.commit(live.height + 1, [point(5_100, { price: 5 }), point(8_000, { price: 5 })])
-    const before = await madeOf(store)
+    const before = await derivedFrom(store)
     assert.equal(before.stale.length, 2)
     let steps = 0
     const every = kind.name === 'sqlite' ? 1 : 5
     for (let isDone = false; !isDone; steps += every) {
       await withOpen(openStore(store).openUpkeep(), async (upkeep) => {
-        const failing = upkeep.write(() => failingAfter(steps, makeSeries(RUN)))
+        const failing = upkeep.write(() => failingAfter(steps, buildSeries(RUN)))
         isDone = await failing.then(
           () => true,
           (error: Error) => {
@@ -167,11 +167,11 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
         )
       })
       if (isDone) break
-      assert.deepEqual(await madeOf(store), before)
+      assert.deepEqual(await derivedFrom(store), before)
       await dumpStore(store)
     }
     assert.ok(steps > 20, `${steps} steps`)
-    assert.deepEqual((await madeOf(store)).stale, [])
+    assert.deepEqual((await derivedFrom(store)).stale, [])
     await dumpStore(store)
   })
 
@@ -185,7 +185,7 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
       markets.map((marketId) => periodEvent({ marketId, seq, start: timeOf(start) }))
     await live.commit(1, [...periods(1n, 0), ...all(1n, 0)])
     for (const [height, time] of [40, 80, 120].entries()) await live.commit(height + 2, all(1n, time), time)
-    await live.makeSeries()
+    await live.buildSeries()
     // The last point of each is carried over.
     await live.commit(5, [...periods(2n, 200), ...all(2n, 120)], 200)
     const base = await serve(t, store)
@@ -202,10 +202,10 @@ describeOn(STORE_KINDS, 'the series of a store', (kind) => {
       ],
     )
     for (let market = 1n; market <= BigInt(markets.length); market += 997n) {
-      const { stale } = await readFrom(store, () => readMade({ market, source: 1n }))
+      const { stale } = await readFrom(store, () => readBuiltSeries({ market, source: 1n }))
       assert.deepEqual(stale, [])
     }
-    await live.makeSeries()
+    await live.buildSeries()
     await dumpStore(store)
   })
 })

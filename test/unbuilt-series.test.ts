@@ -9,13 +9,13 @@ import { describeOn, openStore, runSql, STORE_KINDS } from './fixtures/stores.ts
 const buckets = async (store: string) =>
   Number((await checkStore(openStore(store))).rows.funding_period_series)
 
-describeOn(STORE_KINDS, 'series that an interrupted command left unmade', (kind) => {
-  test('are made by the next one, although it finds nothing new to write', async (t) => {
+describeOn(STORE_KINDS, 'series that an interrupted command left unbuilt', (kind) => {
+  test('are built by the next one, although it finds nothing new to write', async (t) => {
     const store = kind.create(t)
     await ingestWhole(store, SAMPLE)
     const whole = await buckets(store)
     assert.ok(whole > 100)
-    // As a store is after its last commit, before series are made: no bucket, and each run begun.
+    // As a store is after its last commit, before series are built: no bucket, and each run begun.
     await runSql(
       store,
       'delete from funding_period_series; update funding_period_series_made set made_to = -9000000000',
