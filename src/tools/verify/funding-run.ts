@@ -23,11 +23,22 @@ type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
 
 /**
  * Judges the payments and estimates of one market. A payment is recomputed from the TWAPs of the closing event,
- * so that a wrong TWAP is not reported twice; an estimate from the period's points.
+ * so that a wrong TWAP is not reported twice; an estimate from the period's points. Its methods take what the core sent in
+ * the order of the stream, and throw nothing.
  */
-export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOptions) {
-  /** A period has ended. `period` is its known state, null if it was not seen from its start. */
-  function closed(
+export class FundingRun {
+  readonly #marketId: string
+  readonly #tally: Tally
+  readonly #parametersOf: ParameterSource
+
+  constructor({ marketId, tally, parametersOf }: FundingRunOptions) {
+    this.#marketId = marketId
+    this.#tally = tally
+    this.#parametersOf = parametersOf
+  }
+
+  /** A period has ended: judges its payment and rate. `period` is its known state, null if it was not seen from its start. */
+  closed(
     event: FundingPeriodEvent,
     place: Place,
     period: CurrentPeriod | null,
@@ -36,7 +47,7 @@ export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOp
     const end = event.end!
     const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
     if (!isPaid && event.fundingPayment === null && event.fundingRate === null) return
-    const { terms, doubt: termsDoubt } = termsAt(place)
+    const { terms, doubt: termsDoubt } = this.#termsAt(place)
     let values: FundingValue[] | null = null
     let reason: FundingUnknownReason | null = doubt ?? termsDoubt
     if (period === null || period.seq !== event.seq) {
@@ -46,11 +57,11 @@ export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOp
       if (expected === null) reason = 'not a number'
       else values = compared(event, expected)
     }
-    add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
+    this.#add('paid period', { seq: event.seq, timestamp: end, place, doubt: reason }, values)
   }
 
-  /** The core sent an estimate in a block of this time (Unix nanoseconds). Arguments as of {@link closed}. */
-  function estimated(
+  /** The core sent an estimate in a block of this time (Unix nanoseconds): judges it. Arguments as of {@link closed}. */
+  estimated(
     data: PerpetualData,
     { blockTime, place }: { blockTime: bigint; place: Place },
     period: CurrentPeriod | null,
@@ -60,10 +71,10 @@ export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOp
     const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
     if (texts.length === 0) return
     if (!texts.every(isStorableNumber)) {
-      unreadable(place, blockTime, period)
+      this.unreadable(place, blockTime, period)
       return
     }
-    const { terms, doubt: termsDoubt } = termsAt(place)
+    const { terms, doubt: termsDoubt } = this.#termsAt(place)
     const at = wholeSecond(blockTime)
     let values: FundingValue[] | null = null
     if (period !== null && terms !== null) {
@@ -78,41 +89,39 @@ export function createFundingRun({ marketId, tally, parametersOf }: FundingRunOp
       ]
     }
     const reason = period === null ? lost : (doubt ?? termsDoubt)
-    add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
+    this.#add('estimate', { seq, timestamp: at, place, doubt: reason }, values)
   }
 
-  /** The period's part of market data cannot be decoded, or has invalid numbers. */
-  function unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
+  /** The period's part of market data cannot be decoded, or has invalid numbers: counts an unknown estimate. */
+  unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
     const timestamp = wholeSecond(blockTime)
-    add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
+    this.#add('estimate', { seq: period?.seq ?? 0n, timestamp, place, doubt: 'not a number' }, null)
   }
 
   /** @param values null if nothing is known to compare with; `doubt` says then why that is so */
-  function add(
+  #add(
     of: FundingDifference['of'],
     at: { seq: bigint; timestamp: bigint; place: Place; doubt: FundingUnknownReason | null },
     values: FundingValue[] | null,
   ): void {
     const differing = values?.filter(({ sent, expected }) => sent !== expected) ?? null
-    tally.funding.add({
+    this.#tally.funding.add({
       ...at,
       kind: of === 'estimate' ? 'estimates' : 'paidPeriods',
-      marketId,
+      marketId: this.#marketId,
       agrees: differing === null ? null : differing.length === 0,
       group: of,
       difference: () => ({ of, values: differing! }),
     })
   }
 
-  function termsAt(place: Place): Terms {
-    const standing = parametersOf(marketId, place)
+  #termsAt(place: Place): Terms {
+    const standing = this.#parametersOf(this.#marketId, place)
     if (standing === null) return { terms: null, doubt: 'parameters not known' }
     const terms = fundingTerms(standing.parameters)
     if (terms === null) return { terms, doubt: 'not a number' }
     return { terms, doubt: standing.mayHaveChanged ? 'parameters may have changed' : null }
   }
-
-  return { closed, estimated, unreadable }
 }
 
 type Paid = { fundingPayment: string | null; fundingRate: string | null }

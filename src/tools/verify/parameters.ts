@@ -27,20 +27,23 @@ export function withGiven(source: ParameterSource, given: GivenParameters): Para
   })
 }
 
-/** Remembers the parameters of perpetual markets from their events, given in the order of the stream. */
-export function createMarketParameters() {
-  const markets = new Map<string, StandingParameters>()
-  return {
-    /** Takes a market's next event; `mayHaveChanged`: another one near it may be missing. */
-    take({ marketId, funding }: InstrumentEvent, mayHaveChanged: boolean): void {
-      if (funding === null) markets.delete(marketId)
-      else markets.set(marketId, { parameters: funding, mayHaveChanged })
-    },
-    /** Events are missing here, and market events may be among them. */
-    forget(): void {
-      for (const standing of markets.values()) standing.mayHaveChanged = true
-    },
-    /** The parameters after the events so far. */
-    source: (marketId: string) => markets.get(marketId) ?? null,
+/** Remembers the parameters of perpetual markets from their events, given in the order of the stream. It throws nothing. */
+export class MarketParameters {
+  readonly #markets = new Map<string, StandingParameters>()
+
+  /** Takes a market's next event; `mayHaveChanged`: another one near it may be missing. */
+  take({ marketId, funding }: InstrumentEvent, mayHaveChanged: boolean): void {
+    if (funding === null) this.#markets.delete(marketId)
+    else this.#markets.set(marketId, { parameters: funding, mayHaveChanged })
+  }
+
+  /** Events are missing here, and market events may be among them. */
+  forget(): void {
+    for (const standing of this.#markets.values()) standing.mayHaveChanged = true
+  }
+
+  /** A market's parameters after the events so far; null if they are unknown. */
+  of(marketId: string): StandingParameters | null {
+    return this.#markets.get(marketId) ?? null
   }
 }

@@ -13,9 +13,10 @@ import type { TableReader } from '#core/store/table-reader'
 import { type NamedRow, namedRow, placeOfRow, walkTable } from '#core/store/walk-table'
 import { RowQueue } from '../import/row-queue.ts'
 import type { UnknownReason } from './judgements.ts'
-import { createMarketRun } from './market-run.ts'
+import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { Tally } from './tally.ts'
+import type { SourceDoubts } from './twap-judge.ts'
 
 /** The stored part of the stream. */
 export type StoredStream = {
@@ -46,6 +47,9 @@ type StoredMarketOptions = {
 /** A funding period as stored: its last event, and the place of that. */
 type StoredPeriod = { event: FundingPeriodEvent; place: Place }
 
+/** Where in the stream a period begins: with an event, or, where none of its own is stored, between two events. */
+type PeriodOpening = { side: 'at' | 'after' | 'before'; event: Place }
+
 type StoredPoint = { event: FundingPeriodDataPointEvent; place: Place }
 
 /**
@@ -59,7 +63,7 @@ export async function verifyStoredMarket(
   only: bigint | null,
 ): Promise<void> {
   const { gaps, pruned } = stream
-  const run = createMarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
+  const run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
   const auctions = new RowQueue(walkTable(reader, AUCTIONS, rowsUnder(marketId), signal))
   /** The period before; null if its end is not stored. */
   let ended: StoredPeriod | null = null
@@ -84,38 +88,41 @@ export async function verifyStoredMarket(
     const { event, place } = period
     const end = event.end !== null ? place : next?.event.end === null ? next.place : null
     for (const point of points) {
-      await takeAuctions(point.place)
+      await takeAuctionsWhile((auction) => isBefore(auction, point.place))
       const isWhole = reach(point.place.height)
-      const isWithin = !isBefore(point.place, opening) && (end === null || !isBefore(end, point.place))
+      const isWithin = !isBeforeOpening(point.place, opening) && (end === null || !isBefore(end, point.place))
       if (isWhole && isWithin) run.point(point.event, point.place)
       else tally.twaps.addUnknown('dataPoints', seq, 1, reasonAt(point.place.height))
     }
     if (event.end === null) return
-    await takeAuctions(place)
+    await takeAuctionsWhile((auction) => isBefore(auction, place))
     reach(place.height)
     run.close(event, place)
   }
 
   /** Begins a period, if it is known to have been seen; returns where in the stream. */
-  async function open({ event, place }: StoredPeriod, points: readonly StoredPoint[]): Promise<Place> {
+  async function open(
+    { event, place }: StoredPeriod,
+    points: readonly StoredPoint[],
+  ): Promise<PeriodOpening> {
     const isStored = event.end === null
     // The core begins a period at the time at which it ends the one before.
     const follows = ended !== null && ended.event.seq + 1n === event.seq && ended.event.end === event.start
     const before = points[0]?.place ?? place
-    const opening = isStored
-      ? place
+    const opening: PeriodOpening = isStored
+      ? { side: 'at', event: place }
       : follows
-        ? { height: ended!.place.height, index: ended!.place.index + 0.5 }
-        : { height: before.height, index: before.index - 0.5 }
-    await takeAuctions(opening)
-    const isWhole = reach(opening.height)
+        ? { side: 'after', event: ended!.place }
+        : { side: 'before', event: before }
+    await takeAuctionsWhile((auction) => isBeforeOpening(auction, opening))
+    const isWhole = reach(opening.event.height)
     if (!isWhole || !(isStored || follows || (event.seq === 0n && sawTheBeginning(event, points)))) {
       // It may have begun before the store did, or where something is missing.
-      forget(isWhole ? 'events missing' : reasonAt(opening.height))
+      forget(isWhole ? 'events missing' : reasonAt(opening.event.height))
       return opening
     }
     const opened = isStored ? event : { ...event, end: null, internalTwap: null, externalTwap: null }
-    run.open(opened, opening, { isStored, doubts: doubtsOf(event, opening, points) })
+    run.open(opened, opening.event, { isStored, doubts: doubtsOf(event, opening, points) })
     return opening
   }
 
@@ -137,13 +144,13 @@ export async function verifyStoredMarket(
    */
   function doubtsOf(
     { start }: FundingPeriodEvent,
-    opening: Place,
+    opening: PeriodOpening,
     points: readonly StoredPoint[],
-  ): [UnknownReason | null, UnknownReason | null] {
+  ): SourceDoubts {
     const doubt = (source: 1 | 2): UnknownReason | null => {
       if (pruned === null) return null
       const { timestamp, height } = pruned
-      const isAfterHeight = height === null || opening.height >= BigInt(height)
+      const isAfterHeight = height === null || opening.event.height >= BigInt(height)
       const isAfterTime =
         timestamp === null ||
         (start >= BigInt(timestamp) &&
@@ -153,14 +160,14 @@ export async function verifyStoredMarket(
     return [doubt(1), doubt(2)]
   }
 
-  /** Takes the auctions before a place. */
-  async function takeAuctions(before: Place): Promise<void> {
+  /** Takes the next auctions as long as their places are early enough. */
+  async function takeAuctionsWhile(isEarlyEnough: (auction: Place) => boolean): Promise<void> {
     for (;;) {
       const row = auctions.head() ?? (await auctions.next())
       if (row === null) return
       const named = namedRow(AUCTIONS, row)
       const place = placeOfRow(named)
-      if (!isBefore(place, before)) return
+      if (!isEarlyEnough(place)) return
       auctions.drop()
       if (!reach(place.height)) continue
       const event = storedAuction(marketId, named)
@@ -242,6 +249,11 @@ export async function verifyStoredMarket(
     }
     ended = isPeriods && period.event.end !== null ? period : null
   }
+}
+
+/** Whether an event comes before a period begins. */
+function isBeforeOpening(place: Place, { side, event }: PeriodOpening): boolean {
+  return side === 'after' ? !isBefore(event, place) : isBefore(place, event)
 }
 
 function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {

@@ -10,8 +10,8 @@ import type { EventInput } from '#core/records/event-paths'
 import { type CutOffNotice, type FilesRead, readEventFiles } from '#core/records/read-records'
 import { paymentRowsOf } from '#core/resources/funding-payments/projection'
 import type { VerifyFilter } from './judgements.ts'
-import { createMarketRun } from './market-run.ts'
-import { createMarketParameters, type GivenParameters, withGiven } from './parameters.ts'
+import { MarketRun } from './market-run.ts'
+import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
 import { PeriodPayments } from './party-payments.ts'
 import { Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
@@ -51,9 +51,9 @@ const OF_PARAMETERS: readonly LeftOutReason[] = [
 export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
   const { input, method, filter, log, signal } = options
   const tally = new Tally(filter)
-  const runs = new Map<string, ReturnType<typeof createMarketRun>>()
-  const markets = createMarketParameters()
-  const parametersOf = withGiven(markets.source, options.parameters ?? {})
+  const runs = new Map<string, MarketRun>()
+  const markets = new MarketParameters()
+  const parametersOf = withGiven((marketId) => markets.of(marketId), options.parameters ?? {})
   let lastHeight: bigint | null = null
   let isDamaged = false
   /** Whether a skipped event of the block might have changed funding parameters. */
@@ -62,7 +62,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const runOf = (marketId: string) =>
     getOrInsert(runs, marketId, () => {
       tally.markets++
-      return createMarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
+      return new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
     })
 
   function forgetAll(): void {

@@ -1,0 +1,218 @@
+import type { Place } from '#core/domain/place'
+import type { FundingPeriodDataPointEvent, FundingPeriodEvent } from '#core/events/event'
+import type { PeriodVerdict, TwapMethod, TwapVerdict } from '#core/funding/market-verifier'
+import { SOURCES } from '#core/resources/funding-period-data-points/description'
+import type { UnknownReason } from './judgements.ts'
+import { type Tally, TWAPS, type TwapKind } from './tally.ts'
+
+type TwapJudgeOptions = {
+  marketId: string
+  method: TwapMethod
+  tally: Tally
+  /** Whether it is given every market data that the core has sent. */
+  knowsMarketData: boolean
+}
+
+/** Why points of the external and of the internal source may be missing; null: none are. */
+export type SourceDoubts = [external: UnknownReason | null, internal: UnknownReason | null]
+
+/** What is known of a market where a TWAP was sent, as far as the judgement depends on it. */
+export type MarketKnowledge = {
+  doubts: SourceDoubts
+  /** Whether it is known if an auction was in progress when the period began. */
+  knowsAuctions: boolean
+  /** Why the period was not seen from its beginning, if it was not. */
+  lost: UnknownReason
+}
+
+/** The time of the last point of the external and of the internal source in a period; null if there is none. */
+export type LastTimes = [external: bigint | null, internal: bigint | null]
+
+/** A data point as the judge is given it. */
+type JudgedPoint = {
+  event: FundingPeriodDataPointEvent
+  place: Place
+  source: 1 | 2
+  /** Null if nothing is known to compare with. */
+  verdict: TwapVerdict | null
+  /** Whether its TWAP is a mean over some time, and not just its own price. */
+  isMean: boolean
+}
+
+/** The TWAPs of an event that ends or begins a period, as the judge is given them. */
+type JudgedPeriod = {
+  event: FundingPeriodEvent
+  place: Place
+  /** Null if nothing is known to compare with. */
+  verdicts: PeriodVerdict | null
+}
+
+const DIFFERENCE_CAUSES = {
+  refused: 'the core sends no such point: it refuses one with that time here (docs/twap.md, incoming points)',
+  ownPrice: "the first point of a source is sent with its own price; this one's TWAP or price was changed",
+  mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of a point, was changed',
+  carriedPast:
+    "the period ends before its last point, and the core's sum had passed that point (docs/twap.md, the plain formula)",
+  closing: 'every point agrees: the TWAP was changed, or an event that affects it is missing',
+  afterPoints: 'earlier points of the period differ',
+  opening: 'it is not the price of the carried-over point: it, or that point, was changed',
+} as const
+
+/**
+ * Decides whether the TWAPs of one market agree, differ or are unknown, and counts that in the tally. A TWAP only counts as
+ * different if nothing that affects it can be missing; otherwise it is unknown. Its methods throw nothing.
+ */
+export class TwapJudge {
+  readonly #marketId: string
+  readonly #method: TwapMethod
+  readonly #tally: Tally
+  readonly #knowsMarketData: boolean
+  /** Whether a TWAP of the external and of the internal source has differed in the running period. */
+  #differs: [external: boolean, internal: boolean] = [false, false]
+  /** Number of correct TWAPs of each source in the period judged last. */
+  #agreed: { seq: bigint; counts: [external: number, internal: number] } = { seq: -1n, counts: [0, 0] }
+
+  constructor({ marketId, method, tally, knowsMarketData }: TwapJudgeOptions) {
+    this.#marketId = marketId
+    this.#method = method
+    this.#tally = tally
+    this.#knowsMarketData = knowsMarketData
+  }
+
+  /** A period begins, in which nothing has differed yet. Call it before its opening TWAPs are judged. */
+  beginPeriod(): void {
+    this.#differs = [false, false]
+  }
+
+  /** Counts a point without a source, which the core sends none of, as unknown. */
+  pointWithoutSource(seq: bigint): void {
+    this.#tally.twaps.addUnknown('dataPoints', seq, 1, 'source unspecified')
+  }
+
+  /** Judges the TWAP of a point. Call it in the order of the stream. */
+  point({ event, place, source, verdict, isMean }: JudgedPoint, known: MarketKnowledge): void {
+    this.#judge(
+      {
+        kind: 'dataPoints',
+        seq: event.seq,
+        source,
+        timestamp: event.timestamp,
+        place,
+        verdict,
+        cause:
+          verdict?.expected === null
+            ? DIFFERENCE_CAUSES.refused
+            : isMean
+              ? DIFFERENCE_CAUSES.mean
+              : DIFFERENCE_CAUSES.ownPrice,
+        dependsOnAuctions: isMean,
+      },
+      known,
+    )
+  }
+
+  /** Judges the TWAPs of an event that begins a period. Call it after {@link beginPeriod}. */
+  opening(opened: JudgedPeriod, known: MarketKnowledge): void {
+    const { event, place } = opened
+    for (const { source, verdict } of twapsOf(opened)) {
+      this.#judge(
+        {
+          kind: 'openingTwaps',
+          seq: event.seq,
+          source,
+          timestamp: event.start,
+          place,
+          verdict,
+          cause: DIFFERENCE_CAUSES.opening,
+        },
+        known,
+      )
+    }
+  }
+
+  /** Judges the TWAPs of an event that ends a period. Call it after the period's points are judged. */
+  closing(closed: JudgedPeriod, lastTimes: LastTimes, known: MarketKnowledge): void {
+    const { event, place } = closed
+    const end = event.end!
+    for (const { source, verdict } of twapsOf(closed)) {
+      const last = lastTimes[source - 1]!
+      const isDatedBack = last !== null && last > end
+      this.#judge(
+        {
+          kind: end === event.start ? 'closingTwapsOfNoLength' : 'closingTwaps',
+          seq: event.seq,
+          source,
+          timestamp: end,
+          place,
+          verdict,
+          cause: this.#causeAtEnd(source, isDatedBack),
+          isDatedBack,
+        },
+        known,
+      )
+    }
+  }
+
+  #causeAtEnd(source: 1 | 2, isDatedBack: boolean): string {
+    if (this.#differs[source - 1]) return DIFFERENCE_CAUSES.afterPoints
+    return isDatedBack && this.#method === 'plain-formula'
+      ? DIFFERENCE_CAUSES.carriedPast
+      : DIFFERENCE_CAUSES.closing
+  }
+
+  #judge(
+    {
+      cause,
+      source,
+      verdict,
+      dependsOnAuctions = true,
+      isDatedBack = false,
+      ...judged
+    }: {
+      kind: TwapKind
+      seq: bigint
+      source: 1 | 2
+      timestamp: bigint
+      place: Place
+      verdict: TwapVerdict | null
+      cause: string
+      dependsOnAuctions?: boolean
+      isDatedBack?: boolean
+    },
+    { doubts, knowsAuctions, lost }: MarketKnowledge,
+  ): void {
+    const dependsOnMarketData = isDatedBack && this.#method === 'running-sum' && !this.#knowsMarketData
+    const doubt =
+      doubts[source - 1] ??
+      (knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
+      (dependsOnMarketData ? 'market data not kept' : null) ??
+      (verdict?.followsRefusal ? 'message refused' : null)
+    if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[source - 1] = true
+    if (this.#agreed.seq !== judged.seq) this.#agreed = { seq: judged.seq, counts: [0, 0] }
+    const agreedBefore = this.#agreed.counts[source - 1]!
+    if (verdict?.agrees) this.#agreed.counts[source - 1]!++
+    this.#tally.twaps.add({
+      ...judged,
+      marketId: this.#marketId,
+      agrees: verdict?.agrees ?? null,
+      doubt: verdict === null ? lost : doubt,
+      group: SOURCES[source],
+      difference: () => ({
+        source: SOURCES[source],
+        of: TWAPS[judged.kind],
+        sent: verdict!.sent,
+        expected: verdict!.expected,
+        cause,
+        agreedBefore,
+      }),
+    })
+  }
+}
+
+/** The TWAPs of a period's event by their source; a source without points has none. */
+function twapsOf({ event, verdicts }: JudgedPeriod): { source: 1 | 2; verdict: TwapVerdict | null }[] {
+  const sent = [event.externalTwap, event.internalTwap]
+  return ([1, 2] as const)
+    .map((source) => ({ source, verdict: verdicts?.[source] ?? null }))
+    .filter(({ source, verdict }) => sent[source - 1] !== null || (verdict?.expected ?? null) !== null)
+}
